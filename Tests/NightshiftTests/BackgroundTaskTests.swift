@@ -82,6 +82,40 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasksBegun.map(\.number) } == [1, 1, 1])
     }
 
+    /// As an object that stands for a background task does, which ends the task with itself.
+    private final class Ending: Sendable {
+        let application: Application
+        let isGone = Watched(false)
+
+        init(_ application: Application) { self.application = application }
+
+        deinit {
+            application.endBackgroundTask(.invalid)
+            isGone.update { $0 = true }
+        }
+    }
+
+    private static func begin(_ application: Application) -> (BackgroundTaskIdentifier, isGone: Watched<Bool>) {
+        let ending = Ending(application)
+        let isGone = ending.isGone
+        return (application.beginBackgroundTask(withName: "a") { withExtendedLifetime(ending) {} }, isGone)
+    }
+
+    @Test func `L2: What only a task's handler holds may end tasks when it goes`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let application = Application(connection: world.process().connection)
+            let (task, isGone) = BackgroundTaskTests.begin(application)
+            try #require(task != .invalid)
+            application.endBackgroundTask(task)
+            try await isGone.wait(for: "the end of what it held") { $0 }
+            world.service.state.update { $0.refusals["POST /v1/process/background-tasks"] = .invalid("No.") }
+            let (refused, isRefusedGone) = BackgroundTaskTests.begin(application)
+            try #require(refused == .invalid)
+            try await isRefusedGone.wait(for: "the end of the other") { $0 }
+        }
+    }
+
     // MARK: - The service is away
 
     /// The open tasks were told, and before the end: more than once where an answer took long, since that may be repeated.

@@ -296,6 +296,34 @@ import Testing
         #expect(try await again.heard.are(["2 completed -999", "invalid"]))
     }
 
+    /// A delegate that ends its session with itself.
+    private final class Owner: NSObject, URLSessionDelegate, Sendable {
+        let session = Watched<BackgroundURLSession?>(nil)
+        let isGone = Watched(false)
+
+        deinit {
+            session.read { $0 }?.invalidateAndCancel()
+            isGone.update { $0 = true }
+        }
+    }
+
+    private static func makeOwnedSession(_ process: AppProcess) -> Watched<Bool> {
+        let owner = Owner()
+        let session = process.session(owner)
+        owner.session.update { $0 = session }
+        return owner.isGone
+    }
+
+    @Test func `T7: A delegate that only its session holds may use the session when it goes`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let process = world.process()
+            let isGone = TaskTests.makeOwnedSession(process)
+            process.die()
+            try await isGone.wait(for: "the end of the delegate") { $0 }
+        }
+    }
+
     @Test func `T7: One identifier is one session in a process`() async throws {
         let world = try World()
         let process = world.process()

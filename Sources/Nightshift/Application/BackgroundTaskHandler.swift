@@ -132,18 +132,20 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private func refuse(_ number: Int64, _ reason: String, mayBeKnown: Bool) {
-        let isNews = state.withLock { state in
-            state.ledger.refuse(number, mayBeKnown: mayBeKnown)
+        let (isNews, handler) = state.withLock { state in
             defer { state.refusal = reason }
-            return state.refusal != reason
+            return (state.refusal != reason, state.ledger.refuse(number, mayBeKnown: mayBeKnown))
         }
         if isNews { Notice.print("A background task was refused: \(reason)") }
         if mayBeKnown { tellLater() }
+        withExtendedLifetime(handler) {}
     }
 
     /// Does nothing where there is no such task.
     func end(_ number: Int64) {
-        if state.withLock({ $0.ledger.end(number) }) { tellLater() }
+        let (isNews, handler) = state.withLock { $0.ledger.end(number) }
+        if isNews { tellLater() }
+        withExtendedLifetime(handler) {}
     }
 
     // MARK: - What the service is to hear

@@ -39,17 +39,20 @@ struct BackgroundTaskLedger {
     /// The app does not get the task.
     ///
     /// - Parameter mayBeKnown: whether the service may have it although it has not said so.
-    mutating func refuse(_ number: Int64, mayBeKnown: Bool) {
-        tasks[number] = nil
+    /// - Returns: its handler, for the caller to let go of outside of any lock: what only the handler holds may come back here.
+    mutating func refuse(_ number: Int64, mayBeKnown: Bool) -> Handler? {
         if mayBeKnown { untold.append(number) }
+        return tasks.removeValue(forKey: number)?.handler
     }
 
-    /// The app has ended a task; false where there is none.
-    mutating func end(_ number: Int64) -> Bool {
-        guard tasks[number]?.isOpen == true else { return false }
-        tasks[number] = nil
+    /// The app has ended a task.
+    ///
+    /// - Returns: whether there was one; and its handler, as ``refuse(_:mayBeKnown:)`` does.
+    mutating func end(_ number: Int64) -> (isNews: Bool, handler: Handler?) {
+        guard tasks[number]?.isOpen == true else { return (false, nil) }
+        let handler = tasks.removeValue(forKey: number)?.handler
         tellLater(number)
-        return true
+        return (true, handler)
     }
 
     /// The requests for a service that knows of no task, oldest first.

@@ -58,17 +58,18 @@ extension SessionCore {
 
     /// As the end of the process: nothing more is read or delivered.
     func abandon() {
-        let (reader, loader, waiters) = state.withLock { state in
+        let held = state.withLock { state in
             state.isInvalid = true
-            state.session = nil
-            state.delegate = nil
-            state.dataTasks = [:]
-            defer { (state.reader, state.loader, state.waiters) = (nil, nil, []) }
-            return (state.reader, state.loader, state.waiters)
+            return state.takeHoldings()
         }
-        reader?.cancel()
-        loader?.invalidate()
-        for waiter in waiters { waiter.goOn() }
+        held.reader?.cancel()
+        letGo(of: held)
+    }
+
+    /// Outside of the lock: what the app's objects hold may come back here as they go.
+    private func letGo(of held: Holdings) {
+        held.loader?.invalidate()
+        for waiter in held.waiters { waiter.goOn() }
     }
 
     /// Forgets a task whose delegate has heard of its end, and ends the session where that was what it waited for. On ``events``.
@@ -79,11 +80,12 @@ extension SessionCore {
 
     /// Forgets a task whose delegate has heard of its end.
     func remove(_ task: TaskCore) {
-        state.withLock { state in
-            state.tasks[task.identifier] = nil
+        let object = state.withLock { state in
             state.belated.removeAll { $0 == task.identifier }
             if let id = task.state.withLock(\.id) { state.taskIdentifiers[id] = nil }
+            return state.tasks.removeValue(forKey: task.identifier)
         }
+        withExtendedLifetime(object) {}
     }
 
     func invalidateIfFinished() {
@@ -106,18 +108,21 @@ extension SessionCore {
         callDelegate { session, delegate in
             delegate.urlSession(session, didBecomeInvalidWithError: error)
         }
-        let (loader, waiters) = state.withLock { state in
-            state.session = nil
-            state.delegate = nil
-            state.reader = nil
-            state.dataTasks = [:]
-            defer { (state.loader, state.waiters) = (nil, []) }
-            return (state.loader, state.waiters)
-        }
-        loader?.invalidate()
-        for waiter in waiters { waiter.goOn() }
+        letGo(of: state.withLock { $0.takeHoldings() })
         connection.commands.ended(self)
         // Handled messages are acknowledged all the same.
         acknowledge()
+    }
+}
+
+extension SessionCore.State {
+    fileprivate mutating func takeHoldings() -> SessionCore.Holdings {
+        defer {
+            (session, delegate, dataTasks) = (nil, nil, [:])
+            (loader, reader, waiters) = (nil, nil, [])
+        }
+        return SessionCore.Holdings(
+            session: session, delegate: delegate, dataTasks: dataTasks, loader: loader, reader: reader,
+            waiters: waiters)
     }
 }

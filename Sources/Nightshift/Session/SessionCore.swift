@@ -88,6 +88,16 @@ final class SessionCore: Sendable {
         var waiters: [AttachmentWaiter] = []
     }
 
+    /// What a session lets go of at its end, some of it the app's.
+    struct Holdings {
+        var session: BackgroundURLSession?
+        var delegate: (any URLSessionDelegate)?
+        var dataTasks: [Int: BackgroundDataTask]
+        var loader: DataTaskLoader?
+        var reader: EventReader?
+        var waiters: [AttachmentWaiter]
+    }
+
     enum Attachment {
         case pending
         case attached
