@@ -260,6 +260,20 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
+    /// Everything up to the expiration happens without a suspension point.
+    @Test @MainActor func `R10: A task that expires before the main thread has come to it does not begin`() async throws
+    {
+        let app = try App()
+        app.register(cleaning)
+        app.launch()
+        #expect(app.service.state.block { !$0.channels.isEmpty })
+        app.service.wake(1, .processing, cleaning)
+        app.service.expire(2, .processing, cleaning, wake: 1)
+        #expect(app.service.state.block { $0.acknowledgedCommands.contains(2) })
+        try await app.result(of: 1, is: .failed)
+        #expect(app.heard.read { $0 } == [])
+    }
+
     @Test func `R10: Without an expiration handler a task that expires ends unsuccessful`() async throws {
         let app = try App()
         app.register(cleaning)

@@ -32,6 +32,15 @@ final class WakeHandler: Sendable {
             key = command.key ?? ""
             number = command.through ?? -command.number
         }
+
+        /// Whether it is for a scheduled task, which the app is given as a ``BGTask``.
+        var isTask: Bool {
+            switch source {
+            case .processing, .continued: true
+            case .fetch: !key.isEmpty
+            case .session, .push, .region, .significantChange, .response: false
+            }
+        }
     }
 
     private struct Wake {
@@ -40,6 +49,8 @@ final class WakeHandler: Sendable {
         var task: BGTask?
         /// Whether nobody has registered a handler for it yet.
         var isHeld = false
+        /// Whether its time is nearly over: what has no task by then gets none.
+        var hasExpired = false
     }
 
     /// Ends that the service may still not have heard of.
@@ -134,7 +145,7 @@ final class WakeHandler: Sendable {
         }
         let task = task(id, wake.command, connection)
         let isFirst = state.withLock { state in
-            guard let open = state.open[id], open.task == nil else { return false }
+            guard let open = state.open[id], open.task == nil, !open.hasExpired else { return false }
             state.open[id]?.task = task
             return true
         }
@@ -178,25 +189,31 @@ final class WakeHandler: Sendable {
 
     /// The time of a wake is nearly over: calls its task's expiration handler, then `done`.
     func expire(_ command: ProcessCommand, isApplication: Bool, done: @escaping @Sendable () -> Void) {
-        let wakes = state.withLock { state in
-            state.open.filter { id, _ in
+        let ids = state.withLock { state in
+            state.open.keys.filter { id in
                 id.source == command.source && id.key == command.key ?? ""
                     && (command.through == nil || id.number == command.through)
             }
         }
         // No queue of the app's: its launch handler may still be at work there.
         DispatchQueue.global().async { [self] in
-            for (id, wake) in wakes {
-                if let task = wake.task {
-                    task.expire()
-                } else if wake.isHeld {
-                    endWithoutHandler(id)
-                } else if !isApplication {
-                    // Nobody serves the main thread.
-                    end(id, .failed)
-                }
-            }
+            for id in ids { expire(id, isApplication: isApplication) }
             done()
+        }
+    }
+
+    private func expire(_ id: WakeID, isApplication: Bool) {
+        let wake = state.withLock { state in
+            state.open[id]?.hasExpired = true
+            return state.open[id]
+        }
+        if let task = wake?.task {
+            task.expire()
+        } else if wake?.isHeld == true {
+            endWithoutHandler(id)
+        } else if id.isTask || !isApplication {
+            // The main thread has not come to it, or is not served by anybody.
+            end(id, .failed)
         }
     }
 
