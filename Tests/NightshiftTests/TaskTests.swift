@@ -178,6 +178,37 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
+    /// Paused again before the service has heard of it: since that is away, or since the task was only made.
+    @Test(arguments: [true, false])
+    func `T13: Resume data that was not used yet is handed out again, with its file`(isResumed: Bool) async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let process = world.process()
+        let session = process.session(delegate)
+        let download = session.downloadTask(with: url())
+        download.resume()
+        let data = try #require(await download.cancelByProducingResumeData())
+        try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
+        if isResumed {
+            world.service.stop()
+            try await eventually("the service is missed") { process.connection.isUnreachable }
+        }
+        let next = session.downloadTask(withResumeData: data)
+        if isResumed { next.resume() }
+        let again = try #require(await next.cancelByProducingResumeData())
+        #expect(ResumeData(again)?.token == world.service.token(100))
+        let file = StandInFile(token: world.service.token(100)).path
+        #expect(FileManager.default.fileExists(atPath: file))
+        try await delegate.heard.wait(for: "the end") { $0.last == "2 completed -999" }
+        #expect((delegate.errors.read { $0[2] } as? URLError)?.downloadTaskResumeData == again)
+        if isResumed { try world.service.start() }
+        session.downloadTask(withResumeData: again).resume()
+        try await world.service.state.wait(for: "the download") {
+            $0.requests[3]?.request.resumeData == world.service.token(100)
+        }
+        try await eventually("the file is used up") { !FileManager.default.fileExists(atPath: file) }
+    }
+
     /// Larger than what resume() waits for: the service takes its time to copy it.
     @Test(arguments: [8, 8 << 20])
     func `T5: The file of an upload may go when resume() has returned`(size: Int) async throws {

@@ -180,8 +180,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let plan = ResumeData(resumeData)
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
-        task.goOn(from: plan?.token)
-        plan?.discardStandIn()
+        task.goOn(from: plan)
         return added(task)
     }
 
@@ -202,8 +201,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let plan = ResumeData(resumeData)
         let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
         let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
-        task.goOn(from: plan?.token)
-        plan?.discardStandIn()
+        task.goOn(from: plan)
         return addedUpload(task)
     }
 

@@ -127,6 +127,7 @@ extension SessionCore {
             state.isHeld = wasKnown ? nil : isHeld
         }
         task.closeSource()
+        task.discardResumeData()
         state.withLock { state in
             // Its end may have been told already.
             if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
@@ -148,7 +149,10 @@ extension SessionCore {
     ///
     /// - Returns: whether that is all there is to say.
     private func refused(_ task: TaskCore, _ problem: Problem, patience: Duration) -> Bool {
-        if task.forgetResumeData() { return isTold(task, patience: patience) }
+        if task.forgetResumeData() {
+            task.discardResumeData()
+            return isTold(task, patience: patience)
+        }
         let isSource = problem.pointer?.hasSuffix("/source") == true
         let isOpen = task.state.withLock { $0.descriptor != nil }
         // It is there, so what could not be had is the copy.
@@ -267,9 +271,12 @@ extension SessionCore {
         queue(for: task).async { [self] in
             do {
                 guard let id = try idToCancel(task) else {
-                    let url = task.state.withLock { $0.originalRequest?.url }
-                    onDelegateQueue { completion(nil) }
-                    endHere(task, error: .make(NSURLErrorCancelled, "cancelled", url: url))
+                    let (url, unused) = task.state.withLock { ($0.originalRequest?.url, $0.resumeData) }
+                    let data = producingResumeData ? unused?.handOut() : nil
+                    onDelegateQueue { completion(data) }
+                    endHere(
+                        task,
+                        error: .make(NSURLErrorCancelled, "cancelled", url: url, kind: task.kind, resumeData: data))
                     return
                 }
                 let status = try connection.request(

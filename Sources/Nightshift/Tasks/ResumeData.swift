@@ -58,7 +58,7 @@ struct ResumeData {
         return data
     }
 
-    /// Removes the stand-in file of resume data that a task was made from.
+    /// Removes the stand-in file of resume data that was used.
     func discardStandIn() {
         if kind == .download { StandInFile(token: token).remove() }
     }

@@ -40,6 +40,8 @@ final class TaskCore: Sendable {
         var descriptor: Int32?
         /// Resume data to go on from.
         var token: String?
+        /// What ``token`` is from, until the service has the task: the app can have it back.
+        var resumeData: ResumeData?
         var note: String?
         /// Whether the service may have it although it has not said so.
         var mayBeKnown = false
@@ -205,6 +207,7 @@ final class TaskCore: Sendable {
                 state.response = HTTPURLResponse(summary, url: url)
             }
         }
+        discardResumeData()
         count(
             received: status.countOfBytesReceived, expectedToReceive: status.countOfBytesExpectedToReceive,
             sent: status.countOfBytesSent, expectedToSend: status.countOfBytesExpectedToSend)
@@ -223,11 +226,21 @@ final class TaskCore: Sendable {
     }
 
     /// It is to go on from where resume data says, if it still can: progress may come before the message that says from where.
-    func goOn(from token: String?) {
+    func goOn(from resumeData: ResumeData?) {
         state.withLock { state in
-            state.token = token
-            if kind == .download && token != nil { state.reported = nil }
+            state.resumeData = resumeData
+            state.token = resumeData?.token
+            if kind == .download && resumeData != nil { state.reported = nil }
         }
+    }
+
+    /// The service has the task, or cannot use the resume data: nobody can go on from it any more.
+    func discardResumeData() {
+        let used = state.withLock { state in
+            defer { state.resumeData = nil }
+            return state.resumeData
+        }
+        used?.discardStandIn()
     }
 
     /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
