@@ -148,6 +148,34 @@ extension Simulations {
                 }
             }
         }
+
+        @Test func `Removing a session begins none of its tasks`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("nothing begins in a removed session") { world in
+                    world.transport.setWeather { _ in .silent }
+                    let url = Story.serve(world, size: 1_000)
+                    await world.start()
+                    await world.enqueue(
+                        (0..<60).map { _ in world.request(url, session: "app", kept: true) }, session: "app")
+                    await world.advance(by: 1)
+                    let begun = world.transport.begun.count
+                    #expect((1..<60).contains(begun))
+                    world.ledger.entries = [:]
+                    let isRemoved = await world.call { [service = world.service] in
+                        (try? await service.removeSession(SessionID(rawValue: "app"))) != nil
+                    }
+                    #expect(isRemoved == true)
+                    await world.advance(by: 5)
+                    #expect(world.transport.begun.count == begun)
+                    // A session that is made again under the name is held by nothing.
+                    world.transport.setWeather { _ in .normal }
+                    let id = await world.enqueue(world.request(url, session: "app", kept: true), session: "app")
+                    await world.advance(by: 10)
+                    #expect(await world.status(id)?.state == .completed)
+                    try await world.stop()
+                }
+            }
+        }
     }
 }
 

@@ -117,10 +117,14 @@ extension TransferService {
     /// The user has force-quit the app: its tasks end, downloads with resume data where they can have it.
     package func forceQuit(_ app: AppID) async throws(Problem) {
         let failure = TransferFailure(.forceQuit, "The user force-quit the app.")
+        let sessions = try await ask { transaction in
+            try transaction.sessionNames(of: app).map { SessionID(app: app, identifier: $0) }
+        }
+        // Each that ends lets others begin, which must not be those that are to end next.
+        for session in sessions { claims.hold(session) }
+        defer { letGo(sessions) }
         let tasks = try await ask { transaction in
-            try transaction.sessionNames(of: app).flatMap {
-                try transaction.unfinishedTasks(session: SessionID(app: app, identifier: $0))
-            }
+            try sessions.flatMap { try transaction.unfinishedTasks(session: $0) }
         }
         // Each of them, though the disk may have failed for one.
         var problem: Problem?

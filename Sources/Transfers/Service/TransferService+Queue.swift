@@ -71,15 +71,15 @@ extension TransferService {
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
         // The moment may be another one than the look's by now, and a task that ran then may have come to a pause since.
-        for record in records where !isStopping && !claims.isHeld(record.id) && isReady(record) {
+        for record in records where !isStopping && isReady(record) {
             guard !admissions.trials.suspects.contains(record.id) else { continue }
             await begin(record)
         }
     }
 
-    /// Whether the task can start now as far as its row and the moment are concerned.
+    /// Whether the task can start now as far as its row, its owner and the moment are concerned.
     func isReady(_ record: TaskRecord) -> Bool {
-        record.state == .waiting && record.question == nil && record.beginAt == nil
+        record.state == .waiting && record.question == nil && record.beginAt == nil && !claims.isHeld(record)
             && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping && bounds.hold(record) == nil
     }
 
@@ -146,11 +146,12 @@ extension TransferService {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
         let margin = active.count + finishing.count + claims.count
         let limit = bounds.limits.maximumTransfers
-        return try await store.read { [moment = bounds.moment] transaction in
+        return try await store.read { [moment = bounds.moment, held = claims.sessions] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
-            for lane in queue.lanes {
+            // What runs in the lanes of the others counts all the same.
+            for lane in queue.lanes where !held.contains(lane.session) {
                 queue.rules[lane.id] = try transaction.readyRules(lane: lane.id)
                 let allowed = queue.classes(of: lane).filter { $0.hold(moment) == nil }.map(\.rules)
                 let wanted = min(lane.maximumConnections, limit) + margin

@@ -33,6 +33,8 @@ extension TransferService {
     package func removeSession(_ id: SessionID) async throws(Problem) {
         guard id != .terminal else { throw .conflict("The session 'terminal' stays; remove its tasks instead.") }
         _ = try await session(id)
+        claims.hold(id)
+        defer { letGo([id]) }
         while true {
             var endless: Set<TaskID> = []
             for task in try await ask({ try $0.unfinishedTasks(session: id) })
@@ -48,6 +50,12 @@ extension TransferService {
             }
             if let removed { return await removeFiles(of: removed) }
         }
+    }
+
+    /// Lets tasks of these sessions start again, once everything in them was to end.
+    func letGo(_ sessions: [SessionID]) {
+        for session in sessions { claims.letGo(session) }
+        reporting.yield { await $0.pump() }
     }
 
     /// Cancels a task, or waits for its end where that has begun.

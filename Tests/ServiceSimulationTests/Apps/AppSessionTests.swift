@@ -268,6 +268,28 @@ extension Simulations {
             }
         }
 
+        @Test func `T13: a force quit begins none of the tasks that it cancels`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("nothing begins in a force quit") { app in
+                    app.world.transport.setWeather { _ in .silent }
+                    await app.start()
+                    let id = try app.install("A")
+                    let url = app.serve("silent")
+                    await app.enqueue(id, "s", Array(repeating: url, count: 30))
+                    await app.enqueue(id, "t", Array(repeating: url, count: 30))
+                    await app.advance(by: 1)
+                    let begun = app.world.transport.begun.count
+                    #expect((1..<60).contains(begun))
+                    await app.ask { apps, _ in _ = try await apps.quit(id, force: true) }
+                    await app.advance(by: 5)
+                    #expect(await app.kept(id, "s").count == 30)
+                    #expect(await app.kept(id, "t").count == 30)
+                    #expect(app.world.transport.begun.count == begun)
+                    try await app.stop()
+                }
+            }
+        }
+
         @Test func `T13: a force quit cancels with the reason, and downloads keep what they have`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("force quit") { app in

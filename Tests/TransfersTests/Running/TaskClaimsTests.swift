@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 import TestSupport
 import Testing
 import Transfers
@@ -17,6 +18,25 @@ import Transfers
         // One that was not held.
         claims.letGo(task)
         #expect(claims.count == 0)
+    }
+
+    @Test func `A session that is held holds all its tasks, as often as it was held`() {
+        var claims = TaskClaims()
+        let (session, other) = (SessionID(rawValue: "a"), SessionID(rawValue: "b"))
+        let record = TaskRecord(
+            session: session, origin: "https://a", state: .waiting, priority: 0.5, createdAt: 0,
+            request: TaskRequest(url: "https://a/f"))
+        claims.hold(session)
+        claims.hold(session)
+        claims.letGo(other)
+        claims.letGo(session)
+        #expect(claims.isHeld(record) && claims.sessions == [session])
+        #expect(!claims.isHeld(record.id), "not the task alone")
+        claims.letGo(session)
+        claims.letGo(session)
+        #expect(!claims.isHeld(record) && claims.sessions.isEmpty)
+        claims.hold(record.id)
+        #expect(claims.isHeld(record))
     }
 
     @Test func `Whoever waits for a task goes on once, and nobody else does`() async {

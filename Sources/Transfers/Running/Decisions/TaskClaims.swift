@@ -7,6 +7,8 @@ package struct TaskClaims: Sendable {
     package private(set) var starting: Set<TaskID> = []
     /// Those that requests of clients are changing: by how many.
     private var held: [TaskID: Int] = [:]
+    /// Sessions of which every task is being ended: by how many requests.
+    private var heldSessions: [SessionID: Int] = [:]
     /// Connections for tasks that are about to start.
     package var reserved: [LaneID: Int] = [:]
     /// Who waits for nothing to run for a task.
@@ -23,6 +25,14 @@ package struct TaskClaims: Sendable {
 
     package func isHeld(_ task: TaskID) -> Bool { held[task] != nil }
 
+    /// Whether the task, or its session, is held.
+    package func isHeld(_ record: TaskRecord) -> Bool {
+        held[record.id] != nil || heldSessions[record.session] != nil
+    }
+
+    /// The sessions of which no task starts.
+    package var sessions: Set<SessionID> { Set(heldSessions.keys) }
+
     package mutating func beginStarting(_ tasks: [TaskID]) { starting.formUnion(tasks) }
 
     package mutating func endStarting(_ tasks: [TaskID]) { starting.subtract(tasks) }
@@ -33,6 +43,15 @@ package struct TaskClaims: Sendable {
     package mutating func letGo(_ task: TaskID) {
         guard let count = held[task] else { return }
         held[task] = count > 1 ? count - 1 : nil
+    }
+
+    /// All tasks of the session are about to end: none of them starts before as many ``letGo(_:)``, those that come meanwhile
+    /// included.
+    package mutating func hold(_ session: SessionID) { heldSessions[session, default: 0] += 1 }
+
+    package mutating func letGo(_ session: SessionID) {
+        guard let count = heldSessions[session] else { return }
+        heldSessions[session] = count > 1 ? count - 1 : nil
     }
 
     /// Resumed by the next ``wakeWaiters(for:)``, after which it looks again.
