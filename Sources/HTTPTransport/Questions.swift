@@ -81,12 +81,8 @@ struct Questions {
 
     /// A proxy of the service's environment is not known by name here, nor would an answer find its way to it.
     private static func challenge(_ method: Challenge.Method, proxy: String?, _ realm: String?) -> Challenge? {
-        guard let proxy, let url = try? TransferURL(parsing: proxy) else { return nil }
-        // libcurl's own default for http proxies; TransferURL says 80 there.
-        let authority = proxy.split(separator: "@").last ?? ""
-        let isDefault = !url.isSecure && url.port == 80 && !authority.contains(":80")
-        var challenge = challenge(method, url.isSecure, host(url), isDefault ? 1080 : url.port, realm)
-        challenge.isProxy = true
+        guard let proxy, var challenge = Challenge(method: method, ofProxy: proxy) else { return nil }
+        challenge.realm = realm
         return challenge
     }
 

@@ -1,14 +1,15 @@
 package import NightshiftAPI
 
 extension Challenge {
-    /// The name of all proxies: a request has one at most.
-    package static let proxyOrigin = "proxy"
-
-    /// Scheme, host and port, as tasks name their origin; or a proxy.
+    /// Scheme, host and port, as tasks name their origin. Those of a proxy are told from an origin's.
     package var origin: String {
-        isProxy
-            ? Self.proxyOrigin
-            : "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
+        let address = "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
+        return isProxy ? "proxy \(address)" : address
+    }
+
+    /// The origin of what the proxy at a URL asks; nil where it asks nothing.
+    package static func origin(ofProxy url: String) -> String? {
+        Challenge(method: .basic, ofProxy: url)?.origin
     }
 
     /// Whether a name and a password are asked for.

@@ -35,8 +35,29 @@ import Testing
         var answers = try Self.kept(answer, to: Self.challenge(method))
         #expect(answers.byOrigin["https://h:443"]?.credential == Self.credential)
         answers = try Self.kept(answer, to: Self.challenge(method, isProxy: true))
-        #expect(answers.byOrigin.keys.sorted() == [Challenge.proxyOrigin])
+        #expect(answers.byOrigin.keys.sorted() == ["proxy https://h:443"])
         #expect(throws: Problem.self) { try Self.kept(Self.answer(.useCredential), to: Self.challenge(method)) }
+    }
+
+    @Test func `What one proxy was answered is no other's`() throws {
+        var (first, second) = (Self.challenge(.basic, isProxy: true), Self.challenge(.basic, isProxy: true))
+        first.host = "a"
+        second.host = "b"
+        let answer = Self.answer(.useCredential) { $0.credential = Self.credential }
+        let answers = try Self.kept(answer, to: first)
+        #expect(answers.byOrigin[first.origin]?.credential == Self.credential)
+        #expect(answers.byOrigin[second.origin] == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("http://a:3128", "proxy http://a:3128"), ("http://bob:pw@a:3128", "proxy http://a:3128"),
+            ("http://bob:80@a", "proxy http://a:1080"), ("http://a:80", "proxy http://a:80"),
+            ("https://[::1]", "proxy https://[::1]:443"), ("socks5h://a:1080", nil), ("", nil),
+        ] as [(String, String?)])
+    func `A proxy's questions are found by its address`(url: String, origin: String?) {
+        #expect(Challenge.origin(ofProxy: url) == origin)
+        #expect(Challenge(method: .digest, ofProxy: url)?.origin == origin)
     }
 
     @Test func `A client certificate is the absolute path of a file`() throws {

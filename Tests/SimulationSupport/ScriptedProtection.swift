@@ -38,13 +38,21 @@ package struct ScriptedProtection: Sendable {
         let isSatisfied =
             switch challenge.method {
             case .basic, .digest:
-                credential.map { $0.user == request.credential?.user && $0.password == request.credential?.password }
-                    ?? true
+                credential.map { isShown($0, by: request) } ?? true
             case .serverTrust: digest.map(request.trustedCertificates.contains) ?? true
             case .clientCertificate: request.tls?.clientCertificate != nil
             }
         if isSatisfied { return .passes }
         return request.asksAbout.contains(challenge.method) ? .asks : .refuses
+    }
+
+    /// A proxy is shown what stands in its address.
+    private func isShown(_ credential: Credential, by request: WireRequest) -> Bool {
+        guard challenge.isProxy else {
+            return credential.user == request.credential?.user && credential.password == request.credential?.password
+        }
+        let userinfo = request.proxy.flatMap { ProxyAddress($0).userinfo }.map { String($0) }
+        return userinfo == "\(credential.user):\(credential.password)"
     }
 
     /// The failure of a request that may not ask its app.

@@ -26,8 +26,10 @@ extension TransferService {
             }
         }
         request.answersElsewhere = kept.byOrigin
-        if let credential = kept.byOrigin[Challenge.proxyOrigin]?.credential {
-            request.proxy = request.proxy.map { Self.proxy($0, credential) }
+        if let proxy = request.proxy, let origin = Challenge.origin(ofProxy: proxy),
+            let credential = kept.byOrigin[origin]?.credential
+        {
+            request.proxy = Self.proxy(proxy, credential)
         }
         var shown = kept.byOrigin
         // What the task brings itself is shown as well.

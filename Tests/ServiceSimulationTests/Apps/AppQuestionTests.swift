@@ -55,6 +55,40 @@ extension Simulations {
             }
         }
 
+        @Test func `T10: what one proxy was answered is not shown to the session's next one`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("two proxies") { app in
+                    await app.start()
+                    let id = try app.install("A", Self.program(answering: ["right"]))
+                    var protection = ScriptedProtection.basic(host: "a.example", user: "anna", password: "right")
+                    protection.challenge.port = 3_128
+                    protection.challenge.isProxy = true
+                    let behind = app.serve("origin.example/1", protection: protection)
+                    let open = app.serve("origin.example/2")
+                    var settings = SessionSettings()
+                    settings.proxy = "http://a.example:3128"
+                    await app.enqueue(id, "s", [behind], settings: settings)
+                    await app.advance(atMost: 600) { await app.isThrough(id, "s", 1) }
+                    for proxy in [
+                        "http://b.example:3128", "http://own:word@b.example:3128", "socks5h://a.example:3128",
+                    ] {
+                        settings.proxy = proxy
+                        let first = Int64(app.world.transport.begun.count + 1)
+                        await app.enqueue(id, "s", [open], from: first, settings: settings)
+                        await app.advance(by: 60)
+                        #expect(app.world.transport.begun.last?.request.proxy == proxy)
+                    }
+                    settings.proxy = "http://a.example:3128"
+                    await app.enqueue(id, "s", [behind], from: 100, settings: settings)
+                    await app.advance(by: 60)
+                    #expect(
+                        app.world.transport.begun.last?.request.proxy == "http://anna:right@a.example:3128")
+                    #expect(app.record.questions.count == 1)
+                    try await app.stop()
+                }
+            }
+        }
+
         @Test func `T10: a crash while one is asked leaves nobody waiting for ever`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crash in question") { app in
