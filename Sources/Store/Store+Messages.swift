@@ -16,26 +16,47 @@ package struct StoredMessage: Hashable, Sendable {
     }
 }
 
+/// A message's row, whether it can be read or not.
+package struct MessageRow: Sendable {
+    package var id: Int64
+    /// Nil for one that this version does not know.
+    package var kind: SessionMessage.Kind?
+    /// Nil where what it tells, or its task, makes no sense: it takes no other with it.
+    package var message: StoredMessage?
+}
+
 extension StoreTransaction {
-    /// The session's messages after an id, in order.
+    /// The session's messages after an id that can be read, in order.
     package func messages(_ session: SessionID, after: Int64, limit: Int) throws -> [StoredMessage] {
+        try messageRows(session, after: after, limit: limit).compactMap(\.message)
+    }
+
+    /// The session's messages after an id, in order, with those that cannot be read.
+    package func messageRows(_ session: SessionID, after: Int64, limit: Int) throws -> [MessageRow] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT messages.* FROM messages JOIN sessions ON sessions.id = messages.session
                     WHERE sessions.identifier = ? AND messages.id > ? ORDER BY messages.id LIMIT ?
                     """), arguments: [session.rawValue, after, limit])
-        return try rows.map(message)
+        return try rows.map(messageRow)
     }
 
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for one that makes no sense.
     package func message(_ id: Int64, of session: SessionID) throws -> StoredMessage? {
+        guard let row = try messageRow(id, of: session) else { return nil }
+        guard let message = row.message else { throw StoreError(.unreadable, "Message \(id) cannot be read.") }
+        return message
+    }
+
+    package func messageRow(_ id: Int64, of session: SessionID) throws -> MessageRow? {
         let row = try Row.fetchOne(
             db.cachedStatement(
                 sql: """
                     SELECT messages.* FROM messages JOIN sessions ON sessions.id = messages.session
                     WHERE sessions.identifier = ? AND messages.id = ?
                     """), arguments: [session.rawValue, id])
-        return try row.map(message)
+        return try row.map(messageRow)
     }
 
     /// Asks the task's app, unless the same is asked in its session already: then the task waits for that answer.
@@ -80,12 +101,16 @@ extension StoreTransaction {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'messages'")) ?? 0
     }
 
-    private func message(_ row: Row) throws -> StoredMessage {
-        guard let kind = SessionMessage.Kind(rawValue: row["kind"]), let task = try task(TaskID(row["task"])) else {
-            throw StoreError(.damaged, "Message \(row["id"] as Int64) cannot be read.")
+    private func messageRow(_ row: Row) throws -> MessageRow {
+        var read = MessageRow(id: row["id"], kind: SessionMessage.Kind(rawValue: row["kind"]))
+        guard let kind = read.kind, let task = try readableTask(TaskID(row["task"])) else { return read }
+        let challenge: Challenge?
+        do {
+            challenge = try Columns.decodeIfPresent(Challenge.self, row["challenge"])
+        } catch {
+            return read
         }
-        return StoredMessage(
-            id: row["id"], kind: kind, task: task,
-            challenge: try Columns.decodeIfPresent(Challenge.self, row["challenge"]))
+        read.message = StoredMessage(id: read.id, kind: kind, task: task, challenge: challenge)
+        return read
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import NightshiftAPI
 import SimulationSupport
 import TestSupport
@@ -29,6 +30,23 @@ extension Simulations {
                     #expect(world.ledger.open.isEmpty)
                     let entries = await world.journal().filter { $0.decision == .retried }
                     #expect(entries.map(\.detail) == [answer.map { "\($0.count) tasks." }])
+                }
+            }
+        }
+
+        @Test func `One that cannot be read is refused and keeps no other from trying`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("retry with one that is damaged", jitter: 0.99) { world in
+                    let urls = ["first", "second"].map {
+                        Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
+                    }
+                    await world.start()
+                    let ids = await world.enqueue(urls.map { world.request($0) })
+                    await world.advance(by: 400)
+                    try world.edit("UPDATE tasks SET request = 'no JSON' WHERE id = \(ids[0])")
+                    let answer = await world.retry(RetryRequest(tasks: ids))
+                    #expect(answer?.count == 1)
+                    #expect(answer?.refused.map(\.id) == [ids[0]])
                 }
             }
         }
@@ -101,6 +119,13 @@ extension World {
         var reasons: [WaitReason] = []
         for id in ids { if let wait = await status(id)?.wait { reasons.append(wait.reason) } }
         return reasons
+    }
+
+    /// Changes the database behind the service's back.
+    fileprivate func edit(_ sql: String) throws {
+        let database = try DatabaseQueue(path: paths.database.path)
+        defer { try? database.close() }
+        try database.write { try $0.execute(sql: sql) }
     }
 
     fileprivate func retry(_ request: RetryRequest) async -> RetryResponse? {

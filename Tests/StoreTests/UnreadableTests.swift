@@ -55,6 +55,42 @@ import Testing
         try again.close()
     }
 
+    @Test(arguments: [
+        "UPDATE tasks SET request = 'no JSON' WHERE id = 1", "UPDATE messages SET challenge = '{' WHERE id = 1",
+    ])
+    func `A message that cannot be read keeps its place, and the others are read`(damage: String) async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        let app = AppID(rawValue: "org.example.app")
+        let session = SessionID(app: app, identifier: "s")
+        let ids = try await store.write { transaction in
+            _ = try transaction.putSession(app, "s", SessionSettings())
+            let records = try (0..<2).map { _ in try transaction.insert(.waiting(session: session)) }
+            let challenge = Challenge(method: .basic, host: "h", port: 443, scheme: "https")
+            try transaction.putChallenge(of: records[0], challenge)
+            var ended = records[1]
+            ended.state = .completed
+            ended.endedAt = 1_800_000_100
+            ended.endedBoot = 0
+            try transaction.update(ended)
+            return records.map(\.id)
+        }
+        #expect(ids == [TaskID(1), TaskID(2)])
+        try store.close()
+        try fixture.edit(damage)
+        let again = try fixture.open()
+        let rows = try await again.read { try $0.messageRows(session, after: 0, limit: 10) }
+        #expect(rows.map(\.id) == [1, 2])
+        #expect(rows.map(\.kind) == [.challenge, .ended])
+        #expect(rows.map { $0.message?.task.id } == [nil, ids[1]])
+        #expect(try await again.read { try $0.messages(session, after: 0, limit: 10) }.map(\.id) == [2])
+        let error = await #expect(throws: StoreError.self) { try await again.read { try $0.message(1, of: session) } }
+        #expect(error?.code == .unreadable)
+        try await again.write { try $0.deleteMessage(1) }
+        #expect(try await again.read { try $0.messageRow(1, of: session)?.id } == nil)
+        try again.close()
+    }
+
     @Test func theDefaultsHoldForASessionWhoseSettingsAreGone() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Logging
 package import NightshiftAPI
 package import Sessions
 import Store
@@ -27,10 +28,15 @@ extension TransferService {
         EventReader<SessionEvent>.Source(
             signal: store.messageSignal, page: 64,
             rows: { after, limit in
-                let stored = try? await self.store.read { try $0.messages(session, after: after, limit: limit) }
+                let stored = try? await self.store.read { try $0.messageRows(session, after: after, limit: limit) }
                 guard let stored else { return nil }
                 var rows: [EventReader<SessionEvent>.Row] = []
-                for message in stored {
+                for row in stored {
+                    guard let message = row.message else {
+                        self.logger.error("A message cannot be read", metadata: ["message": "\(row.id)"])
+                        rows.append(EventReader.Row(id: row.id, event: nil))
+                        continue
+                    }
                     let told = SessionMessage(
                         id: message.id, kind: message.kind, task: await self.sessionTask(message.task),
                         challenge: message.challenge)
@@ -59,9 +65,11 @@ extension TransferService {
             var ended: [TaskRecord] = []
             for id in ids {
                 // One that is not there was acknowledged before.
-                guard let message = try transaction.message(id, of: session), !message.kind.isQuestion else { continue }
+                guard let row = try transaction.messageRow(id, of: session), row.kind?.isQuestion != true else {
+                    continue
+                }
                 try transaction.deleteMessage(id)
-                if message.kind == .ended { ended.append(message.task) }
+                if let message = row.message, message.kind == .ended { ended.append(message.task) }
             }
             return .success(ended)
         }
@@ -79,7 +87,7 @@ extension TransferService {
         var after: Int64 = 0
         while after < last {
             let ids = try await ask { [after] transaction in
-                try transaction.messages(session, after: after, limit: Limits.pageSize).map(\.id)
+                try transaction.messageRows(session, after: after, limit: Limits.pageSize).map(\.id)
             }
             guard let end = ids.last else { return }
             try await acknowledge(app, identifier, ids.filter { $0 <= last })

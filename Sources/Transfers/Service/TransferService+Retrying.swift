@@ -23,11 +23,18 @@ extension TransferService {
         let now = now
         // What runs needs no help, and its row is its transfer's to write.
         let busy = Set(tasks.filter(isBusy))
-        let (response, ways) = try await change { transaction in
+        let (response, ways) = try await change { transaction -> Result<(RetryResponse, Set<HostTable.Way>), Problem> in
             var response = RetryResponse(count: 0)
             var ways: Set<HostTable.Way> = []
             for id in Set(tasks).sorted() {
-                guard var record = try transaction.task(id) else {
+                let found: TaskRecord?
+                do {
+                    found = try transaction.task(id)
+                } catch let error as StoreError where error.code == .unreadable {
+                    response.refused.append(RefusedTask(id: id, problem: Problem(error)))
+                    continue
+                }
+                guard var record = found else {
                     response.refused.append(RefusedTask(id: id, problem: Self.noTask(id)))
                     continue
                 }
