@@ -1,6 +1,8 @@
 import Foundation
+import GRDB
 import NightshiftAPI
 import SimulationSupport
+import Store
 import Synchronization
 import TestSupport
 import Testing
@@ -149,6 +151,38 @@ extension Simulations {
             }
         }
 
+        @Test func `A session is forgotten a part at a time`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("a large session") { world in
+                    await world.start()
+                    let session = SessionID(rawValue: "app")
+                    try await world.store.write { transaction in
+                        try transaction.putSession(session, SessionSettings())
+                        for _ in 0..<2_500 {
+                            var record = try transaction.insert(
+                                TaskRecord(
+                                    session: session, origin: "http://host.example:80", state: .waiting, priority: 0.5,
+                                    createdAt: 1_800_000_000, request: TaskRequest(url: "http://host.example/file")))
+                            record.state = .completed
+                            record.endedAt = 1_800_000_000
+                            record.endedBoot = 0
+                            try transaction.update(record)
+                        }
+                    }
+                    let deleted = DeletedTasks()
+                    world.store.add(transactionObserver: deleted)
+                    let isRemoved = await world.call { [service = world.service] in
+                        (try? await service.removeSession(session)) != nil
+                    }
+                    #expect(isRemoved == true)
+                    #expect(deleted.all == 2_500)
+                    #expect(deleted.most <= 1_000)
+                    #expect(try await world.store.read { try $0.sessions(session) }.isEmpty)
+                    try await world.stop()
+                }
+            }
+        }
+
         @Test func `Removing a session begins none of its tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a removed session") { world in
@@ -203,5 +237,33 @@ private final class Heard: Sendable {
 
     var resets: [Int64] {
         state.withLock { $0.events.compactMap { if case .reset(let last) = $0 { last } else { nil } } }
+    }
+}
+
+/// How many rows of tasks are deleted, and how many by one transaction.
+private final class DeletedTasks: TransactionObserver, Sendable {
+    private let state = Mutex((current: 0, most: 0, all: 0))
+
+    var most: Int { state.withLock { $0.most } }
+    var all: Int { state.withLock { $0.all } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        if case .delete(tableName: "tasks") = eventKind { true } else { false }
+    }
+
+    func databaseDidChange(with event: DatabaseEvent) {
+        state.withLock { $0.current += 1 }
+    }
+
+    func databaseDidCommit(_ db: Database) {
+        state.withLock { state in
+            state.most = max(state.most, state.current)
+            state.all += state.current
+            state.current = 0
+        }
+    }
+
+    func databaseDidRollback(_ db: Database) {
+        state.withLock { $0.current = 0 }
     }
 }

@@ -41,16 +41,40 @@ extension TransferService {
             where try await !end(task, producingResumeData: false) {
                 endless.insert(task)
             }
-            let removed = try await change { [endless] transaction -> Result<[TaskRecord]?, Problem> in
-                // Who has added one meanwhile was told that it is carried: it is cancelled like the others.
-                guard try endless.isSuperset(of: transaction.unfinishedTasks(session: id)) else { return .success(nil) }
-                let records = try transaction.tasks(session: id, states: nil, after: nil, limit: Int.max)
-                try transaction.deleteSession(id)
-                return .success(records)
+            // Who has added one meanwhile was told that it is carried: it is cancelled like the others.
+            while let part = try await removePart(of: id, endless) {
+                await removeFiles(of: part.records)
+                if part.isLast { return }
             }
-            if let removed { return await removeFiles(of: removed) }
         }
     }
+
+    /// What one commit has forgotten of a session.
+    private struct RemovedPart: Sendable {
+        var records: [TaskRecord]
+        /// Whether the session is gone, too.
+        var isLast: Bool
+    }
+
+    /// Forgets some of a session's tasks, or the last ones and the session: it may have a million.
+    ///
+    /// - Returns: nil where the session has a task that has not ended and is not one of `endless`.
+    private func removePart(of id: SessionID, _ endless: Set<TaskID>) async throws(Problem) -> RemovedPart? {
+        try await change { transaction -> Result<RemovedPart?, Problem> in
+            guard try endless.isSuperset(of: transaction.unfinishedTasks(session: id)) else { return .success(nil) }
+            let rows = try transaction.rows(session: id, states: nil, after: nil, limit: Self.removedAtOnce)
+            let part = RemovedPart(records: rows.records, isLast: rows.count < Self.removedAtOnce)
+            if part.isLast {
+                try transaction.deleteSession(id)
+            } else {
+                for task in rows.records.map(\.id) + rows.unreadable.map(\.id) { try transaction.delete(task) }
+            }
+            return .success(part)
+        }
+    }
+
+    /// Few enough for others' commits not to wait long, and for their rows to be held in memory.
+    private static let removedAtOnce = 1_000
 
     /// Lets tasks of these sessions start again, once everything in them was to end.
     func letGo(_ sessions: [SessionID]) {
