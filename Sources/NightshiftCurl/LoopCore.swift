@@ -104,7 +104,6 @@ final class LoopCore {
         let result = curl_multi_add_handle(multi.handle, transfer.easy)
         guard result == CURLM_OK else {
             let message = String(cString: curl_multi_strerror(result))
-            transfer.free()
             return transfer.delegate.ended(CurlEnd(code: Int32(CURLE_FAILED_INIT.rawValue), message: message))
         }
         transfers[transfer.id] = transfer
@@ -182,7 +181,7 @@ final class LoopCore {
         socketTransfers.removeAll { $0 === transfer }
         // A megabyte is not kept for nobody.
         if socketTransfers.isEmpty { pipe = nil }
-        transfer.free()
+        transfer.closeSocketBody()
         transfer.delegate.ended(end)
     }
 
@@ -242,8 +241,13 @@ final class LoopCore {
         }
         for transfer in Array(transfers.values) {
             if transfer.wakes(now) { unpause(transfer) }
-            if let end = transfer.idleEnd(now) { self.end(transfer, end) }
-            if transfers[transfer.id] != nil { scheduleAttention(at: transfer.nextAttention) }
+            // That may have ended it.
+            guard transfers[transfer.id] != nil else { continue }
+            if let end = transfer.idleEnd(now) {
+                self.end(transfer, end)
+            } else {
+                scheduleAttention(at: transfer.nextAttention)
+            }
         }
     }
 

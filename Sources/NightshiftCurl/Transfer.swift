@@ -9,6 +9,7 @@ final class Transfer {
     let delegate: any CurlDelegate
     /// Outlives its transfers.
     unowned let core: LoopCore
+    /// Is valid as long as the transfer is: nobody can ask a handle that has been freed.
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
@@ -63,14 +64,17 @@ final class Transfer {
         if let period = idleCheckPeriod { idleCheckTime = progressTime + period }
     }
 
+    /// The transfer must no longer be with the multi handle.
     deinit {
+        // Before the connections that it shares are let go, and before the texts that it points to.
+        curl_easy_cleanup(easy)
+        curl_slist_free_all(headerList)
         errorText.deallocate()
     }
 
     /// Sets all options; an end means that the request cannot be made at all.
     func prepare(_ connections: ConnectionPool) -> CurlEnd? {
         if let flaw = request.flaw {
-            free()
             return CurlEnd(
                 code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue), message: "The request cannot be sent: \(flaw).")
         }
@@ -78,22 +82,12 @@ final class Transfer {
         var options = EasyOptions(easy)
         headerList = options.set(request, share: connections.share, errorText: errorText)
         setCallbacks(&options)
-        guard options.failed == nil else {
-            let code = options.failed ?? CURLE_FAILED_INIT
-            free()
-            return CurlEnd(code: Int32(code.rawValue), message: String(cString: curl_easy_strerror(code)))
-        }
-        return nil
+        guard let code = options.failed else { return nil }
+        return CurlEnd(code: Int32(code.rawValue), message: String(cString: curl_easy_strerror(code)))
     }
 
-    /// Frees libcurl's part; the transfer must no longer be with the multi handle.
-    func free() {
-        curl_easy_cleanup(easy)
-        curl_slist_free_all(headerList)
-        headerList = nil
-        connections = nil
-        socketBody = nil
-    }
+    /// Closes the connection of a body that is moved without libcurl.
+    func closeSocketBody() { socketBody = nil }
 
     private func setCallbacks(_ options: inout EasyOptions) {
         let context = Unmanaged.passUnretained(self).toOpaque()

@@ -1,0 +1,129 @@
+import Foundation
+import NightshiftCurl
+import TestSupport
+import Testing
+
+/// The lives of libcurl's handles, each in a process of its own: what is freed there is overwritten, and its memory measured.
+@Suite(.timeLimit(.minutes(20))) struct HandleTests {
+    @Test func `An exchange that ends when its rate limit lets it go on is not asked for its idle time`() async {
+        await #expect(processExitsWith: .success) {
+            try overwriteFreedMemory()
+            let server = try ScriptedServer([
+                .read, .write("HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n"), .writeBytes(3_000_000), .stall,
+            ])
+            let loop = CurlLoop()
+            // The first piece may be so small that the limit allows another one at once.
+            for _ in 0..<3 {
+                let receiver = LateReceiver(loop)
+                var request = CurlRequest(url: server.url())
+                request.proxy = ""
+                request.socketBodyBytes = 1_000
+                request.rateLimit = 100_000
+                request.idleTimeout = LateReceiver.idleTimeout
+                _ = loop.begin(request, delegate: receiver)
+                try await receiver.ended.wait(within: .seconds(60), for: "the exchange's end") { $0 != nil }
+                #expect(receiver.ended.read { $0?.code } == 23)
+            }
+            loop.shutdown()
+            withExtendedLifetime(server) {}
+        }
+    }
+
+    @Test func `Exchanges that are begun behind the end of their loop keep no memory`() async {
+        await #expect(processExitsWith: .success) {
+            let loop = CurlLoop()
+            loop.shutdown()
+            let request = CurlRequest(url: "http://127.0.0.1:1/")
+            let counter = EndCounter()
+            func begin(_ count: Int) async throws {
+                let before = counter.count.read { $0 }
+                for _ in 0..<count { _ = loop.begin(request, delegate: counter) }
+                try await counter.count.wait(within: .seconds(60), for: "the ends") { $0 == before + count }
+            }
+            try await begin(200)
+            let before = try residentBytes()
+            for _ in 0..<100 { try await begin(200) }
+            // A handle of libcurl has five thousand bytes: a hundred million in all.
+            #expect(try residentBytes() - before < 30_000_000)
+        }
+    }
+}
+
+/// Has the memory allocator write into all that is freed (M_PERTURB of mallopt(3)), so that no use of it goes well.
+private func overwriteFreedMemory() throws {
+    typealias SetOption = @convention(c) (Int32, Int32) -> Int32
+    let symbol = try #require(dlsym(nil, "mallopt"))
+    let setOption = unsafeBitCast(symbol, to: SetOption.self)
+    let result = setOption(-6, 0x5a)
+    #expect(result == 1)
+}
+
+/// proc_pid_statm(5).
+private func residentBytes() throws -> Int {
+    let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    return try #require(Int(words[1])) * sysconf(Int32(_SC_PAGESIZE))
+}
+
+/// Takes one piece, and ends the exchange when the next one comes; from the first on, its loop looks at its times so seldom
+/// that all of them are over.
+private final class LateReceiver: CurlDelegate {
+    /// Seconds. What has moved is looked at four times in them.
+    static let idleTimeout: Double = 4
+
+    let ended = Watched<CurlEnd?>(nil)
+    private let hasFirst = Watched(false)
+    private let loop: CurlLoop
+
+    init(_ loop: CurlLoop) {
+        self.loop = loop
+    }
+
+    func received(interim head: CurlHead) {}
+
+    func received(head: CurlHead) {}
+
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer {
+        let isFirst = hasFirst.update { hasFirst in
+            defer { hasFirst = true }
+            return !hasFirst
+        }
+        guard isFirst else { return .stop }
+        holdUp()
+        return .taken
+    }
+
+    func takesRest(_ bytes: Int64) -> Bool { true }
+
+    func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer { .stop }
+
+    func sent(_ bytes: Int64) {}
+
+    func ended(_ end: CurlEnd) {
+        ended.update { $0 = end }
+    }
+
+    /// Comes between any two looks of the loop.
+    private func holdUp() {
+        loop.perform { [self] in
+            guard ended.read({ $0 == nil }) else { return }
+            blockThread(for: .milliseconds(1_100), because: "The moments at which the loop is to look pass meanwhile.")
+            holdUp()
+        }
+    }
+}
+
+private final class EndCounter: CurlDelegate {
+    let count = Watched(0)
+
+    func received(interim head: CurlHead) {}
+
+    func received(head: CurlHead) {}
+
+    func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer { .taken }
+
+    func sent(_ bytes: Int64) {}
+
+    func ended(_ end: CurlEnd) {
+        count.update { $0 += 1 }
+    }
+}
