@@ -144,14 +144,17 @@ package final class Store: Sendable {
         return value
     }
 
-    /// Runs `body` on a consistent snapshot.
+    /// Runs `body` on a consistent snapshot. As a write does, it comes to its end also where the caller's task is cancelled: whoever
+    /// is thrown an error knows that the disk has failed.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
+        // The database's own reads are cancelled with their task: this one is nobody's.
+        let reading = Task { [writer, unreadable] in
+            try await writer.read { db in try body(StoreTransaction(db: db, unreadable: unreadable)) }
+        }
         do {
-            return try await writer.read { [unreadable] db in
-                try body(StoreTransaction(db: db, unreadable: unreadable))
-            }
+            return try await reading.value
         } catch {
             throw StoreError(error)
         }

@@ -23,6 +23,12 @@ import Testing
             alarm.set(for: moment, atBootSeconds: moment.map { $0 + late }, by: clock) { await self.rang($0) }
         }
 
+        /// The sleep for one moment ends, and another one is set before its ring has its turn.
+        func letCome(_ moment: Double, andSet next: Double) {
+            clock.advance(to: moment)
+            set(next)
+        }
+
         func cancel() { alarm.cancel() }
 
         private func rang(_ moment: Double) {
@@ -72,6 +78,17 @@ import Testing
         clock.advance(to: 21)
         try await owner.rings.wait(for: "the next ring") { $0.count > 1 }
         #expect(owner.rings.read { $0 } == [7, 21])
+    }
+
+    @Test func `A moment that is replaced between the end of its sleep and its ring does not ring`() async throws {
+        let clock = Self.clock()
+        let owner = Owner(clock)
+        await owner.set(5)
+        try await eventually("the sleep") { clock.nextWaking == 5 }
+        await owner.letCome(5, andSet: 7)
+        clock.advance(to: 7)
+        try await owner.rings.wait(within: .seconds(60), for: "the ring of the other") { $0.contains(7) }
+        #expect(owner.rings.read { $0 } == [7])
     }
 
     @Test func itIsSetForNoMoment() async throws {

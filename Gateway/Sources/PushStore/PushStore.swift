@@ -91,12 +91,14 @@ package final class PushStore: Sendable {
         return try result.get()
     }
 
-    /// Reads what is on the disk.
+    /// Reads what is on the disk, to its end also where the caller's task is cancelled.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
+        // The database's own reads are cancelled with their task: this one is nobody's.
+        let reading = Task { [writer] in try await writer.read { try body(PushTransaction(db: $0)) } }
         do {
-            return try await writer.read { try body(PushTransaction(db: $0)) }
+            return try await reading.value
         } catch {
             throw StoreError(error)
         }
