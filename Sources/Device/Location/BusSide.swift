@@ -129,7 +129,7 @@ struct BusSide {
         // A cell costs nothing: GeoClue is for devices without.
         let usesGeoClue = watchesChanges && isKnown && !modems.canTellCells
         requests += changes.want(isThere && usesGeoClue ? .changes : nil, now: now)
-        return requests + modems.want(watchesChanges)
+        return requests + modems.want(watchesChanges, now: now)
     }
 
     // MARK: - What the bus says
@@ -160,12 +160,13 @@ struct BusSide {
         case .modems(let number, let result): return modems.answered(number: number, result)
         case .modemChanged(let path, let sender, let reading):
             guard owners[.modemManager] == sender else { return [] }
-            return modems.changed(path: path, reading)
+            modems.changed(path: path, reading)
+            return []
         case .modemsChanged(let sender):
             guard owners[.modemManager] == sender else { return [] }
             return modems.modemsChanged()
         case .setUp(let path, let number, let failure):
-            modems.setUpAnswered(path: path, number: number, failure)
+            modems.setUpAnswered(path: path, number: number, failure, now: now)
             return []
         case .place: return []
         }

@@ -99,6 +99,11 @@ final class LocationBus {
             }
             return .modemChanged(path: path, sender: sender, reading)
         }
+        if message.isSignal(Self.modem, "StateChanged") {
+            guard (try? message.readFixed("i", Int32.self)) != nil, let state = try? message.readFixed("i", Int32.self)
+            else { return nil }
+            return .modemChanged(path: path, sender: sender, ModemReading(state: state))
+        }
         let areModems = ["InterfacesAdded", "InterfacesRemoved"].contains {
             message.isSignal(Self.objectManager, $0)
         }
@@ -108,6 +113,7 @@ final class LocationBus {
     fileprivate static let geoClue = LocationService.geoClue.rawValue
     fileprivate static let client = "\(LocationService.geoClue.rawValue).Client"
     fileprivate static let modemManager = LocationService.modemManager.rawValue
+    fileprivate static let modem = "\(LocationService.modemManager.rawValue).Modem"
     fileprivate static let modemLocation = "\(LocationService.modemManager.rawValue).Modem.Location"
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
@@ -147,15 +153,21 @@ extension BusMessage {
         try enter("a", "{oa{sa{sv}}}")
         while try enter("e", "oa{sa{sv}}") {
             let path = try readText("o")
+            var (state, reading) = (Int32?.none, ModemReading?.none)
             try enter("a", "{sa{sv}}")
             while try enter("e", "sa{sv}") {
-                if try readText() == LocationBus.modemLocation {
-                    modems[path] = try readModem()
-                } else {
-                    try skip("a{sv}")
+                switch try readText() {
+                case LocationBus.modem:
+                    if case .integer(let number)? = try readProperties(["State"])["State"] {
+                        state = Int32(exactly: number)
+                    }
+                case LocationBus.modemLocation: reading = try readModem()
+                default: try skip("a{sv}")
                 }
                 try leave()
             }
+            reading?.state = state
+            modems[path] = reading
             try leave()
             try leave()
         }

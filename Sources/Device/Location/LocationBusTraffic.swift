@@ -63,6 +63,8 @@ extension LocationBusRequest {
                 "type='signal',sender='\(geoClue)',interface='\(geoClue).Client',member='LocationUpdated'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.Properties',"
                     + "member='PropertiesChanged',arg0='\(modems).Modem.Location'",
+                // Its properties would tell of each change of the signal's strength.
+                "type='signal',sender='\(modems)',interface='\(modems).Modem',member='StateChanged'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.ObjectManager'",
             ]).map(LocationBusRequest.subscribe)
     }

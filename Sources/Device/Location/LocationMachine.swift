@@ -50,7 +50,9 @@ struct LocationMachine {
     func deadline(now: Double) -> Double? {
         var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
         if request != nil { times.append(gpsd.retry) }
-        if request != nil || wish.watchesChanges { times += [bus.retry, bus.fix.deadline, bus.changes.deadline] }
+        if request != nil || wish.watchesChanges {
+            times += [bus.retry, bus.fix.deadline, bus.changes.deadline, bus.modems.deadline]
+        }
         return times.compactMap(\.self).filter { $0 > now }.min()
     }
 

@@ -96,6 +96,26 @@ import Testing
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains("level 6") }
     }
 
+    @Test func `R7: A modem tells its cell when it is switched on, and when it is switched on again`() async throws {
+        let bus = try await PrivateBus.started()
+        let manager = try await MockLocationService(.modemManager, on: bus)
+        try await manager.tell("SetCell", "s", "262,02,1F,A1B2C3,4E")
+        try await manager.tell("Switch", "i", "3")
+        try await manager.tell("Plug", "u", "1")
+        let watched = try WatchedSources(bus: bus.address)
+        watched.sources.want(FixWish(watchesChanges: true))
+        try await watched.waitForSources("a modem that is off") {
+            $0["modem"]?.sentence.contains("does not tell") == true
+        }
+        try await manager.tell("Switch", "i", "6")
+        try await watched.wait(for: "the cell") { $0.contains { $0.cell == "262,02,1F,A1B2C3,4E" } }
+        try await manager.tell("Switch", "i", "3")
+        try await watched.waitForSources("its end") { $0["modem"]?.isAvailable == false }
+        try await manager.tell("SetCell", "s", "262,02,1F,A1B2C4,4E")
+        try await manager.tell("Switch", "i", "8")
+        try await watched.wait(for: "the other cell") { $0.contains { $0.cell == "262,02,1F,A1B2C4,4E" } }
+    }
+
     @Test func `R6: Whom GeoClue refuses is told so, and does not ask again`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)

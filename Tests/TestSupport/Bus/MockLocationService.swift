@@ -154,7 +154,7 @@ package final class MockLocationService: Sendable {
             mock.AddMethod(TEST, 'Clients', '', 's', clients)
         """#
 
-    /// Modems tell their cell while they are set up to, as ModemManager does.
+    /// Modems tell their cell while they are switched on and set up to, as ModemManager has it.
     private static let modemManagerTemplate = #"""
         import dbus
         from dbusmock import mockobject
@@ -163,6 +163,7 @@ package final class MockLocationService: Sendable {
         MAIN_IFACE = 'org.freedesktop.ModemManager1'
         SYSTEM_BUS = True
         IS_OBJECT_MANAGER = True
+        MODEM = 'org.freedesktop.ModemManager1.Modem'
         LOCATION = 'org.freedesktop.ModemManager1.Modem.Location'
         TEST = 'org.example.Test'
 
@@ -179,6 +180,10 @@ package final class MockLocationService: Sendable {
             if manager.refusal:
                 raise dbus.exceptions.DBusException(
                     manager.refusal, name='org.freedesktop.ModemManager1.Error.Core.Unauthorized')
+            if manager.state < 6:
+                raise dbus.exceptions.DBusException(
+                    'Cannot setup location: device not yet enabled',
+                    name='org.freedesktop.ModemManager1.Error.Core.WrongState')
             update(modem, {
                 'Enabled': dbus.UInt32(sources), 'SignalsLocation': dbus.Boolean(signals),
                 'Location': places(manager.cell if signals else '')})
@@ -190,6 +195,7 @@ package final class MockLocationService: Sendable {
                 'Capabilities': dbus.UInt32(capabilities), 'Enabled': dbus.UInt32(0),
                 'SignalsLocation': dbus.Boolean(False),
                 'Location': places('')}, [('Setup', 'ub', '', set_up)])
+            mockobject.objects[path].props[MODEM] = {'State': dbus.Int32(manager.state)}
             manager.modems.append(path)
             manager.object_manager_emit_added(path)
 
@@ -208,6 +214,19 @@ package final class MockLocationService: Sendable {
                 if modem.props[LOCATION]['SignalsLocation']:
                     update(modem, {'Location': places(cell)})
 
+        def switch(manager, state):
+            old, manager.state = manager.state, state
+            for path in manager.modems:
+                modem = mockobject.objects[path]
+                modem.props[MODEM]['State'] = dbus.Int32(state)
+                modem.EmitSignal(MODEM, 'StateChanged', 'iiu', [dbus.Int32(old), dbus.Int32(state), dbus.UInt32(0)])
+                if state < 6:
+                    update(modem, {'Enabled': dbus.UInt32(0), 'Location': places('')})
+                elif old < 6:
+                    signals = modem.props[LOCATION]['SignalsLocation']
+                    update(modem, {
+                        'Enabled': dbus.UInt32(1), 'Location': places(manager.cell if signals else '')})
+
         def refuse(manager, refusal):
             manager.refusal = refusal
 
@@ -216,9 +235,10 @@ package final class MockLocationService: Sendable {
             return '; '.join('enabled %d signals %d' % (one['Enabled'], one['SignalsLocation']) for one in read)
 
         def load(mock, parameters):
-            mock.plugged, mock.modems, mock.cell, mock.refusal = 0, [], '', ''
+            mock.plugged, mock.modems, mock.cell, mock.refusal, mock.state = 0, [], '', '', 8
             mock.AddMethod(TEST, 'Plug', 'u', '', plug)
             mock.AddMethod(TEST, 'Unplug', '', '', unplug)
+            mock.AddMethod(TEST, 'Switch', 'i', '', switch)
             mock.AddMethod(TEST, 'SetCell', 's', '', set_cell)
             mock.AddMethod(TEST, 'Refuse', 's', '', refuse)
             mock.AddMethod(TEST, 'Modems', '', 's', modems)

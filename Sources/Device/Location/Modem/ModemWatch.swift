@@ -1,7 +1,9 @@
 import NightshiftAPI
 
-/// What ModemManager says of a modem's interface `Modem.Location`; nil where it does not say.
+/// What ModemManager says of a modem and of its interface `Modem.Location`; nil where it does not say.
 struct ModemReading: Equatable, Sendable {
+    /// MMModemState: how far the modem has been switched on.
+    var state: Int32?
     /// MMModemLocationSource: what it can tell, and what it is set up to tell.
     var capabilities: UInt32?
     var enabled: UInt32?
@@ -12,6 +14,8 @@ struct ModemReading: Equatable, Sendable {
 
     /// MM_MODEM_LOCATION_SOURCE_3GPP_LAC_CI.
     static let cells: UInt32 = 1
+    /// MM_MODEM_STATE_ENABLED. Below it ModemManager sets up no location, and sources that were set up are off.
+    static let enabledState: Int32 = 6
 }
 
 /// The cell that a modem is in, by its identity.
@@ -42,14 +46,57 @@ enum CellIdentity {
 /// Pure: what the bus says goes in, what to ask of it comes out.
 struct ModemWatch: Equatable {
     private struct Modem: Equatable {
+        /// How far it has been set up, since it was switched on.
+        enum Step: Equatable {
+            case open
+            /// The question is under way; `before` is what it was set up to when it was asked.
+            case asked(number: Int, before: ModemReading)
+            /// It was not switched on when it was asked. Its state tells when to ask again.
+            case tooEarly
+            case done
+        }
+
+        /// Somebody's no, and until when it is not questioned.
+        struct Refusal: Equatable {
+            var failure: BusFailure
+            var until: Double
+        }
+
         var reading: ModemReading
         /// What it was set up to before this has changed it.
         var former: ModemReading?
-        var question: Int?
-        var refusal: BusFailure?
+        var step = Step.open
+        var refusal: Refusal?
 
-        var canTellCells: Bool { (reading.capabilities ?? 0) & ModemReading.cells != 0 }
+        var isAble: Bool {
+            (reading.capabilities ?? 0) & ModemReading.cells != 0
+                && reading.state.map { $0 >= ModemReading.enabledState } != false
+        }
         var tellsCells: Bool { (reading.enabled ?? 0) & ModemReading.cells != 0 && reading.signals == true }
+        /// Whether it tells its cell, or is about to be set up to, as far as is known.
+        var canTellCells: Bool {
+            guard isAble else { return false }
+            if tellsCells { return true }
+            guard refusal == nil else { return false }
+            switch step {
+            case .open, .asked: return true
+            case .tooEarly, .done: return false
+            }
+        }
+
+        /// Whether it is to be set up, at once or when its refusal ends. Once in each time that it is on: who takes it back has
+        /// his reasons.
+        var isToBeSetUp: Bool { isAble && !tellsCells && step == .open }
+
+        mutating func note(_ reading: ModemReading, hasNewState: Bool) {
+            self.reading = reading
+            guard hasNewState else { return }
+            switch step {
+            case .open, .asked: break
+            case .tooEarly: step = .open
+            case .done: if !isAble { step = .open }
+            }
+        }
     }
 
     /// Modems by the paths of their objects; nil until they have been told.
@@ -67,9 +114,14 @@ struct ModemWatch: Equatable {
     var isKnown: Bool { modems != nil || failure != nil }
     var hasModem: Bool { modems?.isEmpty == false }
     /// Whether some modem tells its cell, or would, as far as is known.
-    var canTellCells: Bool { modems?.values.contains { $0.canTellCells && $0.refusal == nil } == true }
+    var canTellCells: Bool { modems?.values.contains { $0.canTellCells } == true }
     /// Why none does that could.
-    var refusal: BusFailure? { modems?.sorted { $0.key < $1.key }.compactMap(\.value.refusal).first }
+    var refusal: BusFailure? { modems?.sorted { $0.key < $1.key }.compactMap(\.value.refusal?.failure).first }
+    /// When one that has refused is asked again.
+    var deadline: Double? {
+        guard isWanted else { return nil }
+        return modems?.values.filter(\.isToBeSetUp).compactMap(\.refusal?.until).min()
+    }
 
     /// The cell; that of the first modem that is in one.
     var cell: String? {
@@ -95,10 +147,12 @@ struct ModemWatch: Equatable {
         isOutOfDate = false
     }
 
-    mutating func want(_ isWanted: Bool) -> [LocationBusRequest] {
-        guard isWanted != self.isWanted else { return [] }
+    /// Says what is wanted now. To be called again behind every other input, and when ``deadline`` has come.
+    mutating func want(_ isWanted: Bool, now: Double) -> [LocationBusRequest] {
+        let wasWanted = self.isWanted
         self.isWanted = isWanted
-        return isWanted ? setUp() : restore()
+        if isWanted { return setUp(now: now) }
+        return wasWanted ? restore() : []
     }
 
     mutating func answered(
@@ -118,21 +172,21 @@ struct ModemWatch: Equatable {
             modems = [:]
             for (path, reading) in readings.sorted(by: { $0.key < $1.key }).prefix(Self.most) {
                 var modem = former[path] ?? Modem(reading: reading)
-                modem.reading = reading
+                modem.note(reading, hasNewState: reading.state != modem.reading.state)
                 modems?[path] = modem
             }
         }
-        return isWanted ? setUp() : []
+        return []
     }
 
-    mutating func changed(path: String, _ change: ModemReading) -> [LocationBusRequest] {
-        guard var modem = modems?[path] else { return [] }
-        modem.reading.capabilities = change.capabilities ?? modem.reading.capabilities
-        modem.reading.enabled = change.enabled ?? modem.reading.enabled
-        modem.reading.signals = change.signals ?? modem.reading.signals
-        modem.reading.cell = change.cell ?? modem.reading.cell
-        modems?[path] = modem
-        return isWanted ? setUp() : []
+    mutating func changed(path: String, _ change: ModemReading) {
+        guard var reading = modems?[path]?.reading else { return }
+        reading.state = change.state ?? reading.state
+        reading.capabilities = change.capabilities ?? reading.capabilities
+        reading.enabled = change.enabled ?? reading.enabled
+        reading.signals = change.signals ?? reading.signals
+        reading.cell = change.cell ?? reading.cell
+        modems?[path]?.note(reading, hasNewState: change.state != nil)
     }
 
     /// Modems have come or gone.
@@ -144,14 +198,24 @@ struct ModemWatch: Equatable {
         return ask()
     }
 
-    mutating func setUpAnswered(path: String, number: Int, _ failure: BusFailure?) {
-        guard modems?[path]?.question == number else { return }
-        modems?[path]?.question = nil
-        modems?[path]?.refusal = failure
-        guard failure == nil, let reading = modems?[path]?.reading else { return }
-        // Announced as well, before or after.
-        modems?[path]?.reading.enabled = (reading.enabled ?? 0) | ModemReading.cells
-        modems?[path]?.reading.signals = true
+    mutating func setUpAnswered(path: String, number: Int, _ failure: BusFailure?, now: Double) {
+        guard var modem = modems?[path], case .asked(number, let before) = modem.step else { return }
+        if let failure {
+            modem.step = failure.isTooEarly ? .tooEarly : .open
+            modem.refusal =
+                failure.isTooEarly ? nil : Modem.Refusal(failure: failure, until: now + GeoClueClient.afterRefusal)
+        } else {
+            // One that was switched off since has to be set up again.
+            modem.step = modem.isAble ? .done : .open
+            modem.refusal = nil
+            modem.former = modem.former ?? before
+            if modem.isAble {
+                // Announced as well, before or after.
+                modem.reading.enabled = (modem.reading.enabled ?? 0) | ModemReading.cells
+                modem.reading.signals = true
+            }
+        }
+        modems?[path] = modem
     }
 
     // MARK: - Steps
@@ -163,14 +227,13 @@ struct ModemWatch: Equatable {
     }
 
     /// Has every modem announce its cell that can and does not.
-    private mutating func setUp() -> [LocationBusRequest] {
+    private mutating func setUp(now: Double) -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
-            // Set up once: who takes it back has his reasons.
-            guard modem.canTellCells, !modem.tellsCells, modem.former == nil else { continue }
+            guard modem.isToBeSetUp else { continue }
+            if let refusal = modem.refusal, refusal.until > now { continue }
             numbers += 1
-            modems?[path]?.former = modem.reading
-            modems?[path]?.question = numbers
+            modems?[path]?.step = .asked(number: numbers, before: modem.reading)
             requests.append(
                 .setUp(
                     path: path, sources: (modem.reading.enabled ?? 0) | ModemReading.cells, signals: true,
@@ -183,13 +246,12 @@ struct ModemWatch: Equatable {
     private mutating func restore() -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let former = modem.former else { continue }
+            var former = modem.former
+            if former == nil, case .asked(_, let before) = modem.step { former = before }
             modems?[path]?.former = nil
-            modems?[path]?.question = nil
-            guard modem.refusal == nil else {
-                modems?[path]?.refusal = nil
-                continue
-            }
+            modems?[path]?.step = .open
+            modems?[path]?.refusal = nil
+            guard let former else { continue }
             numbers += 1
             modems?[path]?.reading.enabled = former.enabled
             modems?[path]?.reading.signals = former.signals
@@ -199,4 +261,9 @@ struct ModemWatch: Equatable {
         }
         return requests
     }
+}
+
+extension BusFailure {
+    /// Whether ModemManager has not switched the modem on yet, or not any more.
+    fileprivate var isTooEarly: Bool { text.contains("Error.Core.WrongState") }
 }
