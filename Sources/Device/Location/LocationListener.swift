@@ -63,7 +63,7 @@ final class LocationListener {
     }
 
     private var timeout: Int32 {
-        let own = PollTimeout.milliseconds(until: machine.deadline(now: now), now: now)
+        let own = PollTimeout.milliseconds(until: machine.deadline, now: now)
         // sd-bus counts by another clock.
         let awake = Double(nightshift_awake_nanoseconds()) / 1e9
         let buses = PollTimeout.milliseconds(until: bus?.deadline, now: awake)

@@ -34,6 +34,8 @@ struct LocationMachine {
     private(set) var gpsd: GpsdSide
     private(set) var bus = BusSide()
     private var lastCell: String?
+    /// When everything that was due has been done last.
+    private var settledAt = -Double.infinity
     /// The sources as they were told last.
     private var told: FixUpdate?
 
@@ -46,14 +48,14 @@ struct LocationMachine {
     /// Whether the bus is missed for as long as it is not there, so that its appearing is to be heard of.
     var awaitsBus: Bool { asksSources && wish.watchesChanges && !bus.isOpen }
 
-    /// When ``tick(now:)`` has something to do.
-    func deadline(now: Double) -> Double? {
+    /// When ``tick(now:)`` has something to do. It may have passed since the last call of another method.
+    var deadline: Double? {
         var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
         if request != nil { times.append(gpsd.retry) }
         if request != nil || wish.watchesChanges {
             times += [bus.retry, bus.fix.deadline, bus.changes.deadline, bus.modems.deadline]
         }
-        return times.compactMap(\.self).filter { $0 > now }.min()
+        return times.compactMap(\.self).filter { $0 > settledAt }.min()
     }
 
     // MARK: - Orders
@@ -203,6 +205,7 @@ struct LocationMachine {
 
     /// Brings what is asked of whom in line with what is wanted.
     private mutating func settle(now: Double) -> [Action] {
+        settledAt = now
         var actions: [Action] = []
         if let deadline = look?.deadline, deadline <= now {
             if look?.gpsd == true { gpsd.isSilent() }

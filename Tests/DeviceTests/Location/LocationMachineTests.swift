@@ -42,14 +42,14 @@ import Testing
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
         let sources = Self.told(actions).compactMap(\.sources)
         #expect(sources.count == 1 && sources.first?.regions == true && sources.first?.changes == true)
-        #expect(machine.deadline(now: 0) == nil, "nothing is to be done, ever")
+        #expect(machine.deadline == nil, "nothing is to be done, ever")
         #expect(Self.told(machine.tick(now: 1_000)).isEmpty)
     }
 
     @Test func `R6: Who does not answer a look is told to be missing after a while`() {
         var machine = Self.machine()
         #expect(Self.told(machine.begin(now: 0)).isEmpty)
-        #expect(machine.deadline(now: 0) == 5)
+        #expect(machine.deadline == 5)
         let actions = machine.tick(now: 5)
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
         #expect(Self.told(actions).compactMap(\.sources).first?.regions == false)
@@ -64,11 +64,11 @@ import Testing
         _ = Self.connected(&machine, now: 100)
         actions = try machine.gpsdReported(Self.place(80), now: 110)
         #expect(Self.told(actions).isEmpty)
-        #expect(machine.deadline(now: 110) == 120)
+        #expect(machine.deadline == 120)
         #expect(machine.tick(now: 120).contains(.openBus))
         actions = Self.connected(&machine, now: 120)
         #expect(Self.created(actions) == [.fix])
-        #expect(machine.deadline(now: 120) == 160)
+        #expect(machine.deadline == 160)
         actions = try machine.gpsdReported(Self.place(60), now: 130)
         #expect(Self.told(actions).isEmpty)
         // The best that came within a minute.
@@ -76,6 +76,18 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [60])
         #expect(Self.told(actions).compactMap(\.receiver) == [60])
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
+    }
+
+    @Test func `R6: What becomes due behind a look at the clock stays due`() {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        #expect(Self.told(machine.tick(now: 159.9999)).compactMap(\.receiver).isEmpty)
+        // However late somebody asks for it.
+        #expect(machine.deadline == 160)
+        #expect(Self.told(machine.tick(now: 160.0001)).compactMap(\.receiver).count == 1)
+        #expect(machine.deadline == nil)
     }
 
     @Test func `R6: A place that is good enough ends the request at once`() throws {
