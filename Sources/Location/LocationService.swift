@@ -199,9 +199,14 @@ package actor LocationService {
         if book.sources != nil { sourcesAreKnown() }
     }
 
-    /// Returns when the sources were looked at once, which takes seconds at most: until then nobody knows what can be monitored.
+    /// Returns when the sources were looked at just now, which takes seconds at most: whoever asks what can be monitored may monitor
+    /// nothing before it can be, so that nobody else would have them looked at.
     func sourcesToBeKnown() async {
         while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
+        guard !kept.isClosed, book.sourcesMayHaveChanged(now), let update = await environment.source.look() else {
+            return
+        }
+        await take(update)
     }
 
     private func sourcesAreKnown() {

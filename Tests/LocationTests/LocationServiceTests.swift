@@ -146,6 +146,27 @@ import Testing
         #expect(try await status.value.sources == [source])
     }
 
+    @Test func `R6: Where nobody watches anything, whoever asks what can be monitored has the sources looked at`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.prepare()
+        let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
+        scene.source.show(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: true))
+        // They were looked at just now.
+        #expect(try await !scene.service.processLocation(of: Scene.app).canMonitorRegions)
+        #expect(scene.source.looks == 0)
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
+        let process = try await scene.service.processLocation(of: Scene.app)
+        #expect(process.canMonitorRegions && process.canMonitorSignificantChanges)
+        #expect(try await scene.service.status().sources == [source])
+        #expect(scene.source.looks == 1 && scene.source.wishes.isEmpty)
+        scene.source.show(ScriptedFixSource.none)
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
+        #expect(try await scene.service.status().sources.isEmpty, "as well when one is gone")
+        await scene.service.stop()
+    }
+
     @Test func `R6: Who waits for the sources when the service ends is answered`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()

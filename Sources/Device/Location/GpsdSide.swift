@@ -40,6 +40,9 @@ struct GpsdSide: Equatable {
     /// Whether it has said what receivers there are, since it was connected to.
     private(set) var isKnown = false
 
+    /// Whether it tells by itself what becomes of its receivers.
+    var isFollowed: Bool { purpose != nil && isKnown }
+
     /// Whether it has been asked for places, for which it switches the receiver on.
     var usesReceiver: Bool { purpose == .watch && hasGreeted }
 

@@ -10,6 +10,8 @@ final class LocationBoard: Sendable {
         var wish = FixWish()
         /// How often something was wanted: each time asks again.
         var wishes = 0
+        /// How often somebody has asked what sources there are.
+        var looks = 0
         var place: PlaceWord?
         var isEnded = false
     }
@@ -17,6 +19,8 @@ final class LocationBoard: Sendable {
     private struct State {
         var orders = Orders()
         var hasBegun = false
+        /// Those who wait for the sources to be looked at.
+        var waiting: [CheckedContinuation<FixUpdate?, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -53,9 +57,20 @@ final class LocationBoard: Sendable {
         order { $0.place = word }
     }
 
+    /// Has the sources looked at; `waiter` is given what there is, or nil behind ``end()``.
+    func look(_ waiter: CheckedContinuation<FixUpdate?, Never>) {
+        let isEnded = state.withLock { state in
+            if !state.orders.isEnded { state.waiting.append(waiter) }
+            return state.orders.isEnded
+        }
+        guard !isEnded else { return waiter.resume(returning: nil) }
+        order { $0.looks += 1 }
+    }
+
     func end() {
         order { $0.isEnded = true }
         continuation.finish()
+        looked(nil)
     }
 
     /// For the thread that listens. Takes the readiness of ``descriptor`` away.
@@ -68,6 +83,15 @@ final class LocationBoard: Sendable {
     /// For the thread that listens.
     func tell(_ update: FixUpdate) {
         continuation.yield(update)
+    }
+
+    /// For the thread that listens: the sources were looked at.
+    func looked(_ update: FixUpdate?) {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for waiter in waiting { waiter.resume(returning: update) }
     }
 
     private func order(_ change: (inout Orders) -> Void) {

@@ -8,6 +8,7 @@ final class LocationListener {
     private let configuration: LocationConfiguration
     private var machine: LocationMachine
     private var wishes = 0
+    private var looks = 0
     private var gpsd: GpsdConnection?
     private var bus: LocationBus?
     private var pending: [LocationMachine.Action] = []
@@ -28,6 +29,7 @@ final class LocationListener {
         perform(machine.begin(now: now))
         while takeOrders(), wait() {}
         perform(machine.end(now: now))
+        board.end()
     }
 
     private func takeOrders() -> Bool {
@@ -37,6 +39,10 @@ final class LocationListener {
         if orders.wishes != wishes {
             wishes = orders.wishes
             perform(machine.want(orders.wish, now: now))
+        }
+        if orders.looks != looks {
+            looks = orders.looks
+            perform(machine.lookAgain(now: now))
         }
         return true
     }
@@ -114,6 +120,7 @@ final class LocationListener {
         while !pending.isEmpty {
             switch pending.removeFirst() {
             case .tell(let update): board.tell(update)
+            case .looked(let update): board.looked(update)
             case .openGpsd(let purpose): openGpsd(purpose)
             case .closeGpsd: gpsd = nil
             case .openBus: openBus()

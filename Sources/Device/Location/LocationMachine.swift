@@ -7,6 +7,8 @@ import NightshiftAPI
 struct LocationMachine {
     enum Action: Equatable {
         case tell(FixUpdate)
+        /// To those who have asked what sources there are.
+        case looked(FixUpdate)
         /// Replaces a connection that is there.
         case openGpsd(GpsdConnection.Purpose)
         case closeGpsd
@@ -20,7 +22,7 @@ struct LocationMachine {
     private struct Look {
         var deadline: Double
         var gpsd: Bool
-        var bus = true
+        var bus: Bool
 
         /// Seconds in which a service on the same machine answers, however busy it is.
         static let patience = 5.0
@@ -31,6 +33,8 @@ struct LocationMachine {
     private var wish = FixWish()
     private var request: FixRequest?
     private var look: Look?
+    /// Whether somebody waits for the end of a look.
+    private var isAwaited = false
     private(set) var gpsd: GpsdSide
     private(set) var bus = BusSide()
     private var lastCell: String?
@@ -87,6 +91,13 @@ struct LocationMachine {
             actions += endRequest(with: nil, now: now)
         }
         return actions + settle(now: now)
+    }
+
+    /// Somebody asks what sources there are. A look that is under way is for him, too.
+    mutating func lookAgain(now: Double) -> [Action] {
+        isAwaited = true
+        if look == nil { beginLook(now: now) }
+        return settle(now: now)
     }
 
     mutating func setPlace(_ word: PlaceWord?, now: Double) -> [Action] {
@@ -179,7 +190,10 @@ struct LocationMachine {
     private var asksSources: Bool { word == nil && !configuration.isTraced }
 
     private mutating func beginLook(now: Double) {
-        look = asksSources ? Look(deadline: now + Look.patience, gpsd: gpsd.isAsked) : nil
+        // A connection on which everything is known tells by itself what changes.
+        look =
+            asksSources
+            ? Look(deadline: now + Look.patience, gpsd: gpsd.isAsked && !gpsd.isFollowed, bus: !bus.isKnown) : nil
         bus.tryAgain()
     }
 
@@ -218,7 +232,7 @@ struct LocationMachine {
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
         request?.receiver(isOn: gpsd.usesReceiver || bus.fix.usesReceiver, now: now)
-        return actions + sourcesIfNew()
+        return actions + sourcesIfNew() + answer()
     }
 
     private func canNobodyTell(_ request: FixRequest, now: Double) -> Bool {
@@ -293,6 +307,13 @@ struct LocationMachine {
     /// Not before everybody was heard: what is known of some would be taken back at once.
     private mutating func sourcesIfNew() -> [Action] {
         look == nil ? sources() : []
+    }
+
+    /// Behind what is new, so that both say the same.
+    private mutating func answer() -> [Action] {
+        guard isAwaited, look == nil else { return [] }
+        isAwaited = false
+        return [.looked(sourcesUpdate)]
     }
 
     private mutating func sources() -> [Action] {

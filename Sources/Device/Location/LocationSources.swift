@@ -30,7 +30,7 @@ package final class LocationSources: FixSource {
         board.end()
     }
 
-    /// Begins to listen, the first time it is called, and looks once at what sources there are. So does a wish.
+    /// Begins to listen, the first time it is called, and looks at what sources there are. So do a wish and ``look()``.
     package func start() {
         guard board.begin() else { return }
         let thread = Thread { [board, configuration] in
@@ -44,6 +44,13 @@ package final class LocationSources: FixSource {
     package func want(_ wish: FixWish) {
         board.want(wish)
         start()
+    }
+
+    package func look() async -> FixUpdate? {
+        await withCheckedContinuation { waiter in
+            board.look(waiter)
+            start()
+        }
     }
 
     package func shutdown() {

@@ -12,6 +12,7 @@ extension LocationBook {
         case .receiver(let seconds): requestEnded(seconds, now)
         case .sources(let sources, let regions, let changes):
             self.sources = sources
+            sourcesTime = now.bootSeconds
             // One that has come to be there is asked at once.
             if regions && !canMonitorRegions || changes && !canMonitorSignificantChanges { retryAt = now.bootSeconds }
             canMonitorRegions = regions

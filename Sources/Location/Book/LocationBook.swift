@@ -18,6 +18,8 @@ package struct LocationBook: Sendable {
     package internal(set) var nextLook: Double?
     /// Nil until they were looked at: nobody knows yet what can be monitored.
     package internal(set) var sources: [LocationStatus.SourceStatus]?
+    /// When they were looked at, as far as it was told.
+    var sourcesTime = -Double.infinity
     let bootID: String
     /// Seconds that were seen to pass before the present boot.
     var seenBefore = 0.0
@@ -61,6 +63,8 @@ package struct LocationBook: Sendable {
     static let absence = 30 * LocalMoment.daySeconds
     /// Seconds for which a place says where the device is now.
     static let freshness = 120.0
+    /// Seconds for which what sources there are is not asked anew.
+    static let sourcesFreshness = 5.0
     /// Seconds after which a request counts as ended of which the sources say nothing more.
     static let patience = 180.0
     /// Seconds between two requests of which the first had no answer, doubled with each.
@@ -246,6 +250,11 @@ package struct LocationBook: Sendable {
         let asked = request.map { $0.since + Self.patience } ?? nextFix(now)
         nextLook = [held, asked].compactMap(\.self).min()
         if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
+    }
+
+    /// Whether there may be other sources by now: one that has come to be there is told by itself only while something is wanted.
+    package func sourcesMayHaveChanged(_ now: LocationMoment) -> Bool {
+        now.bootSeconds - sourcesTime >= Self.sourcesFreshness
     }
 
     /// What the sources are to be told; nil where they have been.

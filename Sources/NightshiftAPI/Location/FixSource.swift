@@ -26,7 +26,7 @@ package enum FixUpdate: Hashable, Sendable {
 
 /// Tells where the device is, as far as that is wanted.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock.
+/// Every method may be called from any thread and blocks for no longer than a lock; ``look()`` suspends.
 package protocol FixSource: Sendable {
     /// What the sources say, in its order. For one reader. Ends with ``shutdown()``.
     var updates: AsyncStream<FixUpdate> { get }
@@ -38,6 +38,12 @@ package protocol FixSource: Sendable {
     /// ends the request; where nobody can tell places, it comes alone and soon. A wish without it ends a request that is under
     /// way. Each call has the sources looked at, so that one which has come to be there since is found.
     func want(_ wish: FixWish)
+
+    /// Has the sources looked at, whatever is wanted of them. It takes seconds at most.
+    ///
+    /// - Returns: ``FixUpdate/sources(_:canMonitorRegions:canMonitorSignificantChanges:)``, which is among ``updates`` as well where
+    ///   it has changed; nil behind ``shutdown()``.
+    func look() async -> FixUpdate?
 
     /// Releases everything, soon, and ends ``updates``.
     func shutdown()

@@ -116,6 +116,21 @@ import Testing
         try await watched.wait(for: "the other cell") { $0.contains { $0.cell == "262,02,1F,A1B2C4,4E" } }
     }
 
+    @Test func `R6: A source that comes while nobody wants anything is found by whoever looks`() async throws {
+        let bus = try PrivateBus()
+        let watched = try WatchedSources(bus: bus.address)
+        #expect(await watched.sources.look()?.sources?.regions == false)
+        try await bus.start()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        // On a machine that is busy a look may end before everybody has answered.
+        try await eventually("the new source", within: .seconds(60)) {
+            await watched.sources.look()?.sources?.regions == true
+        }
+        #expect(try await geoClue.tell("Clients").contains("0 made"))
+        watched.sources.shutdown()
+        #expect(await watched.sources.look() == nil)
+    }
+
     @Test func `R6: Whom GeoClue refuses is told so, and does not ask again`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)

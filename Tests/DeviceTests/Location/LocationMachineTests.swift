@@ -55,6 +55,42 @@ import Testing
         #expect(Self.told(actions).compactMap(\.sources).first?.regions == false)
     }
 
+    private static func answers(_ actions: [LocationMachine.Action]) -> [FixUpdate] {
+        actions.compactMap { if case .looked(let update) = $0 { update } else { nil } }
+    }
+
+    @Test func `R6: Whoever asks what there is has both looked at, and is answered once`() {
+        var machine = Self.machine()
+        _ = Self.looked(&machine, devices: 0)
+        var actions = machine.lookAgain(now: 100)
+        #expect(actions.contains(.openGpsd(.look)) && actions.contains(.openBus))
+        actions = machine.gpsdReported(.version("3.22"), now: 101) + machine.gpsdReported(.devices(1), now: 101)
+        // Who comes meanwhile does not put off the end.
+        actions += machine.lookAgain(now: 104)
+        #expect(Self.answers(actions).isEmpty && machine.deadline == 105)
+        actions = machine.tick(now: 105)
+        let (told, answers) = (Self.told(actions), Self.answers(actions))
+        #expect(told == answers && told.compactMap(\.sources).map(\.regions) == [true])
+        #expect(actions.contains(.closeBus) && machine.deadline == nil)
+        for now in [200.0, 300] {
+            actions = machine.lookAgain(now: now) + machine.gpsdReported(.version("3.22"), now: now)
+            actions += machine.gpsdReported(.devices(1), now: now) + Self.connected(&machine, now: now)
+            #expect(Self.answers(actions).count == 1)
+        }
+        #expect(Self.told(actions).isEmpty, "nothing is new, and yet he is answered")
+    }
+
+    @Test func `R6: A receiver that is followed already is not asked again by a look`() {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        _ = Self.connected(&machine, now: 100)
+        var actions = machine.lookAgain(now: 110)
+        actions += Self.connected(&machine, now: 110) + machine.tick(now: 116)
+        #expect(Self.answers(actions).count == 1 && machine.gpsd.isAvailable)
+    }
+
     @Test func `R6: Near a boundary the receiver is asked, and GeoClue when it finds nothing for a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
