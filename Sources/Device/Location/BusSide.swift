@@ -25,6 +25,8 @@ struct BusSide {
     private var owners: [LocationService: String?] = [:]
     /// What the bus would start; nil until it has said.
     private var activatable: Set<String>?
+    /// Whether it is being asked once more what it would start.
+    private var isAskedAgain = false
     /// Whether GeoClue was there when the bus was asked last; kept for when there is no connection.
     private(set) var hadGeoClue: Bool?
     private(set) var hadModem: ModemKnowledge?
@@ -48,6 +50,9 @@ struct BusSide {
         }
         return manager == nil || modems.isKnown
     }
+
+    /// Whether everything was answered that was asked since the last look has begun.
+    var isLookedAt: Bool { isKnown && !isAskedAgain }
 
     /// Whether GeoClue tells no places now, as far as is known.
     var cannotTellPlaces: Bool {
@@ -96,6 +101,13 @@ struct BusSide {
             + LocationService.allCases.map(LocationBusRequest.owner)
     }
 
+    /// Asks a bus that has said what it would start once more: services may have been installed since.
+    mutating func lookAgain() -> [LocationBusRequest] {
+        guard activatable != nil, !isAskedAgain else { return [] }
+        isAskedAgain = true
+        return [.activatable]
+    }
+
     mutating func ended(_ failure: BusFailure, now: Double) {
         let hasBeenReached = !owners.isEmpty
         forget()
@@ -117,6 +129,7 @@ struct BusSide {
         isOpen = false
         owners = [:]
         activatable = nil
+        isAskedAgain = false
         modems.gone()
     }
 
@@ -145,8 +158,10 @@ struct BusSide {
         defer { note() }
         switch event {
         case .activatable(let names):
-            activatable = names ?? []
+            activatable = names ?? activatable ?? []
+            isAskedAgain = false
             return []
+        case .activatableChanged: return lookAgain()
         case .owner(let service, let owner): return ownerIs(owner, of: service, now: now)
         case .clientCreated(.fix, let number, let result): return fix.created(number: number, result, now: now)
         case .clientCreated(.changes, let number, let result): return changes.created(number: number, result, now: now)

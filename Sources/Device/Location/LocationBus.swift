@@ -89,6 +89,9 @@ final class LocationBus {
             else { return nil }
             return .owner(service, owner.isEmpty ? nil : owner)
         }
+        if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "ActivatableServicesChanged") {
+            return .activatableChanged
+        }
         if message.isSignal(Self.client, "LocationUpdated") {
             guard (try? message.readText("o")) != nil, let place = try? message.readText("o") else { return nil }
             return .updated(client: path, place: place, sender: sender)

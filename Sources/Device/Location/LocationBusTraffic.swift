@@ -38,6 +38,8 @@ enum LocationBusRequest: Hashable, Sendable {
 enum LocationBusEvent: Equatable, Sendable {
     /// Nil where the bus does not say.
     case activatable(Set<String>?)
+    /// The bus would start other services now. Older ones do not say so.
+    case activatableChanged
     /// The unique name of the connection that is the service now; nil when nobody is.
     case owner(LocationService, String?)
     case clientCreated(GeoClueUse, number: Int, Result<String, BusFailure>)
@@ -60,6 +62,8 @@ extension LocationBusRequest {
         let (geoClue, modems) = (LocationService.geoClue.rawValue, LocationService.modemManager.rawValue)
         return
             (owners + [
+                "type='signal',sender='\(MessageBus.daemon)',interface='\(MessageBus.daemon)',"
+                    + "member='ActivatableServicesChanged'",
                 "type='signal',sender='\(geoClue)',interface='\(geoClue).Client',member='LocationUpdated'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.Properties',"
                     + "member='PropertiesChanged',arg0='\(modems).Modem.Location'",

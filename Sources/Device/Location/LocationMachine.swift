@@ -22,7 +22,7 @@ struct LocationMachine {
     private struct Look {
         var deadline: Double
         var gpsd: Bool
-        var bus: Bool
+        var bus = true
 
         /// Seconds in which a service on the same machine answers, however busy it is.
         static let patience = 5.0
@@ -65,8 +65,7 @@ struct LocationMachine {
     // MARK: - Orders
 
     mutating func begin(now: Double) -> [Action] {
-        beginLook(now: now)
-        var actions = settle(now: now)
+        var actions = beginLook(now: now) + settle(now: now)
         if !asksSources { actions += setFix(now: now) }
         return actions
     }
@@ -75,8 +74,7 @@ struct LocationMachine {
         let watchedBefore = self.wish.watchesChanges
         self.wish = wish
         if !wish.watchesChanges { lastCell = nil }
-        beginLook(now: now)
-        var actions: [Action] = []
+        var actions = beginLook(now: now)
         if !asksSources {
             if wish.fix != nil || wish.watchesChanges && !watchedBefore { actions += setFix(now: now) }
             if wish.fix != nil { actions.append(.tell(.receiver(seconds: 0))) }
@@ -96,16 +94,15 @@ struct LocationMachine {
     /// Somebody asks what sources there are. A look that is under way is for him, too.
     mutating func lookAgain(now: Double) -> [Action] {
         isAwaited = true
-        if look == nil { beginLook(now: now) }
-        return settle(now: now)
+        let actions = look == nil ? beginLook(now: now) : []
+        return actions + settle(now: now)
     }
 
     mutating func setPlace(_ word: PlaceWord?, now: Double) -> [Action] {
         guard word != self.word else { return [] }
         self.word = word
         let wasAsked = request != nil
-        beginLook(now: now)
-        var actions = sourcesIfNew()
+        var actions = beginLook(now: now) + sourcesIfNew()
         if !asksSources {
             actions += setFix(now: now)
             if wasAsked { actions += endRequest(with: nil, now: now) }
@@ -176,7 +173,7 @@ struct LocationMachine {
         } else {
             actions += bus.said(event, now: now).map(Action.send)
         }
-        if bus.isKnown { look?.bus = false }
+        if bus.isLookedAt { look?.bus = false }
         if wish.watchesChanges, let cell = bus.modems.cell, cell != lastCell {
             lastCell = cell
             actions += tell(.cell(cell, time: now))
@@ -189,12 +186,15 @@ struct LocationMachine {
     /// Whether anybody but a place that is set is asked.
     private var asksSources: Bool { word == nil && !configuration.isTraced }
 
-    private mutating func beginLook(now: Double) {
-        // A connection on which everything is known tells by itself what changes.
-        look =
-            asksSources
-            ? Look(deadline: now + Look.patience, gpsd: gpsd.isAsked && !gpsd.isFollowed, bus: !bus.isKnown) : nil
+    private mutating func beginLook(now: Double) -> [Action] {
         bus.tryAgain()
+        guard asksSources else {
+            look = nil
+            return []
+        }
+        // A receiver that is followed already tells by itself what changes.
+        look = Look(deadline: now + Look.patience, gpsd: gpsd.isAsked && !gpsd.isFollowed)
+        return bus.lookAgain().map(Action.send)
     }
 
     /// The fix of the place that is set.

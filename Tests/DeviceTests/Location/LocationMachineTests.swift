@@ -91,6 +91,36 @@ import Testing
         #expect(Self.answers(actions).count == 1 && machine.gpsd.isAvailable)
     }
 
+    @Test func `R7: A GeoClue that is installed while changes are watched is found by the next look`() {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
+        _ = machine.busSaid(.owner(.geoClue, nil), now: 0) + machine.busSaid(.owner(.modemManager, nil), now: 0)
+        #expect(machine.bus.hadGeoClue == false)
+        var actions = machine.want(FixWish(fix: 500, watchesChanges: true), now: 100)
+        #expect(actions.contains(.send(.activatable)))
+        actions = machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 101)
+        #expect(Self.created(actions).contains(.changes) && machine.bus.hadGeoClue == true)
+        // One that cannot say it now has not lost it.
+        actions = machine.lookAgain(now: 200)
+        #expect(actions.contains(.send(.activatable)) && Self.answers(actions).isEmpty)
+        actions = machine.busSaid(.activatable(nil), now: 201)
+        #expect(Self.answers(actions).count == 1 && machine.bus.hadGeoClue == true)
+    }
+
+    @Test func `R7: A bus that says that it would start other services is asked which`() {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = machine.busConnected(now: 0)
+        // The answer that is on its way says it.
+        #expect(!machine.busSaid(.activatableChanged, now: 0).contains(.send(.activatable)))
+        _ = machine.busSaid(.activatable([]), now: 0) + machine.busSaid(.owner(.geoClue, nil), now: 0)
+        _ = machine.busSaid(.owner(.modemManager, nil), now: 0)
+        #expect(machine.busSaid(.activatableChanged, now: 9).contains(.send(.activatable)))
+        let actions = machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 10)
+        #expect(Self.created(actions) == [.changes])
+    }
+
     @Test func `R6: Near a boundary the receiver is asked, and GeoClue when it finds nothing for a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
