@@ -90,6 +90,24 @@ import Testing
         #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
     }
 
+    @Test func `A lock that was refused during a sleep is asked for again behind it`() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success([:])), now: 0)
+        _ = observer.handle(.prepareForSleep(sender: ":1.1", true), now: 0)
+        #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
+        let refusal = BusFailure("answers org.freedesktop.login1.OperationInProgress")
+        #expect(observer.handle(.lock(number: 1, .failure(refusal)), now: 0).isEmpty)
+        #expect(observer.holdAwake("a test", now: 0).isEmpty)
+        #expect(
+            observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
+                == [.send(.properties(.logind, number: 2)), .send(.inhibit(why: "a test", number: 2))])
+        #expect(observer.lock.refusal == nil)
+        // One that is held, or under way, is not asked for twice.
+        #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
+        #expect(observer.handle(.lock(number: 2, .success(7)), now: 0).isEmpty && observer.lock.isHeld)
+        #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
+    }
+
     @Test func anInterfaceIsAskedAboutOnlyWhereNetworkManagerKnowsOfNoNetwork() {
         var (observer, _) = Self.present(.networkManager)
         #expect(observer.route(through: "eth0", now: 0).isEmpty, "It has not said anything yet.")
@@ -231,7 +249,7 @@ import Testing
             perform(lock.answered(number: number, .success(next - 1)))
         }
         for _ in 1...500 {
-            switch Int.random(in: 0..<5, using: &random) {
+            switch Int.random(in: 0..<6, using: &random) {
             case 0:
                 wanted = ["a", "b", nil].randomElement(using: &random) ?? nil
                 perform(lock.setReason(wanted))
@@ -243,6 +261,7 @@ import Testing
             case 3:
                 guard !questions.isEmpty else { continue }
                 perform(lock.answered(number: questions.removeFirst(), .failure(BusFailure("answers no"))))
+            case 4: perform(lock.sleepEnded())
             default: lock.isOverdue(number: questions.first ?? 0)
             }
             #expect(open.count <= 1)

@@ -172,8 +172,9 @@ struct BusObserver {
 
     private mutating func prepareForSleep(_ begins: Bool, now: Double) -> [Action] {
         objects[.logind]?.properties?["PreparingForSleep"] = .truth(begins)
+        guard !begins else { return [] }
         // logind does not announce changes of external power; after a sleep it may be another.
-        return begins ? [] : requestProperties(.logind, now: now)
+        return requestProperties(.logind, now: now) + actions(lock.sleepEnded(), now: now)
     }
 
     private mutating func removeDue(_ isAnswered: (BusRequest) -> Bool) {

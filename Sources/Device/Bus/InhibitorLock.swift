@@ -33,6 +33,13 @@ struct InhibitorLock {
         return closed + requestIfNeeded()
     }
 
+    /// A sleep has ended: what logind refused before it may grant now, since it gives no lock against what is under way.
+    mutating func sleepEnded() -> [Action] {
+        // A question that has no answer yet is not asked twice.
+        if asked == nil { refusal = nil }
+        return requestIfNeeded()
+    }
+
     mutating func answered(number: Int, _ result: Result<Int32, BusFailure>) -> [Action] {
         guard asked?.number == number, let why = asked?.why else {
             if case .success(let descriptor) = result { return [.close(descriptor)] }
