@@ -36,8 +36,7 @@ package final class DeviceMonitor: Sendable {
         case .system(let address):
             let environment = ProcessInfo.processInfo.environment
             script = .bus(address: address ?? environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? BusAddress.wellKnown)
-            readings =
-                BusObserver.readings(withoutBus: "not asked yet") + [.absent(.kernel, "not asked yet")]
+            readings = BusObserver().readings + [.absent(.kernel, "not asked yet")]
         case .trace(let tracePath):
             let trace = try DeviceTrace(path: tracePath)
             script = .trace(trace)

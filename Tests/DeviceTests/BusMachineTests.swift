@@ -90,6 +90,76 @@ import Testing
         #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
     }
 
+    @Test func `What a service said counts until the next one has answered`() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
+        _ = observer.handle(.owner(.logind, nil), now: 1)
+        #expect(observer.readings[3].values[.idle] == "yes" && !observer.readings[3].isPresent)
+        #expect(observer.handle(.owner(.logind, ":1.2"), now: 2) == [.send(.properties(.logind, number: 2))])
+        #expect(observer.readings[3].values[.idle] == "yes" && observer.readings[3].isPresent)
+        _ = observer.handle(.properties(.logind, number: 2, .success(["IdleHint": .truth(false)])), now: 3)
+        #expect(observer.readings[3].values[.idle] == "no" && observer.deadline == nil)
+    }
+
+    @Test func `What a service said counts no longer where nobody comes for it`() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
+        _ = observer.handle(.owner(.logind, nil), now: 1)
+        #expect(observer.deadline == 1 + BusObserver.patience)
+        observer.tick(now: BusObserver.patience)
+        #expect(observer.readings[3].values[.idle] == "yes")
+        observer.tick(now: 1 + BusObserver.patience)
+        #expect(observer.readings[3] == .absent(.logind, "not running") && observer.deadline == nil)
+    }
+
+    @Test func `What a service said counts though it is slow once`() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
+        _ = observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
+        observer.tick(now: BusObserver.patience)
+        #expect(observer[.logind].failure == BusFailure("does not answer"))
+        #expect(observer.readings[3].values[.idle] == "yes")
+        observer.tick(now: 2 * BusObserver.patience)
+        #expect(observer.readings[3].values.isEmpty && observer.deadline == nil)
+        // Its late answer counts.
+        _ = observer.handle(.properties(.logind, number: 2, .success(["IdleHint": .truth(true)])), now: 99)
+        #expect(observer.readings[3].values[.idle] == "yes" && observer[.logind].failure == nil)
+    }
+
+    @Test func `What services said outlives a bus that comes back`() {
+        var (observer, _) = Self.present(.logind)
+        _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
+        _ = observer.disconnected("gone", now: 1)
+        #expect(observer.readings[3].values[.idle] == "yes" && !observer.readings[3].isPresent)
+        // Attempts that fail do not put the end off.
+        _ = observer.disconnected("gone", now: 3)
+        #expect(observer.deadline == 1 + BusObserver.patience)
+        _ = observer.connected(now: 4)
+        _ = observer.handle(.owner(.logind, ":1.1"), now: 4)
+        #expect(observer.readings[3].values[.idle] == "yes")
+        observer.tick(now: 1 + BusObserver.patience)
+        #expect(observer.readings[3].values.isEmpty)
+    }
+
+    @Test func `A NetworkManager that restarts does not take the network of an interface that it leaves to others`() {
+        var (observer, _) = Self.present(.networkManager)
+        let disconnected: [String: BusValue] = ["State": .integer(20)]
+        _ = observer.handle(.properties(.networkManager, number: 1, .success(disconnected)), now: 0)
+        _ = observer.route(through: "eth0", now: 0)
+        _ = observer.handle(.device(number: 1, path: "/d"), now: 0)
+        _ = observer.handle(.deviceState(number: 1, 10), now: 0)
+        _ = observer.handle(.owner(.networkManager, nil), now: 1)
+        #expect(observer.route(through: "eth0", now: 1).isEmpty && observer.readings[2].values.isEmpty)
+        _ = observer.handle(.owner(.networkManager, ":1.2"), now: 2)
+        #expect(observer.route(through: "eth0", now: 2).isEmpty && observer.readings[2].values.isEmpty)
+        // The new one is asked anew, and may say something else.
+        _ = observer.handle(.properties(.networkManager, number: 2, .success(disconnected)), now: 3)
+        #expect(observer.route(through: "eth0", now: 3) == [.send(.device(interface: "eth0", number: 2))])
+        #expect(observer.readings[2].values.isEmpty)
+        _ = observer.handle(.device(number: 2, path: nil), now: 3)
+        #expect(observer.readings[2].values == [.network: "no"])
+    }
+
     @Test func `A lock that was refused during a sleep is asked for again behind it`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success([:])), now: 0)
@@ -156,7 +226,7 @@ import Testing
         #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
         #expect(observer.handle(.lock(number: 1, .success(7)), now: 0).isEmpty)
         #expect(observer.lock.isHeld)
-        #expect(observer.disconnected() == [.close(7)])
+        #expect(observer.disconnected("gone", now: 0) == [.close(7)])
         #expect(observer.isPresent(.logind) == nil && observer.deadline == nil && !observer.lock.isHeld)
         _ = observer.connected(now: 0)
         let actions = observer.handle(.owner(.logind, ":1.1"), now: 0)

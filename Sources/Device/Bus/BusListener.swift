@@ -9,8 +9,6 @@ final class BusListener {
     private let path: String
     private let network: Int32
     private var connection: BusConnection?
-    /// Why there is no connection.
-    private var absence = "not asked yet"
     private var socketWatch: SocketWatch?
     private var observer = BusObserver()
     private var reconnection = Reconnection()
@@ -26,7 +24,7 @@ final class BusListener {
         connect(hasAppeared: false)
         publish()
         while wait() {}
-        perform(observer.disconnected())
+        perform(observer.disconnected("not asked any more", now: now))
         if network >= 0 { close(network) }
     }
 
@@ -59,8 +57,8 @@ final class BusListener {
     }
 
     private var deadline: Double? {
-        guard let connection else { return reconnection.deadline }
-        return [connection.deadline, observer.deadline].compactMap(\.self).min()
+        let next = connection.map(\.deadline) ?? reconnection.deadline
+        return [next, observer.deadline].compactMap(\.self).min()
     }
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
@@ -94,8 +92,7 @@ final class BusListener {
 
     private func disconnect(_ failure: BusFailure, hasAppeared: Bool) {
         connection = nil
-        absence = "no system bus at \(address): \(failure.text)"
-        perform(observer.disconnected())
+        perform(observer.disconnected("no system bus at \(address): \(failure.text)", now: now))
         if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
@@ -114,8 +111,7 @@ final class BusListener {
     private func publish() {
         let (kernel, interface) = KernelReading.now(freeSpaceOf: path)
         perform(observer.route(through: interface, now: now))
-        let bus = connection == nil ? BusObserver.readings(withoutBus: absence) : observer.readings
-        board.publish(bus + [kernel], isSettled: connection == nil || observer.isSettled)
+        board.publish(observer.readings + [kernel], isSettled: connection == nil || observer.isSettled)
     }
 
     /// Takes the notices, which say no more than that something changed.

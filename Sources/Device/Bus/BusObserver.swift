@@ -15,12 +15,17 @@ struct BusObserver {
         var failure: BusFailure?
         /// The question that is under way.
         var question: Int?
+        /// Until when properties count that nobody stands for now, in seconds of the caller's clock: the service is gone, or
+        /// its answer is overdue.
+        var countsUntil: Double?
     }
 
     private(set) var lock = InhibitorLock()
     private(set) var foreign = ForeignInterface()
     /// Why signals may be missed.
     private(set) var trouble: BusFailure?
+    /// Why there is no connection; nil while there is one.
+    private(set) var absence: String? = "not asked yet"
     private var owners: [BusService: String] = [:]
     /// The services of which the bus has said whether they are there.
     private var answered: Set<BusService> = []
@@ -29,7 +34,8 @@ struct BusObserver {
     private var due: [BusRequest: Double] = [:]
     private var questions = 0
 
-    /// Seconds in which a service on the same machine answers, however busy it is.
+    /// Seconds in which a service on the same machine answers, however busy it is. For as long, what a service said counts
+    /// that is gone or whose answer is overdue: one that restarts is not one that is missing.
     static let patience = 5.0
 
     /// Whether everything that was asked at the beginning has been answered, or is overdue.
@@ -37,7 +43,9 @@ struct BusObserver {
         !due.keys.contains { $0.isAboutDevice }
     }
 
-    var deadline: Double? { due.values.min() }
+    var deadline: Double? {
+        [due.values.min(), objects.values.compactMap(\.countsUntil).min()].compactMap(\.self).min()
+    }
 
     /// nil until the bus has said.
     func isPresent(_ service: BusService) -> Bool? {
@@ -48,17 +56,18 @@ struct BusObserver {
 
     /// A connection has been made: subscribes, then asks.
     mutating func connected(now: Double) -> [Action] {
-        BusRequest.subscriptions.map(Action.send) + BusService.allCases.flatMap { send(.owner($0), now: now) }
+        absence = nil
+        return BusRequest.subscriptions.map(Action.send) + BusService.allCases.flatMap { send(.owner($0), now: now) }
     }
 
-    /// The connection has ended, and with it all that was known.
-    mutating func disconnected() -> [Action] {
+    /// The connection has ended, or could not be made.
+    mutating func disconnected(_ why: String, now: Double) -> [Action] {
+        absence = why
         owners = [:]
         answered = []
-        objects = [:]
+        for object in objects.keys { outlive(object, now: now) }
         due = [:]
         trouble = nil
-        foreign.forget()
         return actions(lock.served(false), now: 0)
     }
 
@@ -110,17 +119,25 @@ struct BusObserver {
         }
     }
 
-    /// Takes note of answers that are overdue.
+    /// Takes note of answers that are overdue, and of words that count no longer.
     mutating func tick(now: Double) {
         for (request, time) in due where time <= now {
             due[request] = nil
             switch request {
             case .properties(let object, let number):
                 // The question stays: a late answer is welcome.
-                objects[object] = Knowledge(failure: BusFailure("does not answer"), question: number)
+                var overdue = self[object]
+                overdue.failure = BusFailure("does not answer")
+                overdue.question = number
+                if overdue.properties != nil, overdue.countsUntil == nil { overdue.countsUntil = now + Self.patience }
+                objects[object] = overdue
             case .inhibit(_, let number): lock.isOverdue(number: number)
             case .owner, .subscribe, .device, .deviceState: break
             }
+        }
+        for (object, knowledge) in objects where knowledge.countsUntil.map({ $0 <= now }) == true {
+            objects[object]?.properties = nil
+            objects[object]?.countsUntil = nil
         }
     }
 
@@ -132,17 +149,20 @@ struct BusObserver {
         owners[service] = owner
         var result: [Action] = []
         for object in service.objects {
-            forget(object)
+            outlive(object, now: now)
             if owner != nil { result += requestProperties(object, now: now) }
         }
-        if service == .networkManager { foreign.forget() }
         if service == .logind { result += actions(lock.served(owner != nil), now: now) }
         return result
     }
 
-    private mutating func forget(_ object: BusObject) {
-        if let question = self[object].question { due[.properties(object, number: question)] = nil }
-        objects[object] = nil
+    /// The owner of an object is another one, or gone. What it said counts for a while.
+    private mutating func outlive(_ object: BusObject, now: Double) {
+        let former = self[object]
+        if let question = former.question { due[.properties(object, number: question)] = nil }
+        objects[object] = former.properties.map {
+            Knowledge(properties: $0, countsUntil: former.countsUntil ?? now + Self.patience)
+        }
     }
 
     /// Requests an object's properties. The old ones count until the answer comes.
@@ -161,6 +181,8 @@ struct BusObserver {
         case .success(let properties): objects[object] = Knowledge(properties: properties)
         case .failure(let failure): objects[object] = Knowledge(failure: failure)
         }
+        // Another NetworkManager may leave other interfaces alone.
+        if object == .networkManager { foreign.isOutOfDate = true }
     }
 
     private mutating func changed(_ object: BusObject, _ change: PropertyChange, now: Double) -> [Action] {

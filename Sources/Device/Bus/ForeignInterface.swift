@@ -6,6 +6,8 @@ struct ForeignInterface {
     /// The interface that the question is about.
     private(set) var name: String?
     private(set) var isForeign = false
+    /// NetworkManager may say something else of the interface by now. What it said counts until it has.
+    var isOutOfDate = false
     private var number = 0
 
     /// NM_DEVICE_STATE_UNMANAGED.
@@ -17,15 +19,20 @@ struct ForeignInterface {
             forget()
             return nil
         }
-        guard interface != name else { return nil }
-        forget()
+        guard interface != name || isOutOfDate else { return nil }
+        if interface != name { forget() }
+        isOutOfDate = false
         name = interface
         number += 1
         return .device(interface: interface, number: number)
     }
 
     mutating func found(number: Int, path: String?) -> BusRequest? {
-        guard name != nil, number == self.number, let path else { return nil }
+        guard name != nil, number == self.number else { return nil }
+        guard let path else {
+            isForeign = false
+            return nil
+        }
         return .deviceState(path: path, number: number)
     }
 

@@ -5,20 +5,22 @@ extension BusObserver {
     var readings: [ProviderReading] {
         [
             reading(.upower, of: .upower),
-            reading(.powerProfiles, of: isPresent(.powerProfiles) == true ? .powerProfiles : .hadessPowerProfiles),
+            reading(.powerProfiles, of: powerProfiles),
             networkManagerReading,
             logindReading,
         ]
     }
 
-    /// The readings where there is no bus, for the reason given.
-    static func readings(withoutBus why: String) -> [ProviderReading] {
-        [.upower, .powerProfiles, .networkManager, .logind].map { .absent($0, why) }
+    /// The newer name where somebody has it; of two that nobody has, the one whose word still counts.
+    private var powerProfiles: BusService {
+        if isPresent(.powerProfiles) == true { return .powerProfiles }
+        let isOlder = isPresent(.hadessPowerProfiles) == true || self[.powerProfiles].properties == nil
+        return isOlder ? .hadessPowerProfiles : .powerProfiles
     }
 
     private var networkManagerReading: ProviderReading {
         var reading = reading(.networkManager, of: .networkManager)
-        if reading.isPresent, foreign.isForeign, let name = foreign.name {
+        if foreign.isForeign, let name = foreign.name {
             reading.values = [:]
             reading.oddities.append("it leaves \(name) to others, so the kernel is asked about the network")
         }
@@ -34,15 +36,22 @@ extension BusObserver {
     }
 
     private func reading(_ source: DeviceValue.Source, of service: BusService) -> ProviderReading {
-        guard let isPresent = isPresent(service) else { return .absent(source, "the bus has not answered") }
-        guard isPresent else { return .absent(source, "not running") }
-        var reading = ProviderReading(source: source, isPresent: true)
+        var reading =
+            switch isPresent(service) {
+            case true?: ProviderReading(source: source, isPresent: true)
+            case false?: ProviderReading.absent(source, "not running")
+            case nil: ProviderReading.absent(source, absence ?? "the bus has not answered")
+            }
         for object in service.objects {
             if let failure = self[object].failure { reading.oddities.append("it \(failure.text)") }
             guard let properties = self[object].properties else { continue }
             let (values, oddities) = object.values(of: properties)
             reading.values.merge(values) { first, _ in first }
             reading.oddities += oddities
+        }
+        guard reading.isPresent else {
+            if !reading.values.isEmpty { reading.oddities.append("what it said last counts for some seconds") }
+            return reading
         }
         if let trouble { reading.oddities.append("its changes may be missed: the bus \(trouble.text)") }
         return reading
