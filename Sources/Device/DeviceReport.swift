@@ -37,9 +37,19 @@ package struct DeviceReport: Equatable, Sendable {
         }
     }
 
+    /// Takes the count of sleeps over from the report before this one.
+    ///
+    /// - Parameter slept: whether the clocks say that the machine has slept since then. A sleep that was announced has been
+    ///   counted when it began.
+    mutating func countSleeps(after former: DeviceReport, slept: Bool) {
+        let begins = conditions.isSleeping || slept
+        conditions.sleeps = former.conditions.sleeps + (begins && !former.conditions.isSleeping ? 1 : 0)
+    }
+
     /// Whether decisions may come out otherwise than with `former`: free space changes all the time and alone is no news.
     func isNews(after former: DeviceReport) -> Bool {
         isSettled != former.isSettled || providers != former.providers
+            || conditions.sleeps != former.conditions.sleeps
             || values.filter { !$0.isFreeSpace } != former.values.filter { !$0.isFreeSpace }
     }
 }

@@ -86,18 +86,22 @@ final class ReportBoard: Sendable {
     }
 
     /// For the thread that listens. What has once settled stays so.
-    func publish(_ readings: [ProviderReading], isSettled: Bool) {
-        update {
+    ///
+    /// - Parameter slept: whether the clocks say that the machine has slept since it published last.
+    func publish(_ readings: [ProviderReading], isSettled: Bool, slept: Bool = false) {
+        update(slept: slept) {
             $0.readings = readings
             $0.isSettled = $0.isSettled || isSettled
         }
     }
 
-    private func update(_ change: (inout State) -> Void) {
+    private func update(slept: Bool = false, _ change: (inout State) -> Void) {
         let isNews = state.withLock { state in
             change(&state)
-            let report = DeviceReport(
+            var report = DeviceReport(
                 readings: state.readings, overrides: state.overrides, isSettled: state.isSettled)
+            // Here, where each report passes: readers see the newest one alone.
+            report.countSleeps(after: state.report, slept: slept)
             defer { state.report = report }
             if report.place != state.report.place { state.placeListener?(report.place) }
             return report.isNews(after: state.report)

@@ -85,7 +85,7 @@ package struct DozeMachine: Sendable {
             state.isRequested = false
         }
         var changes = step(now)
-        if before.isSleeping, !conditions.isSleeping, state.phase == .dozing {
+        if conditions.woke(since: before), state.phase == .dozing {
             changes += open(.deviceWoke, now)
         }
         return changes

@@ -23,7 +23,7 @@ package enum MomentChange {
         guard new != old else { return [] }
         let (before, after) = (old.conditions, new.conditions)
         let isOther = after.network.isOther(than: before.network)
-        let woke = before.isSleeping && !after.isSleeping
+        let woke = after.woke(since: before)
         var actions: [Action] = isOther || woke ? [.checkConnections] : []
         actions.append(.stopForbidden)
         if before.network.connectivity == .portal, after.network.connectivity != .portal {

@@ -57,19 +57,24 @@ package struct MomentMachine: Sendable {
 
     /// The device says something else.
     ///
-    /// - Returns: nothing where no condition is another one that is journalled; ``conditions`` stay as they were then.
+    /// - Returns: nothing where no condition is another one that is journalled and the machine has not slept; ``conditions``
+    ///   stay as they were then.
     package mutating func changed(to new: DeviceConditions, now: ClockReading) -> [Action] {
         let old = conditions
         let keys = new.differences(from: old).filter { Self.journalled.contains($0) }
-        guard !keys.isEmpty else { return [] }
+        let woke = new.woke(since: old)
+        guard !keys.isEmpty || woke else { return [] }
         conditions = new
-        let words = keys.map { "\($0.rawValue): \(old[$0]) → \(new[$0])" }.joined(separator: ", ")
-        var entries = [
-            JournalEntry(time: now.date, decision: .deviceChanged, detail: words, inputs: new.inputs(keys))
-        ]
-        if new.isSleeping != old.isSleeping {
-            entries.append(JournalEntry(time: now.date, decision: new.isSleeping ? .deviceSlept : .deviceWoke))
+        var entries: [JournalEntry] = []
+        if !keys.isEmpty {
+            let words = keys.map { "\($0.rawValue): \(old[$0]) → \(new[$0])" }.joined(separator: ", ")
+            entries.append(
+                JournalEntry(time: now.date, decision: .deviceChanged, detail: words, inputs: new.inputs(keys)))
         }
+        if !old.isSleeping, new.isSleeping || woke {
+            entries.append(JournalEntry(time: now.date, decision: .deviceSlept))
+        }
+        if woke { entries.append(JournalEntry(time: now.date, decision: .deviceWoke)) }
         return actions(doze.changed(to: new, now: now), entries, tells: true, now)
     }
 

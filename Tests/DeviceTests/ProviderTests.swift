@@ -121,6 +121,7 @@ import Testing
         try await device.wait(.sleeping, is: "yes", from: .logind)
         try await logind.emit("PrepareForSleep", "b false")
         try await device.wait(.sleeping, is: "no", from: .logind)
+        #expect(device.monitor.report.conditions.sleeps >= 1)
     }
 
     @Test func logindStandsInForUPower() async throws {

@@ -191,6 +191,46 @@ import Testing
         #expect(Self.report([nonsense]).values.first == DeviceValue(key: .power, value: "external", source: .assumed))
     }
 
+    @Test func `A sleep and its end that nobody looked between are counted`() async {
+        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let board = ReportBoard(readings: [], overrides: [:], continuation: continuation)
+        func publish(_ sleeping: String, slept: Bool = false) {
+            let logind = ProviderReading(source: .logind, isPresent: true, values: [.sleeping: sleeping])
+            board.publish([logind], isSettled: true, slept: slept)
+        }
+        publish("no")
+        let before = board.report.conditions
+        publish("yes")
+        publish("no")
+        let after = board.report.conditions
+        #expect(after.sleeps == before.sleeps + 1 && after.woke(since: before) && !after.isSleeping)
+        // The clocks tell of the same sleep while it is announced.
+        publish("yes")
+        publish("yes", slept: true)
+        publish("no")
+        #expect(board.report.conditions.sleeps == before.sleeps + 2)
+        publish("no", slept: true)
+        #expect(board.report.conditions.sleeps == before.sleeps + 3, "unannounced")
+        publish("no")
+        #expect(board.report.conditions.sleeps == before.sleeps + 3)
+        board.end()
+        var announced = 0
+        for await _ in changes { announced += 1 }
+        #expect(announced == 1)
+    }
+
+    @Test func `The clocks tell of sleep, and not of a thread that was held up`() {
+        var gauge = SleepGauge()
+        #expect(!gauge.hasSlept(boot: 150, awake: 100))
+        #expect(!gauge.hasSlept(boot: 250, awake: 200))
+        #expect(gauge.hasSlept(boot: 350, awake: 290))
+        #expect(!gauge.hasSlept(boot: 360, awake: 300))
+        // Held up for five seconds between the two clocks.
+        #expect(!gauge.hasSlept(boot: 370, awake: 315))
+        #expect(!gauge.hasSlept(boot: 380, awake: 320))
+        #expect(gauge.hasSlept(boot: 390, awake: 328))
+    }
+
     @Test func freeSpaceAloneIsNoNews() {
         let former = Self.report([Self.upower, Self.kernel(1)])
         #expect(!Self.report([Self.upower, Self.kernel(2)]).isNews(after: former))

@@ -97,6 +97,17 @@ import Testing
         #expect(plan.apply(Self.conditions(), now: 10_023) == [.connect])
     }
 
+    @Test func `R4: A machine that has slept and woken unseen asks at once what came`() {
+        var plan = Self.open()
+        var woken = Self.conditions()
+        woken.sleeps = 1
+        #expect(plan.apply(woken, now: 10_000) == [.ping(360)])
+        #expect(plan.apply(woken, now: 10_001) == [], "once")
+        // A silence that the machine slept through says nothing of the path.
+        #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
+        #expect(plan.keepAlive == KeepAliveInterval())
+    }
+
     @Test func `R4: Keep-alives grow while they are answered, and go back below what broke`() {
         var plan = Self.open()
         var now = 0.0

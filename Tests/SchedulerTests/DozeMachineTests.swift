@@ -99,6 +99,14 @@ import Testing
         #expect(scene.changes() == ["window: deviceWoke 500", "closed 510", "window: maintenance 960", "closed 970"])
     }
 
+    @Test func `L5: Sleep that was over when somebody looked opens a window, too`() {
+        var scene = dozing()
+        scene.wait(until: 100)
+        scene.device { $0.sleeps += 1 }
+        scene.wait(until: 500)
+        #expect(scene.changes() == ["window: deviceWoke 100", "closed 110"])
+    }
+
     @Test func `L5: A machine that sleeps opens no window, and one when it wakes where that was due`() {
         var scene = dozing()
         scene.device { $0.isSleeping = true }

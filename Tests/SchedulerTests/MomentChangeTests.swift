@@ -48,6 +48,7 @@ import Testing
         Row(
             "the machine wakes", ["check", "stop", "admit"], before: { $0.conditions.isSleeping = true },
             after: { $0.conditions.isSleeping = false }),
+        Row("the machine has slept and woken", ["check", "stop", "admit"], after: { $0.conditions.sleeps += 1 }),
         Row(
             "somebody has logged in", ["stop", "portal", "admit"],
             before: { $0.conditions.network.connectivity = .portal },

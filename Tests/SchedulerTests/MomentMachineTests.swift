@@ -66,6 +66,24 @@ import Testing
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
 
+    @Test func `A sleep that was over when somebody looked is a sleep`() {
+        var machine = Self.machine()
+        _ = machine.begin(Self.conditions { $0.sleeps = 3 }, now: Self.now(0))
+        let actions = machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(5))
+        #expect(Self.entries(actions).map(\.decision) == [.deviceSlept, .deviceWoke])
+        #expect(actions.last == .announce && machine.conditions.sleeps == 4)
+        #expect(machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(6)) == [])
+        // One that lasts is told when it ends.
+        let slept = machine.changed(
+            to: Self.conditions {
+                $0.sleeps = 5
+                $0.isSleeping = true
+            }, now: Self.now(7))
+        #expect(Self.entries(slept).map(\.decision) == [.deviceChanged, .deviceSlept])
+        let woke = machine.changed(to: Self.conditions { $0.sleeps = 5 }, now: Self.now(8))
+        #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
+    }
+
     @Test func `Free space is no change`() {
         var machine = Self.machine()
         _ = machine.begin(DeviceConditions(), now: Self.now(0))

@@ -11,14 +11,19 @@ import Testing
         var values: [String: String] = [:]
         var phase = DozePhase.awake
         var isHeld = false
+        var isAsleep = false
 
         /// Takes an entry in; what is wrong with it, if anything is.
         mutating func read(_ entry: JournalEntry) -> String? {
             let old = phase
             switch entry.decision {
             case .deviceChanged: values.merge(entry.inputs ?? [:]) { _, new in new }
-            case .deviceSlept: if values["sleeping"] != "yes" { return "It sleeps and does not." }
-            case .deviceWoke: if values["sleeping"] != "no" { return "It is awake and is not." }
+            case .deviceSlept:
+                guard !isAsleep else { return "It slept already." }
+                isAsleep = true
+            case .deviceWoke:
+                guard isAsleep else { return "It did not sleep." }
+                isAsleep = false
             case .deviceHeldAwake: isHeld = true
             case .deviceReleased:
                 guard isHeld else { return "Nobody held it." }
@@ -47,7 +52,8 @@ import Testing
         switch Int.random(in: 0..<9, using: &random) {
         case 0: said.isIdle.toggle()
         case 1: said.power = Bool.random(using: &random) ? .battery : .external
-        case 2: said.isSleeping.toggle()
+        case 2:
+            if Bool.random(using: &random) { said.isSleeping.toggle() } else { said.sleeps += 1 }
         case 3: said.network.isAvailable.toggle()
         case 4: said.freeBytes = Int64.random(in: 0...3, using: &random)
         case 5:
@@ -97,6 +103,7 @@ import Testing
             }
             // Nobody is left with a moment that is over, and nothing changes that the journal does not tell.
             #expect(told == machine.moment, "seed \(seed), step \(step)")
+            #expect(reader.isAsleep == machine.conditions.isSleeping, "seed \(seed), step \(step)")
             #expect(machine.moment == before || !actions.isEmpty, "seed \(seed)")
             #expect(reader.phase == machine.moment.phase, "seed \(seed)")
             for key in MomentMachine.journalled {

@@ -93,8 +93,8 @@ extension AppService {
 
     /// Applies a moment, which says whether background work runs. May be called before ``run()``.
     package func apply(_ moment: DeviceMoment) async {
-        let woke = wasAsleep && !moment.conditions.isSleeping
-        wasAsleep = moment.conditions.isSleeping
+        let woke = moment.conditions.woke(since: lastConditions)
+        lastConditions = moment.conditions
         // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
         if woke { await updateWantedWakes() }
         front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping

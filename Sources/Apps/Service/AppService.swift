@@ -103,8 +103,8 @@ package actor AppService {
     var settings = DeviceSettings()
     /// Whether background work runs on the device.
     var phase = DozePhase.awake
-    /// Whether the machine was about to sleep when that was last told.
-    var wasAsleep = false
+    /// The device's conditions when they were last told.
+    var lastConditions = DeviceConditions()
     /// The activity that was last reported.
     var activity = AppActivity()
     /// The files from which processes read their background time.

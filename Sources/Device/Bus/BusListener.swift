@@ -12,6 +12,9 @@ final class BusListener {
     private var socketWatch: SocketWatch?
     private var observer = BusObserver()
     private var reconnection = Reconnection()
+    private var gauge = SleepGauge()
+    /// Whether the machine has slept since the last report.
+    private var hasSlept = false
 
     init(board: ReportBoard, address: String, freeSpaceOf path: String) {
         self.board = board
@@ -21,6 +24,7 @@ final class BusListener {
     }
 
     func run() {
+        lookForSleep()
         connect(hasAppeared: false)
         publish()
         while wait() {}
@@ -39,6 +43,7 @@ final class BusListener {
         ]
         let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadline, now: now))
         guard count >= 0 || errno == EINTR else { return false }
+        lookForSleep()
         let isReady = polled.map { $0.revents != 0 }
         if isReady[0] {
             let wishes = board.takeWishes()
@@ -63,6 +68,11 @@ final class BusListener {
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
 
+    private func lookForSleep() {
+        let boot = Double(nightshift_boot_nanoseconds()) / 1e9
+        if gauge.hasSlept(boot: boot, awake: now) { hasSlept = true }
+    }
+
     private func connect(hasAppeared: Bool) {
         // Before the attempt: a socket that appears after it has failed is then heard of.
         if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
@@ -84,6 +94,8 @@ final class BusListener {
                 reconnection.succeeded()
                 socketWatch = nil
                 perform(observer.handle(event, now: now))
+                // A sleep and its end that arrive together are two reports.
+                if case .prepareForSleep = event { publish() }
             }
         } catch {
             disconnect(error, hasAppeared: false)
@@ -111,7 +123,9 @@ final class BusListener {
     private func publish() {
         let (kernel, interface) = KernelReading.now(freeSpaceOf: path)
         perform(observer.route(through: interface, now: now))
-        board.publish(observer.readings + [kernel], isSettled: connection == nil || observer.isSettled)
+        board.publish(
+            observer.readings + [kernel], isSettled: connection == nil || observer.isSettled, slept: hasSlept)
+        hasSlept = false
     }
 
     /// Takes the notices, which say no more than that something changed.

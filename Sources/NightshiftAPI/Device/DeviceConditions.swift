@@ -16,8 +16,20 @@ package struct DeviceConditions: Hashable, Sendable, Codable {
     package var isSleeping = false
     /// Bytes free where downloads begin; nil where that is not known.
     package var freeBytes: Int64?
+    /// How often the machine has begun to sleep since the service began: who looks only afterwards finds by it that it slept.
+    /// Not encoded: to others it says nothing.
+    package var sleeps = 0
+
+    private enum CodingKeys: String, CodingKey {
+        case power, batteryPercentage, batteryWarning, isLowPower, network, isIdle, isSleeping, freeBytes
+    }
 
     package init() {}
+
+    /// Whether the machine has woken since `former`, though all of its sleep may lie in between.
+    package func woke(since former: DeviceConditions) -> Bool {
+        !isSleeping && (former.isSleeping || sleeps != former.sleeps)
+    }
 }
 
 package enum PowerSource: String, Sendable, Codable, CaseIterable {

@@ -34,7 +34,8 @@ package struct ConnectionPlan: Hashable, Sendable {
     package private(set) var lastHeard: Double?
     private var isNetworkThere = true
     private var network: String?
-    private var isSleeping = false
+    /// What the device said last.
+    private var device = DeviceConditions()
     /// Whether the machine slept since the gateway was heard: silence says nothing of the network then.
     private var hasSlept = false
     /// Failures in a row.
@@ -73,10 +74,10 @@ package struct ConnectionPlan: Hashable, Sendable {
     package mutating func apply(_ conditions: DeviceConditions, now: Double) -> [Action] {
         let wasThere = isNetworkThere
         let other = conditions.network.isAvailable && conditions.network.name != network
-        let wakes = isSleeping && !conditions.isSleeping
+        let wakes = conditions.woke(since: device)
         isNetworkThere = conditions.network.isAvailable
-        isSleeping = conditions.isSleeping
-        if isSleeping { hasSlept = true }
+        device = conditions
+        if wakes || conditions.isSleeping { hasSlept = true }
         // While there is none, the last network is not another one.
         if isNetworkThere {
             if other { keepAlive.networkChanged() }
