@@ -5,6 +5,7 @@ import os
 import random
 import resource
 import select
+import socket
 import struct
 import subprocess
 import time
@@ -230,6 +231,37 @@ class Hostile(unittest.TestCase):
         self.flood(provider.socket, requests)
         provider.close()
         self.check_alive(growth=48 * MEBIBYTE)
+
+    def test_pipelined(self):
+        """R5: Requests of a stranger that come in one piece are answered one by one, until its errors are too many."""
+        missing = b"There is no such endpoint."
+        for _ in range(20):
+            connection = self.stranger()
+            # A large body, so that the gateway reads much at once from then on.
+            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000)
+            answers = b""
+            while not answers.endswith(missing):
+                piece = connection.recv(65536)
+                self.assertTrue(piece, answers)
+                answers += piece
+            try:
+                # The first one is looked up in the store: the others have come when it is answered.
+                connection.sendall(b"GET /up/x HTTP/1.1\r\n\r\n" + b"GET / HTTP/1.1\r\n\r\n" * 3_600)
+                while piece := connection.recv(65536):
+                    answers += piece
+            except OSError:
+                pass
+            connection.close()
+            self.assertIsNone(self.gateway.process.poll(), "the gateway is gone")
+            self.assertLessEqual(answers.count(b"HTTP/1.1 404"), 200)
+        self.assertEqual(self.gateway.status("/healthz"), "ok\n")
+        self.check_alive(growth=32 * MEBIBYTE)
+
+    def stranger(self):
+        """A connection over which nothing was said yet."""
+        plain = socket.create_connection(("127.0.0.1", self.gateway.port))
+        plain.settimeout(60)
+        return self.gateway.trust(alpn=("http/1.1",)).wrap_socket(plain, server_hostname="localhost")
 
     def flood(self, connection, data):
         """Sends until nothing is taken any more, the other side hangs up, or it has been far too much."""

@@ -6,7 +6,8 @@ import PushRouting
 /// The connection of a sender to endpoints of UnifiedPush that speaks HTTP/1.1.
 ///
 /// Belongs to its event loop. Requests come one by one: what is sent behind one that is not answered waits in the
-/// pipeline.
+/// pipeline, which hands the next one on from within the write of an answer. No answer that others may follow is given
+/// within `channelRead`: each of many requests in one piece would go one level deeper into the stack.
 final class SenderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -61,6 +62,8 @@ final class SenderConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
+            // What comes behind the last answer is for nobody.
+            guard !isEnding else { return }
             self.head = head
             body = []
             size = 0
@@ -75,7 +78,10 @@ final class SenderConnection: ChannelInboundHandler {
             if size <= Push.messageLimit { body.append(contentsOf: buffer.readableBytesView) }
             if size > Self.longestBody { return answer(.tooLarge, isLast: true) }
             wait(gateway.settings.bodyPatience)
-        case .end: requested(context)
+        case .end:
+            guard head != nil else { return }
+            patience?.cancel()
+            context.eventLoop.assumeIsolated().execute { self.requested() }
         }
     }
 
@@ -91,9 +97,8 @@ final class SenderConnection: ChannelInboundHandler {
         }
     }
 
-    private func requested(_ context: ChannelHandlerContext) {
-        guard let head else { return }
-        patience?.cancel()
+    private func requested() {
+        guard let head, let context else { return }
         guard EndpointRequest.isEndpoint(head.uri) else { return answer(.notFound) }
         let arrival = EndpointExchange.Arrival(
             method: head.method.rawValue, path: head.uri,
@@ -108,13 +113,13 @@ final class SenderConnection: ChannelInboundHandler {
         guard let head, let context else { return }
         self.head = nil
         let verdict = conduct.answered(answer.status, gateway.settings.conduct)
-        let ends = isLast || isEnding || !head.isKeepAlive || verdict == .end
+        isEnding = isEnding || isLast || !head.isKeepAlive || verdict == .end
         var headers = HTTPHeaders(answer.fields)
         if answer.status != 204 { headers.add(name: "content-length", value: "\(answer.text.utf8.count)") }
         if !answer.text.isEmpty, !headers.contains(name: "content-type") {
             headers.add(name: "content-type", value: "text/plain; charset=utf-8")
         }
-        if ends { headers.add(name: "connection", value: "close") }
+        if isEnding { headers.add(name: "connection", value: "close") }
         let status = HTTPResponseStatus(statusCode: answer.status)
         context.write(wrapOutboundOut(.head(.init(version: .http1_1, status: status, headers: headers))), promise: nil)
         if head.method != .HEAD, !answer.text.isEmpty {
@@ -122,8 +127,9 @@ final class SenderConnection: ChannelInboundHandler {
             context.write(wrapOutboundOut(.body(.byteBuffer(buffer))), promise: nil)
         }
         let done = context.eventLoop.makePromise(of: Void.self)
-        if ends { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
+        if isEnding { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
+        // It is over even where nobody reads the answer. The next request may come within the write, and waits itself.
+        wait(Self.idle)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: done)
-        if !ends { wait(Self.idle) }
     }
 }
