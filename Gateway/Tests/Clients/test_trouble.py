@@ -164,6 +164,21 @@ class Trouble(unittest.TestCase):
         self.assertIn('nightshift_gateway_connections{kind="device"} 1', metrics)
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
+    def test_status_pipelined(self):
+        """R5: Requests for health that come in one piece are answered one by one."""
+        for _ in range(5):
+            connection = socket.create_connection(("127.0.0.1", self.gateway.status_port))
+            connection.settimeout(60)
+            count = 3_000
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n" + b"GET / HTTP/1.1\r\n\r\n" * count)
+            answers = b""
+            while answers.count(b"There are /metrics") < count:
+                piece = connection.recv(65536)
+                self.assertTrue(piece, "the gateway is gone")
+                answers += piece
+            connection.close()
+        self.assertEqual(self.gateway.status("/healthz"), "ok\n")
+
     def test_impostors(self):
         """R5: Nobody is let in by a wrong signature, a replayed one, another's id, or a code that was used."""
         code = self.gateway.enrolment_code()

@@ -54,7 +54,11 @@ private final class StatusHandler: ChannelInboundHandler {
                     case .failure(let error): self.answer(context, .serviceUnavailable, "\(error)\n")
                     }
                 }
-        default: answer(context, .notFound, "There are /metrics and /healthz.\n")
+        default:
+            // In a later turn: the pipeline hands the next request on from within the write of the answer.
+            context.eventLoop.assumeIsolated().execute {
+                self.answer(context, .notFound, "There are /metrics and /healthz.\n")
+            }
         }
     }
 
