@@ -78,20 +78,24 @@ package final class Gateway: Sendable {
         let forDevices = try TLSFiles(
             certificate: settings.certificate, key: settings.privateKey, protocols: [], asksForCertificate: false,
             logger: logger)
-        let providers = try await listen(settings.providers, places: self.providers, limit: settings.providerLimit) {
-            [self] channel, leave in
+        let providers = try await listen(
+            settings.providers, places: self.providers, limit: settings.providerLimit, strangersMakeWay: true
+        ) { [self] channel, leave in
             try addProvider(to: channel, tls: forProviders, judge: judge, closed: leave)
         }
         providerPort.withLock { $0 = providers.localAddress?.port ?? settings.providers.port }
         var plain: (any Channel)?
         if let address = settings.plainProviders {
-            plain = try await listen(address, places: self.providers, limit: settings.providerLimit) {
-                [self] channel, leave in
+            plain = try await listen(
+                address, places: self.providers, limit: settings.providerLimit, strangersMakeWay: true
+            ) { [self] channel, leave in
                 try addProvider(to: channel, tls: nil, judge: nil, closed: leave)
             }
         }
-        let devices = try await listen(settings.devices, places: self.devices, limit: settings.deviceLimit) {
-            [self] channel, leave in
+        // A device has 20 seconds to prove which it is.
+        let devices = try await listen(
+            settings.devices, places: self.devices, limit: settings.deviceLimit, strangersMakeWay: false
+        ) { [self] channel, leave in
             // Whoever does not read is not read: answers that nobody takes would fill the memory.
             try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
@@ -106,9 +110,11 @@ package final class Gateway: Sendable {
             devices: devices.localAddress?.port ?? 0, status: status.localAddress?.port ?? 0)
     }
 
-    /// - Parameter initialize: is given what to call when the connection is gone.
+    /// - Parameters:
+    ///   - strangersMakeWay: for who comes when all places are taken. Their pipelines begin with a `BackPressureHandler`.
+    ///   - initialize: is given what to call when the connection is gone.
     private func listen(
-        _ address: GatewaySettings.Address, places: Places, limit: Int,
+        _ address: GatewaySettings.Address, places: Places, limit: Int, strangersMakeWay: Bool,
         _ initialize: @escaping @Sendable (any Channel, @escaping @Sendable () -> Void) throws -> Void
     ) async throws -> any Channel {
         let channel = try await ServerBootstrap(group: group)
@@ -122,7 +128,9 @@ package final class Gateway: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard places.enter(channel, limit: limit) else { throw GatewayError("Too many connections.") }
+                    guard places.enter(channel, limit: limit, isStranger: strangersMakeWay) else {
+                        throw GatewayError("Too many connections.")
+                    }
                     let name = ObjectIdentifier(channel)
                     do {
                         try initialize(channel) { places.leave(name) }
@@ -160,19 +168,23 @@ package final class Gateway: Sendable {
         }
         try pipeline.addHandler(WriteGatherer())
         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(Int64(settings.providerIdle))))
+        let places = self.providers
+        let name = ObjectIdentifier(channel)
+        let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
                 switch version {
-                case .http2: try addHTTP2(to: channel, box, closed: closed)
-                case .http1: try addHTTP1(to: channel, closed: closed)
+                case .http2: try addHTTP2(to: channel, box, proved: proved, closed: closed)
+                case .http1: try addHTTP1(to: channel, proved: proved, closed: closed)
                 }
             })
     }
 
     private func addHTTP2(
-        to channel: any Channel, _ box: CertificateBox, closed: @escaping @Sendable () -> Void
+        to channel: any Channel, _ box: CertificateBox, proved: @escaping @Sendable () -> Void,
+        closed: @escaping @Sendable () -> Void
     ) throws {
-        let connection = ProviderConnection(settings: settings, certificate: box, closed: closed)
+        let connection = ProviderConnection(settings: settings, certificate: box, proved: proved, closed: closed)
         let shared = NIOLoopBound(connection, eventLoop: channel.eventLoop)
         var connectionSettings = NIOHTTP2Handler.ConnectionConfiguration()
         connectionSettings.initialSettings = [
@@ -194,10 +206,12 @@ package final class Gateway: Sendable {
     }
 
     /// For senders to endpoints of UnifiedPush: APNs speaks HTTP/2 alone.
-    private func addHTTP1(to channel: any Channel, closed: @escaping @Sendable () -> Void) throws {
+    private func addHTTP1(
+        to channel: any Channel, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void
+    ) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-        try pipeline.addHandler(SenderConnection(gateway: self, closed: closed))
+        try pipeline.addHandler(SenderConnection(gateway: self, proved: proved, closed: closed))
     }
 
     /// Throws what nobody wants any more away, now and then, until the task is cancelled.
@@ -251,22 +265,61 @@ package final class Gateway: Sendable {
 }
 
 /// Connections, counted and found again.
+///
+/// Where all places are taken, the stranger who has had one for longest makes way for the next: those who say nothing
+/// cannot keep out whoever comes to prove who it is.
 final class Places: Sendable {
-    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private struct State {
+        var open: [ObjectIdentifier: any Channel] = [:]
+        /// Those of `open` that have proved nothing yet, in the order in which they came.
+        var strangers: [ObjectIdentifier] = []
 
-    var taken: Int { open.withLock { $0.count } }
-    var channels: [any Channel] { open.withLock { Array($0.values) } }
+        mutating func leave(_ name: ObjectIdentifier) -> (any Channel)? {
+            proved(name)
+            return open.removeValue(forKey: name)
+        }
 
-    func enter(_ channel: any Channel, limit: Int) -> Bool {
-        open.withLock { open in
-            guard open.count < limit else { return false }
-            open[ObjectIdentifier(channel)] = channel
-            return true
+        mutating func proved(_ name: ObjectIdentifier) {
+            if let index = strangers.firstIndex(of: name) { strangers.remove(at: index) }
         }
     }
 
+    private let state = Mutex(State())
+
+    var taken: Int { state.withLock { $0.open.count } }
+    var channels: [any Channel] { state.withLock { Array($0.open.values) } }
+
+    /// - Parameter isStranger: whether it makes way for others until it has ``proved(_:)`` something.
+    func enter(_ channel: any Channel, limit: Int, isStranger: Bool) -> Bool {
+        let name = ObjectIdentifier(channel)
+        let (enters, leaving): (Bool, (any Channel)?) = state.withLock { state in
+            var leaving: (any Channel)?
+            if state.open.count >= limit {
+                guard let oldest = state.strangers.first else { return (false, nil) }
+                leaving = state.leave(oldest)
+            }
+            state.open[name] = channel
+            if isStranger { state.strangers.append(name) }
+            return (true, leaving)
+        }
+        if let leaving { Self.cut(leaving) }
+        return enters
+    }
+
+    func proved(_ channel: ObjectIdentifier) {
+        state.withLock { $0.proved(channel) }
+    }
+
     func leave(_ channel: ObjectIdentifier) {
-        open.withLock { $0[channel] = nil }
+        state.withLock { _ = $0.leave(channel) }
+    }
+
+    /// Closes it without TLS's goodbye, for which a stranger may take its time.
+    private static func cut(_ channel: any Channel) {
+        channel.eventLoop.execute {
+            let first = try? channel.pipeline.syncOperations.context(handlerType: BackPressureHandler.self)
+            first?.close(promise: nil)
+        }
     }
 }
 

@@ -66,7 +66,7 @@ package struct GatewaySettings: Sendable {
     package var keepAlive: UInt32 = 900
     /// Seconds for which a provider may say nothing at all.
     package var providerIdle = 3_600
-    /// Seconds for the next piece of a request that has begun.
+    /// Seconds from a request's head to its end.
     package var bodyPatience = 30
     /// Streams of a provider with a valid token.
     package var streams = 1_000

@@ -40,6 +40,7 @@ class Provider:
         self.answers = {}
         self.stream_limits = []
         self.going_away = None
+        self.resets = set()
         self.echoes = 0
         self.is_closed = False
         self.flush()
@@ -84,6 +85,8 @@ class Provider:
                     self.stream_limits.append(changed.new_value)
             elif isinstance(event, h2.events.ConnectionTerminated):
                 self.going_away = event.additional_data
+            elif isinstance(event, h2.events.StreamReset):
+                self.resets.add(event.stream_id)
             elif isinstance(event, h2.events.PingAckReceived):
                 self.echoes += 1
         try:

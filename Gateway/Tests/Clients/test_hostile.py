@@ -236,7 +236,7 @@ class Hostile(unittest.TestCase):
         """R5: Requests of a stranger that come in one piece are answered one by one, until its errors are too many."""
         missing = b"There is no such endpoint."
         for _ in range(20):
-            connection = self.stranger()
+            connection = stranger(self.gateway)
             # A large body, so that the gateway reads much at once from then on.
             connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000)
             answers = b""
@@ -257,11 +257,27 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.gateway.status("/healthz"), "ok\n")
         self.check_alive(growth=32 * MEBIBYTE)
 
-    def stranger(self):
-        """A connection over which nothing was said yet."""
-        plain = socket.create_connection(("127.0.0.1", self.gateway.port))
-        plain.settimeout(60)
-        return self.gateway.trust(alpn=("http/1.1",)).wrap_socket(plain, server_hostname="localhost")
+    def test_places(self):
+        """R5: Strangers that take all places of providers keep nobody out, and throw nobody out who has proved who it is."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+        def push(provider):
+            return provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC).status
+
+        known = Provider(self.gateway)
+        self.assertEqual(push(known), 200)
+        strangers = []
+        try:
+            for _ in range(1_100):
+                strangers.append(socket.create_connection(("127.0.0.1", self.gateway.port)))
+            newcomer = Provider(self.gateway)
+            self.assertEqual(push(newcomer), 200)
+            self.assertEqual(push(known), 200)
+        finally:
+            for connection in strangers:
+                connection.close()
 
     def flood(self, connection, data):
         """Sends until nothing is taken any more, the other side hangs up, or it has been far too much."""
@@ -291,6 +307,62 @@ class Hostile(unittest.TestCase):
         print(f"\n    {report['memory']['perConnection'] / 1000:.1f} kB for each of {IDLE} idle devices, "
               f"half of them back {report['storm']['seconds']:.1f} s after a cut", end=" ")
         self.check_alive(growth=IDLE * 64 * 1024 + 32 * MEBIBYTE)
+
+
+class Slow(unittest.TestCase):
+    def test_bodies(self):
+        """R5: A request that comes byte by byte is ended, over either version of HTTP, and holds no place."""
+        with Gateway(BINARY, "--body-patience", "1") as gateway:
+            connection = stranger(gateway)
+            connection.settimeout(0.5)
+            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 200\r\n\r\n")
+            answer, began = b"", time.monotonic()
+            while time.monotonic() < began + 60:
+                try:
+                    connection.sendall(b"x")
+                    piece = connection.recv(1024)
+                    answer += piece
+                    if not piece:
+                        break
+                except TimeoutError:
+                    pass
+                except OSError:
+                    break
+            self.assertLess(time.monotonic(), began + 60)
+            self.assertTrue(answer.startswith(b"HTTP/1.1 408"), answer)
+            connection.close()
+            provider = Provider(gateway)
+            provider.socket.settimeout(0.5)
+            stream = provider.begin("0" * 64, b"x", ends=False, authorization="bearer x", apns_topic=TOPIC)
+            began = time.monotonic()
+            while stream not in provider.resets and time.monotonic() < began + 60:
+                try:
+                    if not provider.answers[stream].is_complete:
+                        provider.h2.send_data(stream, b"x")
+                        provider.flush()
+                    provider.read()
+                except TimeoutError:
+                    pass
+            self.assertIn(stream, provider.resets)
+            self.assertEqual(provider.answers[stream].reason, "IdleTimeout")
+            provider.close()
+
+    def test_stop(self):
+        """R5: A gateway that stops does not wait for a request that does not go on."""
+        with Gateway(BINARY) as gateway:
+            connection = stranger(gateway)
+            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 200\r\nExpect: 100-continue\r\n\r\n")
+            self.assertIn(b"100 Continue", connection.recv(1024))
+            gateway.process.terminate()
+            self.assertEqual(gateway.process.wait(timeout=60), 0)
+            connection.close()
+
+
+def stranger(gateway):
+    """A connection over which nothing was said yet."""
+    plain = socket.create_connection(("127.0.0.1", gateway.port))
+    plain.settimeout(60)
+    return gateway.trust(alpn=("http/1.1",)).wrap_socket(plain, server_hostname="localhost")
 
 
 def uuid_of(identifier):

@@ -13,6 +13,7 @@ final class SenderConnection: ChannelInboundHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let gateway: Gateway
+    private let proved: @Sendable () -> Void
     private let closed: @Sendable () -> Void
     private var context: ChannelHandlerContext?
     private var conduct = ProviderConduct()
@@ -22,24 +23,31 @@ final class SenderConnection: ChannelInboundHandler {
     private var size = 0
     private var isEnding = false
     private var patience: Scheduled<Void>?
+    /// Ends a connection that never comes to prove that it is a sender's.
+    private var anonymity: Scheduled<Void>?
 
     /// Seconds that a connection may have nothing under way.
     private static let idle = 60
     /// Bytes of a body that are read before the answer that it is too large: a sender hears it that sends on meanwhile.
     private static let longestBody = 256 << 10
 
-    init(gateway: Gateway, closed: @escaping @Sendable () -> Void) {
+    /// - Parameter proved: called with the first request that names an endpoint which is there.
+    init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
+        self.proved = proved
         self.closed = closed
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         wait(Self.idle)
+        let limit = TimeAmount.seconds(ProviderConnection.anonymousLimit)
+        anonymity = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.end() }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         patience?.cancel()
+        anonymity?.cancel()
         self.context = nil
         closed()
         context.fireChannelInactive()
@@ -52,11 +60,18 @@ final class SenderConnection: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
         if event is GatewayStops {
-            isEnding = true
-            // One that is under way is answered first.
-            if head == nil { context.close(promise: nil) }
+            end()
+            // A request that comes piece by piece is not waited for.
+            let channel = context.channel
+            context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Ends the connection; a request that is under way is answered first.
+    private func end() {
+        isEnding = true
+        if head == nil { context?.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -76,8 +91,7 @@ final class SenderConnection: ChannelInboundHandler {
             guard head != nil else { return }
             size += buffer.readableBytes
             if size <= Push.messageLimit { body.append(contentsOf: buffer.readableBytesView) }
-            if size > Self.longestBody { return answer(.tooLarge, isLast: true) }
-            wait(gateway.settings.bodyPatience)
+            if size > Self.longestBody { answer(.tooLarge, isLast: true) }
         case .end:
             guard head != nil else { return }
             patience?.cancel()
@@ -85,7 +99,7 @@ final class SenderConnection: ChannelInboundHandler {
         }
     }
 
-    /// The next piece, or the next request, has to come within so many seconds.
+    /// The rest of the request, or the next one, has to come within so many seconds.
     private func wait(_ seconds: Int) {
         patience?.cancel()
         patience = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
@@ -112,6 +126,12 @@ final class SenderConnection: ChannelInboundHandler {
     private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
         guard let head, let context else { return }
         self.head = nil
+        // Whoever has an endpoint may send.
+        if (200..<300).contains(answer.status), let anonymity {
+            anonymity.cancel()
+            self.anonymity = nil
+            proved()
+        }
         let verdict = conduct.answered(answer.status, gateway.settings.conduct)
         isEnding = isEnding || isLast || !head.isKeepAlive || verdict == .end
         var headers = HTTPHeaders(answer.fields)

@@ -13,6 +13,7 @@ final class ProviderConnection: ChannelInboundHandler {
 
     private let settings: GatewaySettings
     private let certificate: CertificateBox
+    private let proved: @Sendable () -> Void
     private let closed: @Sendable () -> Void
     private var context: ChannelHandlerContext?
     private var session = ProviderSession()
@@ -25,11 +26,16 @@ final class ProviderConnection: ChannelInboundHandler {
     private var hasSpoken = false
 
     /// Seconds from the first frame to the first request that is let in.
-    private static let anonymousLimit: Int64 = 60
+    static let anonymousLimit: Int64 = 60
 
-    init(settings: GatewaySettings, certificate: CertificateBox, closed: @escaping @Sendable () -> Void) {
+    /// - Parameter proved: called with the first request that is let in.
+    init(
+        settings: GatewaySettings, certificate: CertificateBox, proved: @escaping @Sendable () -> Void,
+        closed: @escaping @Sendable () -> Void
+    ) {
         self.settings = settings
         self.certificate = certificate
+        self.proved = proved
         self.closed = closed
     }
 
@@ -85,6 +91,7 @@ final class ProviderConnection: ChannelInboundHandler {
         guard !isAuthenticated else { return }
         isAuthenticated = true
         patience?.cancel()
+        proved()
         offer(settings.streams)
     }
 

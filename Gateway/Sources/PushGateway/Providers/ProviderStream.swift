@@ -24,8 +24,6 @@ final class ProviderStream: ChannelInboundHandler {
     private var hasHead = false
     /// Whether the last piece has come.
     private var isWhole = false
-    /// Whether a piece has come since the last end of a read.
-    private var hasNews = false
     private var id: PushID
     private var patience: Scheduled<Void>?
 
@@ -86,23 +84,27 @@ final class ProviderStream: ChannelInboundHandler {
 
     private func heard(_ isWhole: Bool) {
         self.isWhole = self.isWhole || isWhole
-        hasNews = true
         if isWhole { requested() }
     }
 
-    /// The next piece has to come within the gateway's patience. Most requests are whole at once, and need no timer, which
+    /// The rest has to come within the gateway's patience. Most requests are whole at once, and need no timer, which
     /// costs the more to cancel the more connections there are.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if hasNews, !isWhole { wait(context) }
-        hasNews = false
+        if hasHead, !isWhole, patience == nil { wait(context) }
         context.fireChannelReadComplete()
     }
 
     private func wait(_ context: ChannelHandlerContext) {
-        patience?.cancel()
         patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {
             self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
+            // Behind the answer, which the connection drops with the stream as long as it has not gone out.
+            context.eventLoop.assumeIsolated().execute { self.reset() }
         }
+    }
+
+    /// Ends a stream of which the rest is not wanted any more, so that it takes no place (RFC 9113, section 8.1).
+    private func reset() {
+        context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
 
     private func requested() {

@@ -66,7 +66,7 @@ struct Run: AsyncParsableCommand {
     @Option(help: "Seconds for which a provider may be silent.")
     var providerIdle = 3_600
 
-    @Option(help: "Seconds for the next piece of a request that has begun.")
+    @Option(help: "Seconds within which a request that has begun has to come whole.")
     var bodyPatience = 30
 
     @Option(
