@@ -170,6 +170,19 @@ class Reasons(unittest.TestCase):
         certified("BadCertificate", [], TOPIC)
         certified("BadCertificateEnvironment", [TOPIC], TOPIC, [extension("1.2.840.113635.100.6.3.1")])
         certified(None, [TOPIC], TOPIC, [extension("1.2.840.113635.100.6.3.2")])
+        certified("TopicDisallowed", ["org.example.Unknown"], "org.example.Unknown")
+
+    def test_suspended_certificate(self):
+        """R5: A team that is suspended sends nothing with a certificate, either, also over a connection that is there."""
+        provider = Provider(self.gateway, certificate=self.gateway.provider_certificate([TOPIC]))
+        self.expect(None, provider=provider, authorization=None)
+        self.gateway.admin("team", "suspend", TEAM)
+        try:
+            self.expect("Forbidden", provider=provider, authorization=None)
+        finally:
+            self.gateway.admin("team", "resume", TEAM)
+        self.expect(None, provider=provider, authorization=None)
+        provider.close()
 
     def test_time(self):
         """R5: A request that does not go on, and too many for one token."""

@@ -50,9 +50,13 @@ package final class Directory: Sendable {
         }
     }
 
-    package func team(_ id: String) -> TeamRecord? { state.withLock { $0.teams[id] } }
     package func key(_ id: String) -> Key? { state.withLock { $0.keys[id] } }
     package func topic(_ name: String) -> TopicRecord? { state.withLock { $0.topics[name] } }
+
+    /// Whether the team is known, and is not suspended.
+    package func mayPush(team: String) -> Bool {
+        state.withLock { state in state.teams[team].map { $0.suspendedAt == nil } ?? false }
+    }
 
     // MARK: - Device tokens
 

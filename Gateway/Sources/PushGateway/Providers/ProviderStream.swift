@@ -174,7 +174,7 @@ final class ProviderStream: ChannelInboundHandler {
 
     private func admit(_ request: ProviderRequest, _ token: ProviderSession.Token) throws(Rejection) {
         if let rejection = connection.judge(token, now: GatewayClock.now()) { throw rejection }
-        guard let team = gateway.directory.team(token.team), team.suspendedAt == nil else { throw .forbidden }
+        guard gateway.directory.mayPush(team: token.team) else { throw .forbidden }
         try push(request, team: token.team)
     }
 
@@ -189,8 +189,10 @@ final class ProviderStream: ChannelInboundHandler {
         guard let named else { throw .missingTopic }
         // A certificate's default topic is the app's: the push type's suffix is only for a topic that is named.
         let topic = try TopicName(named, type: headers.topic == nil ? nil : headers.type).base
-        let isAllowed = team.map { gateway.directory.topic(topic)?.team == $0 } ?? topics.contains(topic)
-        guard isAllowed else { throw .topicDisallowed }
+        guard let owner = gateway.directory.topic(topic)?.team, team.map({ $0 == owner }) ?? topics.contains(topic)
+        else { throw .topicDisallowed }
+        // A certificate names topics: whose they are is known here alone.
+        guard gateway.directory.mayPush(team: owner) else { throw .forbidden }
         guard !isTooLarge else { throw .payloadTooLarge }
         guard request.token.utf8.count <= ProtocolLimits.tokenLength else { throw .badDeviceToken }
         if let record = gateway.directory.known(request.token) { return try push(headers, topic, record) }
