@@ -79,6 +79,9 @@ package final class Switchboard: Sendable {
     package func withdraw(
         _ push: PushID, topic: String, device: DeviceID, respond: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
+        guard store.depth < settings.commitDepth else {
+            return respond(.failure(StoreError(.unavailable, "Too much waits for the disk.")))
+        }
         let time = GatewayClock.now().wallMilliseconds
         store.withdraw(push, topic: topic, device: device, at: time) { result in
             self.growth.grew()

@@ -122,10 +122,7 @@ extension PushStore: GatewayStore {
     ) {
         enqueue(
             { transaction in
-                let stored = try transaction.waiting(for: device)
-                    .first { $0.push.id == push && $0.push.topic == topic }
-                guard let stored else { return false }
-                try transaction.remove(stored.place, device: device)
+                guard try transaction.withdraw(push, topic: topic, device: device) else { return false }
                 try transaction.log(push, .discarded(.withdrawn), at: at)
                 return true
             }, completion: completion)

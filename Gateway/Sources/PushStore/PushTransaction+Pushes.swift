@@ -85,6 +85,12 @@ extension PushTransaction {
             [place.sequence, device.data, place.id.data])
     }
 
+    /// Takes a message of a registration from storage, and reads none; false where it is not there.
+    package func withdraw(_ push: PushID, topic: String, device: DeviceID) throws -> Bool {
+        try run("DELETE FROM push WHERE device = ? AND topic = ? AND id = ?", [device.data, topic, push.data])
+        return db.changesCount > 0
+    }
+
     /// Takes at most `limit` pushes from storage that nobody wants any more; says which.
     package func removeExpired(now: Moment, limit: Int) throws -> [PushID] {
         let expired = try Row.fetchAll(

@@ -264,6 +264,18 @@ class Bounds(unittest.TestCase):
             sender.close()
             device.disconnect()
 
+    def test_rate_of_withdrawals(self):
+        """R5, B7: Taking back is limited as sending is: nobody makes the storage look for messages without end."""
+        with Gateway(BINARY, "--endpoint-rate", "0.05") as gateway:
+            device = Device.new(gateway)
+            token = device.register(topic())
+            sender = Sender(gateway)
+            answers = [sender.ask("DELETE", f"/up/{token}/{uuid.uuid4()}") for _ in range(10)]
+            self.assertEqual([answer.status for answer in answers[:5]], [404] * 5)
+            self.assertIn(429, [answer.status for answer in answers])
+            sender.close()
+            device.disconnect()
+
     def test_default_url(self):
         """R5, B7: Without a public URL, endpoints begin with the gateway's name and its providers' port."""
         with Gateway(BINARY) as gateway:

@@ -15,12 +15,30 @@ import Testing
         func close(_ refusal: Refusal) { closed.withLock { $0.append(refusal) } }
     }
 
-    @Test func `R5: A device that is revoked while its signature is checked is not connected behind that`() throws {
-        let switchboard = Switchboard(
-            store: try PushStore(inMemory: ()),
-            settings: GatewaySettings(state: "", socket: "", certificate: "", privateKey: ""), metrics: Metrics(),
-            growth: LogSignal(),
+    private final class Answers: Sendable {
+        let list = Mutex<[Result<Bool, StoreError>]>([])
+    }
+
+    private static let settings = GatewaySettings(state: "", socket: "", certificate: "", privateKey: "")
+
+    private static func switchboard(_ settings: GatewaySettings = Self.settings) throws -> Switchboard {
+        Switchboard(
+            store: try PushStore(inMemory: ()), settings: settings, metrics: Metrics(), growth: LogSignal(),
             logger: Logger(label: "test"))
+    }
+
+    @Test func `R5: A message is not looked for to be taken back while too much waits for the disk`() throws {
+        var settings = Self.settings
+        settings.commitDepth = 0
+        let answers = Answers()
+        try Self.switchboard(settings).withdraw(
+            PushID(high: 1, low: 1), topic: "unifiedpush:", device: DeviceID(high: 1, low: 1)
+        ) { result in answers.list.withLock { $0.append(result) } }
+        #expect(answers.list.withLock { $0.map { try? $0.get() } } == [nil])
+    }
+
+    @Test func `R5: A device that is revoked while its signature is checked is not connected behind that`() throws {
+        let switchboard = try Self.switchboard()
         let (gone, stays) = (DeviceID(high: 1, low: 1), DeviceID(high: 1, low: 2))
         let (early, late, other) = (Link(), Link(), Link())
         _ = switchboard.connected(gone, .active, [], link: early)

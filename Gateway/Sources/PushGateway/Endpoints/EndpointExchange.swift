@@ -84,12 +84,16 @@ struct EndpointExchange: Sendable {
     private func withdraw(
         _ id: PushID, _ record: TokenRecord, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
+        // It costs the store no less than a message.
+        if let wait = gateway.messageRates.wait(record.token, now: GatewayClock.now()) {
+            return loop.makeSucceededFuture(.tooMany(wait))
+        }
         let promise = loop.makePromise(of: EndpointAnswer.self)
         gateway.switchboard.withdraw(id, topic: record.topic, device: record.device) { result in
             switch result {
             case .success(true): promise.succeed(.withdrawn)
             case .success(false): promise.succeed(.notFound)
-            case .failure: promise.succeed(.failed)
+            case .failure(let error): promise.succeed(error.code == .unavailable ? .unavailable : .failed)
             }
         }
         return promise.futureResult
