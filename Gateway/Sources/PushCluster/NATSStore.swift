@@ -25,6 +25,8 @@ package final class NATSStore: Sendable {
     let attachments = Mutex<[DeviceID: Attachment]>([:])
     private let listener = Mutex<(any StoreListener)?>(nil)
     private let heard = Mutex<[NATSSubscription]>([])
+    /// The sequence up to which everything that each of these streams tells has been heard or read.
+    private let known = Mutex<[String: UInt64]>([:])
     let followers = Mutex<(count: Int, subscription: NATSSubscription?)>((0, nil))
 
     /// Seconds after a stream has a new leader until what may have been missed is read: the leader has taken in then
@@ -45,6 +47,11 @@ package final class NATSStore: Sendable {
         }
         try await agree()
         for plan in StreamPlan.all(settings) { try await jetStream.prepare(plan) }
+        // Whoever asks this store for something reads it behind this: only what comes later can be missed.
+        for stream in [Subjects.registry, Subjects.devices] {
+            let last = try await jetStream.information(of: stream).state?.lastSeq ?? 0
+            known.withLock { $0[stream] = last }
+        }
     }
 
     /// All gateways spread devices over streams in the same way.
@@ -71,20 +78,54 @@ package final class NATSStore: Sendable {
         self.listener.withLock { $0 = listener }
         connection.whenReturned { [weak self] in self?.ear?.mayHaveMissed() }
         let subscriptions = [
-            try? connection.subscribe("nightshift.changed.registry.>") { [weak self] _ in self?.ear?.providersChanged()
+            try? connection.subscribe("nightshift.changed.registry.>") { [weak self] message in
+                self?.ear?.providersChanged()
+                self?.hasHeard(message, of: Subjects.registry)
             },
-            try? connection.subscribe("nightshift.changed.device.*") { [weak self] in self?.deviceChanged($0) },
+            try? connection.subscribe("nightshift.changed.device.*") { [weak self] message in
+                self?.deviceChanged(message.subject, message.bytes)
+                self?.hasHeard(message, of: Subjects.devices)
+            },
             try? connection.subscribe("$JS.EVENT.ADVISORY.STREAM.LEADER_ELECTED.*") { [weak self] in self?.elected($0)
             },
         ]
         heard.withLock { $0 = subscriptions.compactMap(\.self) }
     }
 
-    private func deviceChanged(_ message: NATSMessage) {
-        guard let name = message.subject.split(separator: ".").last, let id = Subjects.identifier(name),
-            let device = try? JSONDecoder().decode(KeptDevice.self, from: Data(message.bytes))
+    private func deviceChanged(_ subject: String, _ record: [UInt8]) {
+        guard let name = subject.split(separator: ".").last, let id = Subjects.identifier(name),
+            let device = try? JSONDecoder().decode(KeptDevice.self, from: Data(record))
         else { return }
         ear?.changed(id, tokens: device.tokens.map(\.token), isRevoked: device.revokedAt != nil)
+    }
+
+    /// Behind a gap, nothing more counts as known until ``catchUp()`` has read what is missing.
+    private func hasHeard(_ message: NATSMessage, of stream: String) {
+        guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
+        known.withLock { known in
+            if let last = known[stream], sequence == last + 1 { known[stream] = sequence }
+        }
+    }
+
+    package func catchUp() async throws(StoreError) {
+        while let kept = try await unknown(in: Subjects.registry) {
+            ear?.providersChanged()
+            hasRead(kept, of: Subjects.registry)
+        }
+        while let kept = try await unknown(in: Subjects.devices) {
+            deviceChanged(kept.subject, kept.data)
+            hasRead(kept, of: Subjects.devices)
+        }
+    }
+
+    /// The first message of a stream that may not have been heard.
+    private func unknown(in stream: String) async throws(StoreError) -> JetStream.Kept? {
+        let last = known.withLock { $0[stream] ?? 0 }
+        return try await jetStream.next(">", from: last + 1, in: stream)
+    }
+
+    private func hasRead(_ kept: JetStream.Kept, of stream: String) {
+        known.withLock { $0[stream] = max($0[stream] ?? 0, kept.sequence) }
     }
 
     private func elected(_ message: NATSMessage) {

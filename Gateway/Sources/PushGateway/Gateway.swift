@@ -214,7 +214,7 @@ package final class Gateway: Sendable {
         try pipeline.addHandler(SenderConnection(gateway: self, proved: proved, closed: closed))
     }
 
-    /// Throws what nobody wants any more away, now and then, until the task is cancelled.
+    /// Throws what nobody wants any more away, and reads what was not told, now and then, until the task is cancelled.
     package func maintain() async throws {
         while true {
             do throws(StoreError) {
@@ -222,6 +222,11 @@ package final class Gateway: Sendable {
             } catch {
                 // A disk that is full today may have space tomorrow; meanwhile devices are still served.
                 logger.error("What is over could not be removed.", metadata: ["reason": "\(error)"])
+            }
+            do throws(StoreError) {
+                try await store.catchUp()
+            } catch {
+                logger.error("What other gateways have changed could not be read.", metadata: ["reason": "\(error)"])
             }
             switchboard.sweep()
             try await Task.sleep(for: .seconds(60))

@@ -17,6 +17,8 @@ final class StoreEcho: StoreListener {
     /// for all that a gateway may have.
     private static let portion = 200
     private static let pause = Duration.milliseconds(100)
+    /// Until what could not be read is read again.
+    private static let patience = Duration.seconds(5)
 
     /// A round of reading that is under way, and whether a further one is wanted behind it.
     struct Rounds {
@@ -84,8 +86,10 @@ final class StoreEcho: StoreListener {
             do throws(StoreError) {
                 try await directory.reload()
             } catch {
-                // The store comes back, says that something was missed, and this begins anew.
                 logger.error("Who may send could not be read again.", metadata: ["reason": "\(error)"])
+                // Nobody tells of the change a second time.
+                _ = reloads.withLock { $0.want() }
+                try? await Task.sleep(for: Self.patience)
             }
         }
     }

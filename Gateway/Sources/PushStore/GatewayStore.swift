@@ -98,6 +98,10 @@ package protocol GatewayStore: Sendable {
 
     /// Who hears what other gateways do. Called once, before anything else.
     func listen(_ listener: any StoreListener)
+    /// Reads what other gateways have changed and the listener has not heard of, and tells it.
+    ///
+    /// A change is told once, and may be lost on its way: whoever believes what was told asks once in a while.
+    func catchUp() async throws(StoreError)
     /// The device is connected here, which is written down. From now on the listener hears of its pushes.
     func attach(_ device: DeviceID, connection: UInt64, at: Int64)
     func detach(_ device: DeviceID, connection: UInt64)

@@ -182,6 +182,7 @@ extension PushStore: GatewayStore {
     // MARK: - Nobody shares it
 
     package func listen(_ listener: any StoreListener) {}
+    package func catchUp() async throws(StoreError) {}
     package func detach(_ device: DeviceID, connection: UInt64) {}
 
     package func takeSilent(

@@ -150,6 +150,36 @@ import Testing
         await second.until { $0.changed.values.contains(true) }
     }
 
+    @Test func `R5: A gateway that was not told of a change reads it, though it was told of a later one`() async throws
+    {
+        let world = try await StoreContractTests.World(.nats)
+        let (store, second) = (world.store, world.second)
+        try await second.catchUp()
+        // Nobody listens yet: neither is heard.
+        try await store.suspendTeam(StoreContractTests.team, at: 9)
+        _ = try await store.revokeDevice(world.device, at: 9)
+        let ear = Ear(answer: nil)
+        second.listen(ear)
+        try await second.settle()
+        let other = DeviceID(high: 1, low: 2)
+        try await store.addEnrolment(hash: [2], name: "desk", expiresAt: 1_000, now: 1)
+        _ = try await store.enrol(other, hash: [2], key: [UInt8](repeating: 2, count: 32), name: nil, now: 2)
+        await ear.until { $0.changed[other] == false }
+        let missed = ear.heard.withLock { $0.changed[world.device] == nil && !$0.hasNewProviders }
+        #expect(missed)
+        try await second.catchUp()
+        let read = ear.heard.withLock { $0.changed[world.device] == true && $0.hasNewProviders }
+        #expect(read)
+        // What is known is not read again.
+        ear.heard.withLock { heard in
+            heard.changed = [:]
+            heard.hasNewProviders = false
+        }
+        try await second.catchUp()
+        let again = ear.heard.withLock { !$0.changed.isEmpty || $0.hasNewProviders }
+        #expect(!again)
+    }
+
     @Test func `R5: Fewer servers for a push than was asked for are refused, and another number of streams is`()
         async throws
     {
