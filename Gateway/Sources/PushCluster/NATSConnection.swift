@@ -20,6 +20,8 @@ final class NATSConnection: Sendable {
         var last: UInt64 = 0
         var pending: [UInt64: Pending] = [:]
         var isTimed = false
+        /// What waits to be sent, and is answered by nobody.
+        var unsent = 0
         /// Called when a server is found again.
         var returned: (@Sendable () -> Void)?
     }
@@ -37,6 +39,8 @@ final class NATSConnection: Sendable {
     private let replies = Mutex<NATSSubscription?>(nil)
     /// Answers what fails at once, behind the call.
     private let queue = DispatchQueue(label: "nightshift.nats")
+    /// Sends, in the order in which it was asked. A server that does not read holds up this queue, and no caller.
+    private let sending = DispatchQueue(label: "nightshift.nats.sending")
 
     /// Connects to one of the servers.
     init(_ settings: NATSSettings) throws(StoreError) {
@@ -70,6 +74,8 @@ final class NATSConnection: Sendable {
         try check(natsOptions_SetTimeout(options, 3_000))
         try check(natsOptions_SetPingInterval(options, 5_000))
         try check(natsOptions_SetMaxPingsOut(options, 2))
+        // Without one, a server that does not read holds up every call, and the pings that would find it out.
+        try check(natsOptions_SetWriteDeadline(options, 2_000))
         // Thousands of subscriptions share four threads.
         try check(natsOptions_UseGlobalMessageDelivery(options, true))
         if let authority = settings.authority {
@@ -131,10 +137,11 @@ final class NATSConnection: Sendable {
         returned?()
     }
 
-    /// Requests that wait for their answers.
-    var depth: Int { state.withLock { $0.pending.count } }
+    /// Requests that wait for their answers, and what waits to be sent.
+    var depth: Int { state.withLock { $0.pending.count + $0.unsent } }
 
     func close() {
+        sending.sync {}
         let last = handle.withLock { handle in
             defer { handle = nil }
             return handle
@@ -148,6 +155,7 @@ final class NATSConnection: Sendable {
 
     /// Returns when the server has read what was sent before.
     func flush() throws(StoreError) {
+        sending.sync {}
         guard let pointer = handle.withLock({ $0 })?.pointer else { throw Self.gone }
         try Self.check(natsConnection_FlushTimeout(pointer, 5_000))
     }
@@ -163,8 +171,16 @@ final class NATSConnection: Sendable {
 
     /// Sends what nobody answers. Nothing is said where it does not arrive.
     func publish(_ subject: String, _ data: [UInt8]) {
-        guard state.withLock({ $0.isConnected }), let pointer = handle.withLock({ $0 })?.pointer else { return }
-        data.withUnsafeBytes { _ = natsConnection_Publish(pointer, subject, $0.baseAddress, Int32($0.count)) }
+        let isConnected = state.withLock { state in
+            if state.isConnected { state.unsent += 1 }
+            return state.isConnected
+        }
+        guard isConnected else { return }
+        sending.async { [self] in
+            defer { state.withLock { $0.unsent -= 1 } }
+            guard let pointer = handle.withLock({ $0 })?.pointer else { return }
+            data.withUnsafeBytes { _ = natsConnection_Publish(pointer, subject, $0.baseAddress, Int32($0.count)) }
+        }
     }
 
     /// Sends what is answered, and calls `completion` with the answer.
@@ -182,11 +198,21 @@ final class NATSConnection: Sendable {
             }
             return state.last
         }
-        guard let number, let pointer = handle.withLock({ $0 })?.pointer else {
-            return queue.async { completion(.failure(Self.gone)) }
+        guard let number else { return queue.async { completion(.failure(Self.gone)) } }
+        sending.async { [self] in
+            // One that was given up meanwhile is not sent.
+            guard state.withLock({ $0.pending[number] != nil }) else { return }
+            if send(subject, data, headers, reply: "\(inbox).\(number)") != NATS_OK {
+                queue.async { self.take(number)?(.failure(Self.gone)) }
+            }
         }
-        let reply = "\(inbox).\(number)"
-        let status = data.withUnsafeBytes { bytes -> natsStatus in
+    }
+
+    private func send(
+        _ subject: String, _ data: [UInt8], _ headers: [(name: String, value: String)], reply: String
+    ) -> natsStatus {
+        guard let pointer = handle.withLock({ $0 })?.pointer else { return NATS_CONNECTION_CLOSED }
+        return data.withUnsafeBytes { bytes -> natsStatus in
             if headers.isEmpty {
                 return natsConnection_PublishRequest(pointer, subject, reply, bytes.baseAddress, Int32(bytes.count))
             }
@@ -200,7 +226,6 @@ final class NATSConnection: Sendable {
             natsMsg_Destroy(message)
             return status
         }
-        if status != NATS_OK { queue.async { self.take(number)?(.failure(Self.gone)) } }
     }
 
     private func take(_ number: UInt64) -> Completion? {
@@ -239,7 +264,6 @@ final class NATSConnection: Sendable {
 
 /// A message, for as long as its handler runs.
 struct NATSMessage {
-    fileprivate let connection: OpaquePointer?
     fileprivate let pointer: OpaquePointer
 
     var subject: String { String(cString: natsMsg_GetSubject(pointer)) }
@@ -256,10 +280,8 @@ struct NATSMessage {
         return String(cString: value)
     }
 
-    func answer(_ data: [UInt8]) {
-        guard let reply = natsMsg_GetReply(pointer) else { return }
-        data.withUnsafeBytes { _ = natsConnection_Publish(connection, reply, $0.baseAddress, Int32($0.count)) }
-    }
+    /// Where its answer is published; nil where none is wanted.
+    var reply: String? { natsMsg_GetReply(pointer).map { String(cString: $0) } }
 }
 
 /// What is heard of a subject, until it is ended.
@@ -282,11 +304,11 @@ final class NATSSubscription: @unchecked Sendable {
         var pointer: OpaquePointer?
         let status = natsConnection_Subscribe(
             &pointer, connection, subject,
-            { connection, _, message, closure in
+            { _, _, message, closure in
                 defer { natsMsg_Destroy(message) }
                 guard let message, let closure else { return }
                 Unmanaged<Body>.fromOpaque(closure).takeUnretainedValue()
-                    .call(NATSMessage(connection: connection, pointer: message))
+                    .call(NATSMessage(pointer: message))
             }, closure.toOpaque())
         guard status == NATS_OK, let pointer else {
             closure.release()

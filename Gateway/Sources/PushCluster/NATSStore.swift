@@ -225,7 +225,8 @@ package final class NATSStore: Sendable {
         case 4 where parts[3] == "once":
             guard let push = KeptPush.decode(message.bytes)?.push, push.device == device else { return }
             let discard = ear.map { $0.offered(push) } ?? .notConnected
-            message.answer(Array((discard.map { DeliveryEvent.discarded($0).name } ?? "").utf8))
+            guard let reply = message.reply else { return }
+            connection.publish(reply, Array((discard.map { DeliveryEvent.discarded($0).name } ?? "").utf8))
         default: break
         }
     }

@@ -67,6 +67,11 @@ final class NATSServers {
         }
     }
 
+    /// The server is there and does nothing any more, as one whose disk hangs.
+    func stall(_ number: Int) {
+        kill(processes[number].processIdentifier, SIGSTOP)
+    }
+
     /// Ports that nobody had a moment ago: all are held at once while they are found.
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         var sockets: [Int32] = []

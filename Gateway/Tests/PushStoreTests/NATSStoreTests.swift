@@ -1,3 +1,4 @@
+import Foundation
 import PushCluster
 import PushProtocol
 import PushRouting
@@ -191,6 +192,61 @@ import Testing
         await #expect(throws: StoreError.self) {
             try await NATSStore(NATSSettings(servers: servers.urls, replicas: 1, streams: 3))
         }
+    }
+
+    /// What came of many calls.
+    final class Tally: Sendable {
+        let answers = Mutex(0)
+        let isThrough = Mutex(false)
+
+        func until(_ isWanted: () -> Bool) async -> Bool {
+            let end = ContinuousClock.now + .seconds(60)
+            while !isWanted(), ContinuousClock.now < end { await Task.yield() }
+            return isWanted()
+        }
+    }
+
+    static func push(_ number: UInt64) -> Push {
+        Push(
+            id: PushID(high: 7, low: number), device: DeviceID(high: 1, low: 1), topic: "t\(number)", receivedAt: 1,
+            lifetime: .until(5_000), priority: .immediate, type: .alert, collapseID: nil, isSilent: false,
+            payload: [UInt8](repeating: 0x20, count: 4_096))
+    }
+
+    @Test func `R5: A NATS server that stalls holds up no caller, and another one takes its place`() async throws {
+        let servers = try NATSServers(3)
+        defer { withExtendedLifetime(servers) {} }
+        // All of them are ready then.
+        _ = try await servers.store(replicas: 3)
+        let store = try await NATSStore(NATSSettings(servers: [servers.urls[0]], replicas: 3, streams: 2))
+        servers.stall(0)
+        let count = 5_000
+        let tally = Tally()
+        // More than the sockets take in: whoever waits for the server waits here.
+        Thread.detachNewThread {
+            for number in 0..<UInt64(count) {
+                let push = Self.push(number)
+                store.store(push, slot: .latest, heldUntil: nil, note: LogNote(push.id, [], at: 1)) { _ in
+                    tally.answers.withLock { $0 += 1 }
+                }
+            }
+            tally.isThrough.withLock { $0 = true }
+        }
+        let isThrough = await tally.until { tally.isThrough.withLock { $0 } }
+        try #require(isThrough)
+        let isAnswered = await tally.until { tally.answers.withLock { $0 } == count }
+        #expect(isAnswered)
+        let isStored = await Self.isStored(Self.push(0), in: store)
+        #expect(isStored)
+    }
+
+    /// Whether a push is stored within two minutes.
+    private static func isStored(_ push: Push, in store: NATSStore) async -> Bool {
+        let end = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < end {
+            if (try? await StoreContractTests.put(push, in: store)) != nil { return true }
+        }
+        return false
     }
 
     @Test(arguments: [
