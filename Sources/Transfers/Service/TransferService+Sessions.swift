@@ -1,3 +1,4 @@
+import Clock
 import Foundation
 package import NightshiftAPI
 import Sessions
