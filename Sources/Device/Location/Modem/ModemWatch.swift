@@ -84,6 +84,9 @@ struct ModemWatch: Equatable {
             }
         }
 
+        /// What it was set up to when the question was asked that is under way.
+        var before: ModemReading? { if case .asked(_, let before) = step { before } else { nil } }
+
         /// Whether it is to be set up, at once or when its refusal ends. Once in each time that it is on: who takes it back has
         /// his reasons.
         var isToBeSetUp: Bool { isAble && !tellsCells && step == .open }
@@ -246,12 +249,10 @@ struct ModemWatch: Equatable {
     private mutating func restore() -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
-            var former = modem.former
-            if former == nil, case .asked(_, let before) = modem.step { former = before }
             modems?[path]?.former = nil
             modems?[path]?.step = .open
             modems?[path]?.refusal = nil
-            guard let former else { continue }
+            guard let former = modem.former ?? modem.before else { continue }
             numbers += 1
             modems?[path]?.reading.enabled = former.enabled
             modems?[path]?.reading.signals = former.signals
