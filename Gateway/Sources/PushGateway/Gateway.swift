@@ -173,6 +173,12 @@ package final class Gateway: Sendable {
         let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
+                // A session that goes on has its certificate with it, and nobody was asked about that.
+                if let judge, box.verdict == CertificateVerdict.none,
+                    let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
+                {
+                    box.set(judge.judge(resumed: certificate))
+                }
                 switch version {
                 case .http2: try addHTTP2(to: channel, box, proved: proved, closed: closed)
                 case .http1: try addHTTP1(to: channel, proved: proved, closed: closed)

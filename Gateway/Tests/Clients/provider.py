@@ -26,13 +26,14 @@ class Answer:
 
 
 class Provider:
-    def __init__(self, gateway, certificate=None, alpn=("h2",), plain=False):
+    def __init__(self, gateway, certificate=None, alpn=("h2",), plain=False, context=None, session=None):
         port = gateway.plain_port if plain else gateway.port
         connection = socket.create_connection(("127.0.0.1", port))
         connection.settimeout(30)
         self.socket = connection
         if not plain:
-            self.socket = gateway.trust(certificate, alpn).wrap_socket(connection, server_hostname="localhost")
+            context = context or gateway.trust(certificate, alpn)
+            self.socket = context.wrap_socket(connection, server_hostname="localhost", session=session)
         configuration = h2.config.H2Configuration(
             validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding="utf-8")
         self.h2 = h2.connection.H2Connection(configuration)

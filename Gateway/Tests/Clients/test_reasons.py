@@ -2,6 +2,7 @@
 
 import json
 import os
+import ssl
 import time
 import unittest
 import uuid
@@ -171,6 +172,20 @@ class Reasons(unittest.TestCase):
         certified("BadCertificateEnvironment", [TOPIC], TOPIC, [extension("1.2.840.113635.100.6.3.1")])
         certified(None, [TOPIC], TOPIC, [extension("1.2.840.113635.100.6.3.2")])
         certified("TopicDisallowed", ["org.example.Unknown"], "org.example.Unknown")
+
+    def test_resumed_certificate(self):
+        """R5: A certificate holds for its session of TLS also where that goes on over another connection."""
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = self.gateway.trust(self.gateway.provider_certificate([TOPIC]))
+            context.minimum_version = context.maximum_version = version
+            first = Provider(self.gateway, context=context)
+            self.expect(None, provider=first, authorization=None)
+            second = Provider(self.gateway, context=context, session=first.socket.session)
+            self.assertTrue(second.socket.session_reused)
+            self.expect(None, provider=second, authorization=None)
+            self.expect("TopicDisallowed", provider=second, authorization=None, apns_topic=OTHER_TOPIC)
+            first.close()
+            second.close()
 
     def test_suspended_certificate(self):
         """R5: A team that is suspended sends nothing with a certificate, either, also over a connection that is there."""
