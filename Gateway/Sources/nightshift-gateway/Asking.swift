@@ -55,7 +55,9 @@ struct Report {
                 }
             }
         case .enrolment(let enrolment):
-            isJSON ? try json(enrolment) : line("\(enrolment.url)\nGood once, until \(enrolment.expiresAt).")
+            if isJSON { return try json(enrolment) }
+            line(enrolment.url)
+            line("Good once, until \(enrolment.expiresAt).")
         case .log(let lines):
             for entry in lines { isJSON ? try json(entry) : line("\(entry.at)  \(entry.push)  \(entry.sentence)") }
         case .status(let status):
@@ -85,10 +87,24 @@ struct Report {
     private func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        line(String(decoding: try encoder.encode(value), as: UTF8.self))
+        write(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
+    /// One line for people. Devices choose their names, and a terminal obeys control characters: they are written as
+    /// `\u{1b}`.
     private func line(_ text: String) {
-        FileHandle.standardOutput.write(Data((text + "\n").utf8))
+        var line = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                line += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        write(line)
+    }
+
+    private func write(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }

@@ -161,6 +161,19 @@ class Hostile(unittest.TestCase):
         device.socket.close()
         self.check_alive(growth=32 * MEBIBYTE)
 
+    def test_names(self):
+        """R5: A device's name does nothing to the terminal of who lists the devices, and makes no line of its own."""
+        name = "a\x1b]0;b\x07\nc\x9b\u202e\u2028"
+        device = Device(self.gateway)
+        self.assertEqual(device.enrol(self.gateway.enrolment_code(), name), "enrolled")
+        self.assertIn(name, [row["name"] for row in self.gateway.admin("device", "list")])
+        socket_path = self.gateway.path("state/admin.sock")
+        for words in (["device", "list"], ["device", "show", uuid_of(device.id)]):
+            result = subprocess.run([BINARY, *words, "--socket", socket_path], capture_output=True, check=True)
+            lines = [line for line in result.stdout.decode().split("\n") if uuid_of(device.id) in line]
+            self.assertEqual(len(lines), 1)
+            self.assertIn("a\\u{1b}]0;b\\u{7}\\u{a}c\\u{9b}\\u{202e}\\u{2028}  seen", lines[0])
+
     def test_another(self):
         """R5: A device learns, ends and acknowledges nothing of another's."""
         provider = Provider(self.gateway)
