@@ -149,15 +149,15 @@ package final class Switchboard: Sendable {
     }
 
     package func keptAlive(_ device: DeviceID, connection: UInt64) {
-        input(device) { $0.keptAlive(connection: connection) }
+        input(device) { $0.keptAlive(connection: connection, now: GatewayClock.now()) }
     }
 
     package func changed(_ device: DeviceID, to deviceState: DeviceState, connection: UInt64) {
-        input(device) { $0.changed(state: deviceState, connection: connection) }
+        input(device) { $0.changed(state: deviceState, connection: connection, now: GatewayClock.now()) }
     }
 
     package func changed(_ device: DeviceID, to topics: [TopicChoice], connection: UInt64) {
-        input(device) { $0.changed(topics: topics, connection: connection) }
+        input(device) { $0.changed(topics: topics, connection: connection, now: GatewayClock.now()) }
     }
 
     package func turn(_ device: DeviceID, connection: UInt64) {

@@ -22,6 +22,12 @@ package struct DeviceRoute: Sendable {
         var mayMiss = false
         /// What could not be sent because too much was on its way.
         var backlog: Occasion?
+        /// When what the device asks for is read, or was read last; of ``Moment/bootSeconds``.
+        var asked: Double?
+        /// What the device asks for too soon behind that, until its turn.
+        var deferred: Occasion?
+        /// A keep-alive is answered behind the load that is under way.
+        var owesAnswer = false
         /// What was heard last of each place; see ``DeviceRoute/isNews(_:)``.
         var newest: [Place: Newest] = [:]
     }
@@ -88,6 +94,8 @@ package struct DeviceRoute: Sendable {
 
     /// Pushes that may be on their way to a device.
     package static let window = 64
+    /// Seconds from one reading to the next for which the device asks, by keep-alives and changes, as often as it likes.
+    package static let spacing = 5.0
 
     /// Whether other gateways store pushes for the device, too. Then the buckets are the store's, and what is stored is
     /// told by ``DeviceRoute/arrived(_:now:)``, in any order with what is loaded.
@@ -202,9 +210,17 @@ package struct DeviceRoute: Sendable {
             return [.remove(stored.place, [.discarded(.expired)])]
         }
         let isOrdinary = !stored.push.isSilent
-        if connection.isLoading || (isOrdinary && mayHaveWaiting) || connection.sending.count >= Self.window {
+        let occasion = Occasion(company: isOrdinary ? .push(stored.push.id) : nil)
+        guard connection.sending.count < Self.window else {
+            // It is read when there is room for it.
             mayHaveWaiting = true
-            return load(Occasion(company: isOrdinary ? .push(stored.push.id) : nil))
+            if connection.isLoading { self.connection?.mayMiss = true }
+            hasNoRoom(for: occasion)
+            return []
+        }
+        if connection.isLoading || (isOrdinary && mayHaveWaiting) {
+            mayHaveWaiting = true
+            return load(occasion)
         }
         guard !waitsForNamesake(stored) else { return [] }
         return [send(stored, company: nil, isFromStorage: false)].compactMap(\.self)
@@ -226,6 +242,41 @@ package struct DeviceRoute: Sendable {
         connection?.sending[stored.push.id] = Sent(
             place: stored.place, isFromStorage: isFromStorage, company: company)
         return .send(stored.push.message(isFromStorage: isFromStorage), connection: number)
+    }
+
+    private mutating func hasNoRoom(for occasion: Occasion) {
+        if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
+    }
+
+    /// Reads what waits because the device asks for it: at once, or, behind a reading that is not long ago, together
+    /// with all that it asks for until then. A keep-alive is answered at once all the same.
+    private mutating func ask(_ occasion: Occasion, now: Moment) -> [Action] {
+        guard let connection else { return [] }
+        guard let asked = connection.asked, now.bootSeconds < asked + Self.spacing else {
+            var occasion = occasion
+            if let deferred = connection.deferred { occasion.merge(deferred) }
+            self.connection?.deferred = nil
+            self.connection?.asked = now.bootSeconds
+            return load(occasion)
+        }
+        var actions: [Action] = []
+        if occasion.answersKeepAlive {
+            if connection.isLoading {
+                self.connection?.owesAnswer = true
+            } else {
+                actions.append(.answerKeepAlive(connection: connection.number))
+            }
+        }
+        var later = occasion
+        later.answersKeepAlive = false
+        guard connection.deferred == nil else {
+            self.connection?.deferred?.merge(later)
+            return actions
+        }
+        self.connection?.deferred = later
+        self.connection?.asked = asked + Self.spacing
+        let wait = Int64(((asked + Self.spacing - now.bootSeconds) * 1_000).rounded())
+        return actions + [.wake(connection: connection.number, at: now.wallMilliseconds + wait)]
     }
 
     mutating func load(_ occasion: Occasion) -> [Action] {
@@ -288,7 +339,7 @@ package struct DeviceRoute: Sendable {
             }
             guard (connection?.sending.count ?? 0) < Self.window else {
                 mayHaveWaiting = true
-                if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
+                hasNoRoom(for: occasion)
                 continue
             }
             let company = waits || (isShared && hasItsTurn) ? occasion.company : nil
@@ -298,7 +349,10 @@ package struct DeviceRoute: Sendable {
             if let send = send(row, company: company, isFromStorage: isFromStorage) { actions.append(send) }
         }
         if let due { actions.append(.wake(connection: number, at: due)) }
-        if occasion.answersKeepAlive { actions.append(.answerKeepAlive(connection: number)) }
+        if occasion.answersKeepAlive || connection?.owesAnswer == true {
+            actions.append(.answerKeepAlive(connection: number))
+        }
+        connection?.owesAnswer = false
         connection?.isLoading = false
         connection?.acknowledged = []
         connection?.backlog?.answersKeepAlive = false
@@ -358,30 +412,33 @@ package struct DeviceRoute: Sendable {
     }
 
     /// The device has kept its connection alive: what waits goes before the answer.
-    package mutating func keptAlive(connection number: UInt64) -> [Action] {
+    package mutating func keptAlive(connection number: UInt64, now: Moment) -> [Action] {
         guard let connection, connection.number == number else { return [] }
         // What other gateways store is told, but a network may lose it: it is read once in a while all the same.
         guard mayHaveWaiting || connection.isLoading || isShared else { return [.answerKeepAlive(connection: number)] }
-        return load(Occasion(company: .keepAlive, answersKeepAlive: true))
+        return ask(Occasion(company: .keepAlive, answersKeepAlive: true), now: now)
     }
 
-    package mutating func changed(state: DeviceState, connection number: UInt64) -> [Action] {
+    package mutating func changed(state: DeviceState, connection number: UInt64, now: Moment) -> [Action] {
         guard connection?.number == number, connection?.state != state else { return [] }
         connection?.state = state
-        return mayHaveWaiting ? load(Occasion()) : []
+        return mayHaveWaiting ? ask(Occasion(), now: now) : []
     }
 
-    package mutating func changed(topics: [TopicChoice], connection number: UInt64) -> [Action] {
+    package mutating func changed(topics: [TopicChoice], connection number: UInt64, now: Moment) -> [Action] {
         guard connection?.number == number else { return [] }
         let filters = Self.filters(topics)
         guard connection?.filters != filters else { return [] }
         connection?.filters = filters
-        return mayHaveWaiting ? load(Occasion()) : []
+        return mayHaveWaiting ? ask(Occasion(), now: now) : []
     }
 
-    /// A held push may have its turn.
+    /// A held push may have its turn, or what the device asked for too soon.
     package mutating func turn(connection number: UInt64) -> [Action] {
-        guard connection?.number == number, mayHaveWaiting else { return [] }
-        return load(Occasion())
+        guard connection?.number == number else { return [] }
+        let deferred = connection?.deferred
+        guard mayHaveWaiting || deferred != nil else { return [] }
+        connection?.deferred = nil
+        return load(deferred ?? Occasion())
     }
 }

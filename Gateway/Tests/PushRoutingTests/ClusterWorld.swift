@@ -278,9 +278,9 @@ struct ClusterWorld {
         }
         switch toGateway.removeFirst() {
         case .acknowledge(let id): apply(nodes[home].route.acknowledged(id, connection: number), home)
-        case .ping: apply(nodes[home].route.keptAlive(connection: number), home)
-        case .state(let state): apply(nodes[home].route.changed(state: state, connection: number), home)
-        case .topics(let topics): apply(nodes[home].route.changed(topics: topics, connection: number), home)
+        case .ping: apply(nodes[home].route.keptAlive(connection: number, now: now), home)
+        case .state(let state): apply(nodes[home].route.changed(state: state, connection: number, now: now), home)
+        case .topics(let topics): apply(nodes[home].route.changed(topics: topics, connection: number, now: now), home)
         default: break
         }
     }

@@ -128,12 +128,12 @@ import Testing
 
     @Test func `R5: What is held goes before the answer to a keep-alive`() {
         var route = open()
-        #expect(route.keptAlive(connection: 1) == [.answerKeepAlive(connection: 1)])
+        #expect(route.keptAlive(connection: 1, now: .at(0)) == [.answerKeepAlive(connection: 1)])
         let push = Push.sample(1, isSilent: true)
         let held = push.stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
         _ = route.committed(held, replaced: [], now: .at(0))
         let occasion = DeviceRoute.Occasion(company: .keepAlive, answersKeepAlive: true)
-        #expect(route.keptAlive(connection: 1) == [.load(connection: 1, occasion)])
+        #expect(route.keptAlive(connection: 1, now: .at(0)) == [.load(connection: 1, occasion)])
         #expect(
             route.loaded([held], connection: 1, occasion: occasion, settings, now: .at(1)) == [
                 .send(push.message(isFromStorage: true), connection: 1), .answerKeepAlive(connection: 1),
@@ -161,7 +161,7 @@ import Testing
         _ = route.committed(push.stored(), replaced: [], now: .at(0))
         let held = Push.sample(2, isSilent: true).stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
         _ = route.committed(held, replaced: [], now: .at(0))
-        #expect(route.keptAlive(connection: 1).count == 1)
+        #expect(route.keptAlive(connection: 1, now: .at(0)).count == 1)
         _ = route.acknowledged(push.id, connection: 1)
         let actions = route.loaded([push.stored()], connection: 1, occasion: .init(), settings, now: .at(0))
         #expect(actions == [])
@@ -172,7 +172,7 @@ import Testing
         #expect(route.connected(2, .active, []).contains(.supersede(connection: 1)))
         #expect(route.disconnected(1) == [])
         #expect(route.isConnected)
-        #expect(route.keptAlive(connection: 1) == [])
+        #expect(route.keptAlive(connection: 1, now: .at(0)) == [])
     }
 
     @Test func `R5: A slow device has at most its window on the way, and the rest when it has caught up`() {
@@ -185,6 +185,96 @@ import Testing
             }
         }
         #expect(sent.count == DeviceRoute.window)
+    }
+
+    @Test func `R5: Pushes behind a full window ask for no reading until the device has caught up`() {
+        var route = open()
+        let pushes = (1...80 as ClosedRange<UInt64>).map { Push.sample($0, topic: "t\($0)") }
+        for push in pushes.prefix(DeviceRoute.window) {
+            #expect(route.committed(push.stored(), replaced: [], now: .at(0)).count == 1)
+        }
+        for push in pushes.dropFirst(DeviceRoute.window) {
+            #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [])
+        }
+        var loads: [DeviceRoute.Occasion] = []
+        for push in pushes.prefix(DeviceRoute.window) {
+            for case .load(_, let occasion) in route.acknowledged(push.id, connection: 1) { loads.append(occasion) }
+        }
+        #expect(loads == [DeviceRoute.Occasion(company: .push(PushID(high: 0, low: 65)))])
+        let rows = pushes.dropFirst(DeviceRoute.window).map { $0.stored() }
+        let sent = route.loaded(rows, connection: 1, occasion: loads.first ?? .init(), settings, now: .at(0))
+        #expect(sent.count == rows.count)
+    }
+
+    @Test func `R5: A device that keeps its connection alive without end is read for once in a while`() {
+        var route = DeviceRoute(isShared: true)
+        let connect = DeviceRoute.Occasion(company: .connect)
+        _ = route.connected(1, .active, [])
+        _ = route.loaded([], connection: 1, occasion: connect, settings, now: .at(0))
+        var loads = 0
+        var answers = 0
+        var wakes: [Int64] = []
+        func count(_ actions: [DeviceRoute.Action], _ time: Double) {
+            for action in actions {
+                switch action {
+                case .load(_, let occasion):
+                    loads += 1
+                    count(route.loaded([], connection: 1, occasion: occasion, settings, now: .at(time)), time)
+                case .answerKeepAlive: answers += 1
+                case .wake(_, let time): wakes.append(time)
+                default: break
+                }
+            }
+        }
+        for number in 0..<100 {
+            let time = Double(number) / 100
+            count(route.keptAlive(connection: 1, now: .at(time)), time)
+        }
+        #expect(loads == 1 && answers == 100)
+        #expect(wakes == [Moment.at(DeviceRoute.spacing).wallMilliseconds])
+        // What was asked for since has its turn then, and the next reading comes as long behind that.
+        count(route.turn(connection: 1), DeviceRoute.spacing)
+        count(route.keptAlive(connection: 1, now: .at(6)), 6)
+        #expect(loads == 2 && answers == 101 && wakes.count == 2)
+    }
+
+    @Test func `R5: A change that comes soon behind another waits for its turn, and what a push asks for does not`() {
+        var route = open()
+        let mail = Push.sample(1, priority: .considerate)
+        let paused = [TopicChoice("org.example.News", .paused)]
+        _ = route.changed(state: .dozing, connection: 1, now: .at(0))
+        #expect(route.committed(mail.stored(), replaced: [], now: .at(0)) == [])
+        #expect(route.changed(topics: paused, connection: 1, now: .at(0)) == [.load(connection: 1, .init())])
+        #expect(route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(0)) == [])
+        let turn = DeviceRoute.Action.wake(connection: 1, at: Moment.at(DeviceRoute.spacing).wallMilliseconds)
+        #expect(route.changed(state: .active, connection: 1, now: .at(1)) == [turn])
+        #expect(route.turn(connection: 1) == [.load(connection: 1, .init())])
+        let sent = route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(5))
+        #expect(sent == [.send(mail.message(isFromStorage: true), connection: 1)])
+
+        // Behind a turn, too; a push brings all that waits at once.
+        var other = open(.dozing)
+        _ = other.committed(mail.stored(), replaced: [], now: .at(0))
+        _ = other.changed(topics: paused, connection: 1, now: .at(0))
+        _ = other.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(0))
+        #expect(other.changed(state: .active, connection: 1, now: .at(1)) == [turn])
+        let alert = Push.sample(2, topic: "c")
+        let occasion = DeviceRoute.Occasion(company: .push(alert.id))
+        #expect(other.committed(alert.stored(), replaced: [], now: .at(1)) == [.load(connection: 1, occasion)])
+    }
+
+    @Test func `R5: A keep-alive that comes while what waits is read is answered behind that`() {
+        var route = DeviceRoute(isShared: true)
+        let connect = DeviceRoute.Occasion(company: .connect)
+        _ = route.connected(1, .active, [])
+        _ = route.loaded([], connection: 1, occasion: connect, settings, now: .at(0))
+        let occasion = DeviceRoute.Occasion(company: .keepAlive, answersKeepAlive: true)
+        #expect(route.keptAlive(connection: 1, now: .at(0)) == [.load(connection: 1, occasion)])
+        let again = route.keptAlive(connection: 1, now: .at(1))
+        #expect(!again.contains(.answerKeepAlive(connection: 1)))
+        #expect(
+            route.loaded([], connection: 1, occasion: occasion, settings, now: .at(1))
+                == [.answerKeepAlive(connection: 1)])
     }
 
     @Test func `R5: One attempt goes to a device that is here, and nowhere else`() {
@@ -207,7 +297,7 @@ import Testing
             let expected: DeliveryEvent? = goes ? nil : .storedPower
             #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, expected))
             #expect(route.committed(push.stored(), replaced: [], now: .at(0)).isEmpty == !goes)
-            #expect(route.changed(state: .active, connection: 1).isEmpty == (goes || state == .active))
+            #expect(route.changed(state: .active, connection: 1, now: .at(0)).isEmpty == (goes || state == .active))
         }
     }
 

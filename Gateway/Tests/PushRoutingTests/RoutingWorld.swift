@@ -179,9 +179,9 @@ struct RoutingWorld {
         guard !toGateway.isEmpty, let number = connection else { return }
         switch toGateway.removeFirst() {
         case .acknowledge(let id): apply(route.acknowledged(id, connection: number))
-        case .ping: apply(route.keptAlive(connection: number))
-        case .state(let state): apply(route.changed(state: state, connection: number))
-        case .topics(let topics): apply(route.changed(topics: topics, connection: number))
+        case .ping: apply(route.keptAlive(connection: number, now: now))
+        case .state(let state): apply(route.changed(state: state, connection: number, now: now))
+        case .topics(let topics): apply(route.changed(topics: topics, connection: number, now: now))
         default: break
         }
     }
