@@ -13,6 +13,15 @@ extension FixedWidthInteger {
     }
 }
 
+extension BinaryFloatingPoint {
+    /// The nearest number within `bounds`; `replacement` for what is no number.
+    ///
+    /// What an app sets goes through here before it is written as JSON, which has words for finite numbers alone.
+    package func limited(to bounds: ClosedRange<Self>, or replacement: Self) -> Self {
+        isNaN ? replacement : Swift.min(Swift.max(self, bounds.lowerBound), bounds.upperBound)
+    }
+}
+
 extension Duration {
     /// `seconds` as a duration, at most some thousand years; 0 for what is no number.
     package init(saturatingSeconds seconds: Double) {

@@ -37,6 +37,18 @@ import Testing
         #expect(session.downloadTask(with: url()).taskIdentifier == 3)
     }
 
+    @Test func `T1: A data task without a timeout loads`() async throws {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let origin = try OriginServer()
+            origin.serve("/hello", .text("hello"))
+            let delegate = Recorder()
+            let session = world.process().session(delegate) { $0.timeoutIntervalForRequest = .infinity }
+            session.dataTask(with: URLRequest(url: url(origin.url("/hello")), timeoutInterval: .infinity)).resume()
+            try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+        }
+    }
+
     @Test func `T1: A delegate without a method for responses gets the data`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = Recorder()

@@ -267,6 +267,30 @@ import Testing
         try await delegate.heard.wait(for: "a refusal") { $0.last == "3 completed -1000" }
     }
 
+    @Test func `T7: Numbers that JSON has no word for keep no task from the service`() async throws {
+        let world = try World()
+        let process = world.process()
+        let session = process.session(Recorder()) { $0.minimumBattery = .nan }
+        var endless = URLRequest(url: url(), timeoutInterval: .infinity)
+        endless.setValue("de", forHTTPHeaderField: "Accept-Language")
+        endless.httpShouldHandleCookies = false
+        let (first, second) = (session.downloadTask(with: endless), session.downloadTask(with: url()))
+        first.priority = .nan
+        first.resume()
+        second.resume()
+        try await world.service.state.wait(for: "both tasks") { $0.order.sorted() == [1, 2] }
+        let sent = try #require(world.service.state.read { $0.requests[1]?.request })
+        #expect(sent.priority == 0.5 && sent.idleTimeout == Limits.longestTimeout)
+        #expect(world.service.state.read { $0.settings["org.example.photos"]?.minimumBattery } == 0)
+        second.priority = -.infinity
+        try await world.service.state.wait(for: "the change") { $0.changes.map(\.priority) == [0] }
+        process.die()
+        let later = await world.process().session(Recorder()).tasks.2
+        let request = try #require(later.first { $0.taskIdentifier == 1 }?.originalRequest)
+        #expect(request.value(forHTTPHeaderField: "Accept-Language") == "de" && !request.httpShouldHandleCookies)
+        #expect(request.timeoutInterval == Limits.longestTimeout)
+    }
+
     @Test func `T7: Tasks that were never resumed are handed over suspended by flush`() async throws {
         let world = try World()
         let process = world.process()

@@ -26,7 +26,7 @@ extension SessionSettings {
         allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
         allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess
         requiresExternalPower = configuration.requiresExternalPower
-        minimumBattery = min(max(configuration.minimumBattery, 0), 100)
+        minimumBattery = configuration.minimumBattery.limited(to: 0...100, or: 0)
     }
 
     private static func seconds(_ interval: Double) -> Double {

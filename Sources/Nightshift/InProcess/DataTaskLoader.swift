@@ -37,8 +37,10 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func begin(_ task: BackgroundDataTask, _ request: URLRequest, hasOwnCookies: Bool) {
-        let request = hasOwnCookies ? request : core.configuration.withStoredCookies(request)
-        let loading = state.withLock { state -> URLSessionDataTask? in
+        var request = hasOwnCookies ? request : core.configuration.withStoredCookies(request)
+        // FoundationNetworking makes milliseconds of it in whole numbers, and traps where these have no room.
+        if request.timeoutInterval != request.finiteTimeout { request.timeoutInterval = request.finiteTimeout }
+        let loading = state.withLock { [request] state -> URLSessionDataTask? in
             // A session of FoundationNetworking's that is invalid traps at a new task.
             guard !state.isInvalid else { return nil }
             let session = state.session ?? makeSession()
@@ -353,8 +355,10 @@ extension BackgroundConfiguration {
     fileprivate var inProcess: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.requestCachePolicy = requestCachePolicy
-        configuration.timeoutIntervalForRequest = timeoutIntervalForRequest
-        configuration.timeoutIntervalForResource = timeoutIntervalForResource
+        configuration.timeoutIntervalForRequest = timeoutIntervalForRequest.limited(
+            to: 0...Limits.longestTimeout, or: 60)
+        configuration.timeoutIntervalForResource = timeoutIntervalForResource.limited(
+            to: 0...Limits.longestTimeout, or: Limits.longestTimeout)
         configuration.networkServiceType = networkServiceType
         // Cookies are read and sent here: FoundationNetworking parses them as long as any are accepted.
         configuration.httpShouldSetCookies = false

@@ -68,7 +68,7 @@ public final class BackgroundDownloadTask: URLSessionDownloadTask, BackgroundTas
     /// 0...1; also while the task runs. Kept over a relaunch, unlike on Apple's systems.
     public override var priority: Float {
         get { core.state.withLock(\.priority) }
-        set { core.change(TaskChange(priority: Double(min(max(newValue, 0), 1)))) { $0.priority = newValue } }
+        set { core.change(TaskChange(priority: TaskCore.told(newValue))) { $0.priority = newValue } }
     }
 
     /// Kept over a relaunch.

@@ -24,7 +24,7 @@ struct RequestNote: Codable {
         method = request.httpMethod
         headers = request.fields.filter { !$0.soundsSecret }
         cachePolicy = request.cachePolicy.rawValue
-        timeout = request.timeoutInterval
+        timeout = request.finiteTimeout
         allowsCellularAccess = request.allowsCellularAccess ? nil : false
         handlesCookies = request.httpShouldHandleCookies ? nil : false
         mainDocument = request.mainDocumentURL
@@ -53,6 +53,9 @@ struct RequestNote: Codable {
 }
 
 extension URLRequest {
+    /// Its timeout in seconds, as a number that JSON and whole numbers have room for: infinite is a usual way to say "none".
+    var finiteTimeout: Double { timeoutInterval.limited(to: 0...Limits.longestTimeout, or: 60) }
+
     /// The header fields in a fixed order.
     var fields: [HeaderField] {
         (allHTTPHeaderFields ?? [:]).map { HeaderField(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }

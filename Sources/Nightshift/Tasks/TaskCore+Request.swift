@@ -19,7 +19,7 @@ extension TaskCore {
                 task.copyProperties(of: request, cookiesOf: session.configuration)
             }
             task.source = source?.path(percentEncoded: false)
-            task.priority = Double(min(max(state.priority, 0), 1))
+            task.priority = Self.told(state.priority)
             task.description = state.description
             task.earliestBeginDate = state.earliestBeginDate
             task.countOfBytesClientExpectsToSend = Self.known(state.clientExpectsToSend)
@@ -51,6 +51,11 @@ extension TaskCore {
             return .make(NSURLErrorFileDoesNotExist, "The file to upload is not there.", url: url)
         }
         return nil
+    }
+
+    /// What the service hears of a priority.
+    static func told(_ priority: Float) -> Double {
+        Double(priority.limited(to: 0...1, or: URLSessionTask.defaultPriority))
     }
 
     private static func known(_ count: Int64) -> Int64? { count >= 0 ? count : nil }
@@ -92,7 +97,7 @@ extension TaskRequest {
         }
         // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
-            idleTimeout = min(request.timeoutInterval, Limits.longestTimeout)
+            idleTimeout = request.finiteTimeout
         }
         forbid(as: request)
     }

@@ -25,4 +25,11 @@ import Testing
         #expect(Duration(saturatingSeconds: .infinity) == Duration(saturatingSeconds: 1e300))
         #expect(Duration(saturatingSeconds: -.infinity) == .seconds(-1e11))
     }
+
+    @Test func whatHasNoPlaceWithinBoundsIsMovedToThem() {
+        #expect(Float(0.25).limited(to: 0...1, or: 0.5) == 0.25)
+        #expect(Float.nan.limited(to: 0...1, or: 0.5) == 0.5)
+        #expect(
+            Double.infinity.limited(to: 0...100, or: 0) == 100 && (-Double.infinity).limited(to: 0...100, or: 1) == 0)
+    }
 }
