@@ -37,6 +37,16 @@ import Testing
         #expect(session.downloadTask(with: url()).taskIdentifier == 3)
     }
 
+    @Test func `T1: A data task whose progress is paused more often than it is resumed loads`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let delegate = Recorder()
+        let task = world.process().session(delegate).dataTask(with: request("/hello"))
+        for _ in 1...3 { task.progress.pause() }
+        task.progress.resume()
+        task.resume()
+        #expect(try await delegate.heard.are(["1 received 'hello'", "1 completed"]))
+    }
+
     @Test func `T1: A data task without a timeout loads`() async throws {
         await #expect(processExitsWith: .success) {
             let world = try World()

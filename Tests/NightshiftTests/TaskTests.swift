@@ -478,6 +478,12 @@ import Testing
         try await eventually("it is suspended") { task.state == .suspended }
         task.progress.resume()
         try await eventually("it is running") { task.state == .running }
+        // However often it is paused, it goes on when it is resumed.
+        for _ in 1...3 { task.progress.pause() }
+        try await eventually("it is suspended") { task.state == .suspended }
+        task.progress.pause()
+        task.progress.resume()
+        try await eventually("it is running again") { task.state == .running }
         task.progress.cancel()
         try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
     }

@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -11,6 +12,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     let session: SessionCore
     private let identifier: Int
     private let ownProgress = Progress(totalUnitCount: -1)
+    private static let following = DispatchQueue(label: "nightshift.data-tasks.progress")
     let content: Mutex<Content>
 
     struct Content {
@@ -19,6 +21,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         var error: (any Error)?
         /// It starts suspended, once.
         var suspensions = 1
+        /// Whether one of the suspensions stands for the progress, which is paused.
+        var isPausedByProgress = false
         var phase = TaskCore.Phase.open
         var received: Int64 = 0
         var expectedToReceive: Int64 = 0
@@ -38,8 +42,22 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         ownProgress.isCancellable = true
         ownProgress.isPausable = true
         ownProgress.cancellationHandler = { [weak self] in self?.cancel() }
-        ownProgress.pausingHandler = { [weak self] in self?.suspend() }
-        ownProgress.resumingHandler = { [weak self] in self?.resume() }
+        ownProgress.pausingHandler = { [weak self] in self?.followProgress() }
+        ownProgress.resumingHandler = { [weak self] in self?.followProgress() }
+    }
+
+    /// Foundation on Linux calls its handlers once for each call, and in any order: they only say that there is something to see.
+    /// One after the other here, as what FoundationNetworking is told has to come in order.
+    private func followProgress() {
+        Self.following.async { [self] in
+            let isPaused = ownProgress.isPaused
+            let isNew = content.withLock { content in
+                defer { content.isPausedByProgress = isPaused }
+                return content.isPausedByProgress != isPaused
+            }
+            guard isNew else { return }
+            if isPaused { suspend() } else { resume() }
+        }
     }
 
     /// Unique in the session, among its downloads and uploads too.

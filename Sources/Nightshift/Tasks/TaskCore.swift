@@ -26,6 +26,8 @@ final class TaskCore: Sendable {
         var error: (any Error)?
         /// It starts suspended, once.
         var suspensions = 1
+        /// Whether one of the suspensions stands for the progress, which is paused.
+        var isPausedByProgress = false
         var phase = Phase.open
         var received: Int64 = 0
         var expectedToReceive: Int64 = 0
@@ -51,6 +53,20 @@ final class TaskCore: Sendable {
         var isHeld: Bool?
         /// Bytes that the delegate has heard of; nil for a download made from resume data, until it is known where it goes on.
         var reported: Int64? = 0
+
+        /// - Returns: whether it is held from now on.
+        mutating func suspend() -> Bool {
+            guard phase == .open else { return false }
+            suspensions += 1
+            return suspensions == 1
+        }
+
+        /// - Returns: whether it runs from now on.
+        mutating func resume() -> Bool {
+            guard phase == .open, suspensions > 0 else { return false }
+            suspensions -= 1
+            return suspensions == 0
+        }
     }
 
     enum Phase {
@@ -98,8 +114,20 @@ final class TaskCore: Sendable {
         progress.isCancellable = true
         progress.isPausable = true
         progress.cancellationHandler = { [weak self] in self?.cancel() }
-        progress.pausingHandler = { [weak self] in self?.suspend() }
-        progress.resumingHandler = { [weak self] in self?.resume() }
+        progress.pausingHandler = { [weak self] in self?.followProgress() }
+        progress.resumingHandler = { [weak self] in self?.followProgress() }
+    }
+
+    /// Foundation on Linux calls its handlers once for each call, and in any order: they only say that there is something to see.
+    private func followProgress() {
+        let (holds, begins) = state.withLock { state in
+            let isPaused = progress.isPaused
+            guard isPaused != state.isPausedByProgress else { return (false, false) }
+            state.isPausedByProgress = isPaused
+            return isPaused ? (state.suspend(), false) : (false, state.resume())
+        }
+        if holds { session.bringUpToDateLater(self) }
+        if begins { begin() }
     }
 
     // MARK: - What the app does
@@ -116,12 +144,10 @@ final class TaskCore: Sendable {
 
     /// Returns when the service has it on disk, or cannot be reached: then it is told as soon as it can be.
     func resume() {
-        let begins = state.withLock { state in
-            guard state.phase == .open, state.suspensions > 0 else { return false }
-            state.suspensions -= 1
-            return state.suspensions == 0
-        }
-        guard begins else { return }
+        if state.withLock({ $0.resume() }) { begin() }
+    }
+
+    private func begin() {
         session.connection.wake()
         if openSource() {
             session.handOverUpload(self)
@@ -131,12 +157,7 @@ final class TaskCore: Sendable {
     }
 
     func suspend() {
-        let holds = state.withLock { state in
-            guard state.phase == .open else { return false }
-            state.suspensions += 1
-            return state.suspensions == 1
-        }
-        if holds { session.bringUpToDateLater(self) }
+        if state.withLock({ $0.suspend() }) { session.bringUpToDateLater(self) }
     }
 
     func cancel() {
