@@ -186,7 +186,7 @@ import Testing
             task.task.file = world.directory.path("state/files/gone")
         }
         let message = world.service.push(.ended, 1)
-        #expect(try await delegate.heard.are(["1 completed \(NSURLErrorCannotOpenFile)"]))
+        #expect(try await delegate.heard.are(["1 completed -3001"]))
         try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledged == [message] }
         session.invalidateAndCancel()
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
@@ -245,6 +246,34 @@ import Testing
         #expect(world.service.state.read { $0.requests[1]?.request.source } == file)
         try world.service.end(1, content: nil)
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
+    }
+
+    @Test func `T5: Uploads that wait for the service leave descriptors to the app and to the way there`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            let process = world.process()
+            let session = process.session(Recorder())
+            let file = try world.directory.write("body", to: "body")
+            // The session knows its numbers.
+            await session.flush()
+            world.service.stop()
+            try await eventually("the service is missed") { process.connection.isUnreachable }
+            let count = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+            var limit = rlimit()
+            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            let isKnown = getrlimit(resource, &limit) == 0
+            limit.rlim_cur = rlim_t(count + 160)
+            let isSet = setrlimit(resource, &limit) == 0
+            try #require(isKnown && isSet)
+            for _ in 1...300 {
+                session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file)).resume()
+            }
+            let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            try #require(descriptor >= 0)
+            close(descriptor)
+            try world.service.start()
+            try await world.service.state.wait(for: "all uploads") { Set($0.order).count == 300 }
+        }
     }
 
     @Test func `T5 T13: An upload goes on from the resume data of a cancelled one, and names no file`() async throws {

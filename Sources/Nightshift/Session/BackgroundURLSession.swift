@@ -207,6 +207,9 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     /// A suspended upload of a file. The service keeps a copy where the file system makes one without copying bytes; elsewhere
     /// the file has to stay as it is until it is sent.
+    ///
+    /// A resumed upload whose file the service has not read yet keeps it open, so that it may be removed, as long as three quarters of
+    /// the descriptors that the process may have are not in use. Files beyond those have to stay where they are.
     public override func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         check(request)
         guard fileURL.isFileURL else { fatalError("Cannot read file at \(fileURL)") }

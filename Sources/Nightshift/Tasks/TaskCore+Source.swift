@@ -18,6 +18,10 @@ extension TaskCore {
         let descriptor = open(source.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // Missing, which is said later; or too many are open: then it has to stay where it is for a while longer.
         guard descriptor >= 0 else { return false }
+        guard descriptor < Self.firstSparedDescriptor else {
+            close(descriptor)
+            return false
+        }
         let (isKept, isOpen) = state.withLock { state in
             guard state.id == nil, state.descriptor == nil else { return (false, state.descriptor != nil) }
             state.descriptor = descriptor
@@ -25,6 +29,15 @@ extension TaskCore {
         }
         if !isKept { close(descriptor) }
         return isOpen
+    }
+
+    /// The last quarter of what the process may have open is for the app, for the way to the service, and for libdispatch, which
+    /// ends a process without any. The kernel gives the lowest number that is free.
+    private static var firstSparedDescriptor: Int {
+        var values = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &values) == 0 else { return 0 }
+        let count = Int(clamping: values.rlim_cur)
+        return count - count / 4
     }
 
     /// Whether the service copies the file when it takes the task over, which may be long: behind other files, too.

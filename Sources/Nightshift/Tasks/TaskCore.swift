@@ -110,6 +110,11 @@ final class TaskCore: Sendable {
         prepareProgress()
     }
 
+    deinit {
+        // Its end may have come before the answer to its hand-over.
+        closeSource()
+    }
+
     private func prepareProgress() {
         progress.isCancellable = true
         progress.isPausable = true
