@@ -456,6 +456,7 @@ enum Migrations {
         registerPush(in: &migrator)
         registerUnifiedPush(in: &migrator)
         registerExpiry(in: &migrator)
+        registerIndices(in: &migrator)
         return migrator
     }()
 }

@@ -45,15 +45,17 @@ extension StoreTransaction {
         let condition = """
             discretion_forced AND ended_at IS NULL AND session IN (SELECT id FROM sessions WHERE app = ?)
             """
+        // By itself SQLite would choose the index of all tasks that have not ended.
+        let tasks = "tasks INDEXED BY tasks_discretion_forced"
         let codes = try Int64.fetchAll(
-            db, sql: "SELECT DISTINCT rules FROM tasks WHERE \(condition)", arguments: [app.rawValue])
+            db, sql: "SELECT DISTINCT rules FROM \(tasks) WHERE \(condition)", arguments: [app.rawValue])
         var lifted = 0
         for code in codes {
             var rules = TransferRules(code: code) ?? TransferRules()
             rules.discretion = .none
             try db.execute(
                 sql: """
-                    UPDATE tasks SET rules = ?, loosens_at = NULL, discretion_forced = 0
+                    UPDATE \(tasks) SET rules = ?, loosens_at = NULL, discretion_forced = 0
                     WHERE rules = ? AND \(condition)
                     """, arguments: [rules.code, code, app.rawValue])
             lifted += db.changesCount

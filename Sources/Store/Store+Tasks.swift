@@ -1,6 +1,19 @@
 import GRDB
 package import NightshiftAPI
 
+/// The queries that pages of tasks are made of.
+package enum TaskStatements {
+    /// Rows of tasks with what is read beside them.
+    package static let rows = """
+        SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
+            sessions.connections AS connections
+        FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
+        """
+
+    /// The end of a page's query.
+    package static let page = "ORDER BY tasks.id LIMIT ?"
+}
+
 extension StoreTransaction {
     /// The tasks that ended last, as the journal's last ten thousand entries have it, and are ended still.
     package func lastEndedTasks(limit: Int) throws -> [TaskRecord] {
@@ -128,7 +141,7 @@ extension StoreTransaction {
             arguments += StatementArguments(states.map(\.rawValue))
         }
         arguments += [limit]
-        return try fetchRows("WHERE \(conditions.joined(separator: " AND ")) ORDER BY tasks.id LIMIT ?", arguments)
+        return try fetchRows("WHERE \(conditions.joined(separator: " AND ")) \(TaskStatements.page)", arguments)
     }
 
     /// The task that has a number in a session.
@@ -220,12 +233,7 @@ extension StoreTransaction {
     /// One row that makes no sense takes no other with it.
     private func fetchRows(_ condition: String, _ arguments: StatementArguments) throws -> TaskRows {
         let statement = try db.cachedStatement(
-            sql: """
-                SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
-                    sessions.connections AS connections
-                FROM tasks JOIN sessions ON sessions.id = tasks.session JOIN lanes ON lanes.id = tasks.lane
-                \(condition)
-                """)
+            sql: "\(TaskStatements.rows) \(condition)")
         var rows = TaskRows()
         let cursor = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try cursor.next() {

@@ -2,6 +2,21 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
+/// The query that is made for each commit that brings a message. It has to stay away from tasks that have ended.
+package enum WakeStatements {
+    package static let sessions = """
+        SELECT sessions.app AS app, sessions.name AS name, max(messages.id) AS through,
+            max(messages.kind = 'challenge') AS challenged, max(messages.kind = 'delayedRequest') AS delayed
+        FROM sessions JOIN messages ON messages.session = sessions.id
+        WHERE sessions.app IS NOT NULL AND sessions.launch_events
+        GROUP BY sessions.id
+        HAVING through > sessions.woken_through AND (challenged OR delayed OR NOT EXISTS (
+            SELECT 1 FROM tasks WHERE tasks.session = sessions.id AND tasks.ended_at IS NULL
+                AND tasks.state <> 'suspended'))
+        ORDER BY sessions.id
+        """
+}
+
 /// What apps have to be woken for. Wakes of sessions are derived from their messages; other sources write rows, in the
 /// transaction that makes them true.
 extension StoreTransaction {
@@ -29,19 +44,7 @@ extension StoreTransaction {
     /// A session with messages that its app was not woken for yet, of which none of the tasks goes on or one waits for an
     /// answer.
     private func sessionWakes() throws -> [WantedWake] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT sessions.app AS app, sessions.name AS name, max(messages.id) AS through,
-                        max(messages.kind = 'challenge') AS challenged, max(messages.kind = 'delayedRequest') AS delayed
-                    FROM sessions JOIN messages ON messages.session = sessions.id
-                    WHERE sessions.app IS NOT NULL AND sessions.launch_events
-                    GROUP BY sessions.id
-                    HAVING through > sessions.woken_through AND (challenged OR delayed OR NOT EXISTS (
-                        SELECT 1 FROM tasks WHERE tasks.session = sessions.id AND tasks.ended_at IS NULL
-                            AND tasks.state <> 'suspended'))
-                    ORDER BY sessions.id
-                    """))
+        let rows = try Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessions))
         return rows.map { row in
             let reason: WakeReason =
                 if row["challenged"] { .challenge } else if row["delayed"] { .delayedRequest } else { .sessionEvents }

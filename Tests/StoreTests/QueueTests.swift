@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 import NightshiftAPI
 import Store
 import TestSupport
@@ -24,6 +26,38 @@ import Testing
         #expect(small == [ids[1], ids[0], ids[2]])
         #expect(large == [ids[3], ids[4]])
         #expect(two == [ids[1], ids[0]])
+    }
+
+    @Test func `What is asked of one session does not go through its other tasks`() async throws {
+        let fixture = try StoreFixture()
+        try fixture.open().close()
+        let database = try DatabaseQueue(path: fixture.paths.database.path)
+        defer { try? database.close() }
+        let page = "\(TaskStatements.rows) WHERE tasks.id > ? AND sessions.identifier = ?"
+        let (pages, wakes, questions) = try await database.read { db in
+            func plan(_ sql: String, _ count: Int) throws -> [String] {
+                let arguments = StatementArguments(Array(repeating: 1, count: count))
+                return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql, arguments: arguments).map { $0["detail"] }
+            }
+            let trigger =
+                try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = 'question_gone'") ?? ""
+            let begin = try #require(trigger.range(of: "UPDATE tasks"))
+            let change = String(trigger[begin.lowerBound...].prefix { $0 != ";" }).replacingOccurrences(
+                of: "OLD.session", with: "?1")
+            return (
+                [
+                    try plan("\(page) \(TaskStatements.page)", 3),
+                    try plan("\(page) AND tasks.state IN (?, ?) \(TaskStatements.page)", 5),
+                ], try plan(WakeStatements.sessions, 0), try plan(change, 1)
+            )
+        }
+        for plan in pages {
+            #expect(plan.contains("SEARCH tasks USING INDEX tasks_of_session (session=? AND rowid>?)"), "\(plan)")
+            #expect(!plan.contains { $0.contains("TEMP") }, "\(plan)")
+        }
+        #expect(wakes.contains("SEARCH tasks USING INDEX tasks_unfinished (session=? AND ended_at=?)"), "\(wakes)")
+        #expect(
+            questions.first == "SEARCH tasks USING INDEX tasks_asked (session=? AND question=?)", "\(questions)")
     }
 
     @Test func tasksThatHaveFailedAreAQueueOfTheirOwn() async throws {
