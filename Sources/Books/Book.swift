@@ -27,5 +27,10 @@ package protocol Book: Sendable {
 package protocol BookChanges: Sendable {
     var isEmpty: Bool { get }
 
-    func write(in transaction: StoreTransaction, at reading: ClockReading) throws
+    /// Writes it, row by row.
+    ///
+    /// - Parameter each: does what it is given: it writes one row, and those that belong to it. The others do not need it.
+    func write(
+        in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
+    ) throws
 }

@@ -118,7 +118,9 @@ package final class KeptBook<Kept: Book> {
         let value = try input(&next, now)
         next.look(now)
         let (changes, effects) = (next.takeChanges(), next.takeEffects())
-        guard await write(changes) else { throw .unavailable("It could not be written down; the log says why.") }
+        guard await write(changes, leavesOutRefused: false) else {
+            throw .unavailable("It could not be written down; the log says why.")
+        }
         book = next
         call {
             hooks.decided()
@@ -174,7 +176,7 @@ package final class KeptBook<Kept: Book> {
     @discardableResult
     private func save(_ hooks: Hooks) async -> Bool {
         let changes = book.takeChanges()
-        guard await write(changes) else {
+        guard await write(changes, leavesOutRefused: true) else {
             book.notWritten(changes, now: now())
             call { hooks.decided() }
             return false
@@ -183,11 +185,27 @@ package final class KeptBook<Kept: Book> {
         return true
     }
 
-    private func write(_ changes: Kept.Changes) async -> Bool {
+    /// - Parameter leavesOutRefused: a row that the schema refuses, now and at any time, does not keep the others from the disk.
+    private func write(_ changes: Kept.Changes, leavesOutRefused: Bool) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = clock.now()
         do {
-            try await store.write { try changes.write(in: $0, at: reading) }
+            let refusals = try await store.write { transaction -> [StoreError] in
+                let refusal = try transaction.attempt {
+                    try changes.write(in: transaction, at: reading) { row in try row() }
+                }
+                guard let refusal else { return [] }
+                guard leavesOutRefused else { throw refusal }
+                var refusals: [StoreError] = []
+                try changes.write(in: transaction, at: reading) { row in
+                    if let refusal = try transaction.attempt(row) { refusals.append(refusal) }
+                }
+                return refusals
+            }
+            for refusal in refusals {
+                logger.critical(
+                    "The store has refused a row for good; it is left out", metadata: ["error": "\(refusal)"])
+            }
             return true
         } catch {
             logger.error("The store failed", metadata: ["error": "\(error)"])

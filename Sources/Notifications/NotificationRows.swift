@@ -6,8 +6,10 @@ package import Store
 extension NotificationBook: Book {}
 
 extension [NotificationChange]: BookChanges {
-    package func write(in transaction: StoreTransaction, at reading: ClockReading) throws {
-        for change in self { try transaction.apply(change, reading) }
+    package func write(
+        in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
+    ) throws {
+        for change in self { try each { try transaction.apply(change, reading) } }
     }
 }
 
@@ -34,17 +36,20 @@ extension StoreTransaction {
 extension NotificationResponse {
     /// As the row of a wake has it. What the app has sent with it counts more than what was on the screen, which goes first
     /// where both are too much.
-    func payload() throws -> Data {
+    package func payload() throws -> Data {
         let whole = try JSON.encode(self)
         guard whole.count > Self.most else { return whole }
         var short = self
         for text in [\AppNotification.title, \.subtitle, \.body] {
-            short.notification[keyPath: text] = String(short.notification[keyPath: text].prefix(64))
+            // A character may be as long as it likes; these have at most four bytes each.
+            short.notification[keyPath: text] = String(short.notification[keyPath: text].unicodeScalars.prefix(64))
         }
         // Whether the app is brought to the front for it is read from the action that was chosen.
-        short.notification.actions = short.notification.actions.filter { $0.identifier == action }
+        let chosen = short.notification.actions.first { $0.identifier == action }
+        short.notification.actions = chosen.map { [$0] } ?? []
         let second = try JSON.encode(short)
         guard second.count > Self.most else { return second }
+        // What is left is short, each text and each name.
         short.notification.userInfo = "{}"
         return try JSON.encode(short)
     }

@@ -5,23 +5,29 @@ package import Store
 extension RefreshBook: Book {}
 
 extension RefreshChanges: BookChanges {
-    package func write(in transaction: StoreTransaction, at reading: ClockReading) throws {
-        for app in removed { try transaction.deleteRefresh(of: app) }
+    package func write(
+        in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
+    ) throws {
+        for app in removed { try each { try transaction.deleteRefresh(of: app) } }
         // Those that go first: one that runs from now on takes the place of one that waited.
-        for (key, task) in tasks where task == nil { try transaction.deleteScheduledTask(key) }
-        for task in tasks.values { if let task { try transaction.put(task) } }
-        for (app, record) in apps { try transaction.putRefresh(record, of: app) }
-        if let device { try transaction.putRefreshOfDevice(device) }
+        for (key, task) in tasks where task == nil { try each { try transaction.deleteScheduledTask(key) } }
+        for task in tasks.values { if let task { try each { try transaction.put(task) } } }
+        for (app, record) in apps { try each { try transaction.putRefresh(record, of: app) } }
+        if let device { try each { try transaction.putRefreshOfDevice(device) } }
         for wake in begun {
-            try transaction.putWake(
-                wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
-                patience: wake.patience, now: reading)
-            if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
+            try each {
+                try transaction.putWake(
+                    wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
+                    patience: wake.patience, now: reading)
+                if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
+            }
         }
-        for entry in entries { try transaction.record(entry) }
-        for app in forgotten { try transaction.deleteUse(of: app) }
+        for entry in entries { try each { try transaction.record(entry) } }
+        for app in forgotten { try each { try transaction.deleteUse(of: app) } }
         guard let through = endsThrough else { return }
-        let taken = try transaction.wakeEnds(of: RefreshService.sources).map(\.id).filter { $0 <= through }
-        try transaction.deleteWakeEnds(taken)
+        try each {
+            let taken = try transaction.wakeEnds(of: RefreshService.sources).map(\.id).filter { $0 <= through }
+            try transaction.deleteWakeEnds(taken)
+        }
     }
 }

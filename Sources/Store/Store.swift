@@ -180,4 +180,22 @@ package final class Store: Sendable {
 package struct StoreTransaction {
     let db: Database
     let unreadable: UnreadableTasks
+
+    /// Does `body`, or nothing of it where the schema refuses a row.
+    ///
+    /// - Returns: the refusal.
+    /// - Throws: whatever else went wrong.
+    package func attempt(_ body: () throws -> Void) throws -> StoreError? {
+        do {
+            try db.inSavepoint {
+                try body()
+                return .commit
+            }
+            return nil
+        } catch {
+            let failure = StoreError(error)
+            guard failure.code == .constraint else { throw error }
+            return failure
+        }
+    }
 }

@@ -13,12 +13,23 @@ private struct Words: Book {
         var words: [String]
         var isEmpty: Bool { words.isEmpty }
 
-        func write(in transaction: StoreTransaction, at reading: ClockReading) throws {
+        func write(
+            in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
+        ) throws {
             for word in words {
-                try transaction.record(JournalEntry(time: reading.date, decision: .learnedForgotten, detail: word))
+                try each {
+                    try transaction.record(JournalEntry(time: reading.date, decision: .learnedForgotten, detail: word))
+                    guard word == Words.tooLong else { return }
+                    // More than the schema allows.
+                    try transaction.putWake(
+                        AppID(rawValue: "org.example.app"), .response, payload: Data(count: 40_000), now: reading)
+                }
             }
         }
     }
+
+    /// The schema refuses it.
+    static let tooLong = "too long"
 
     private(set) var all: [String] = []
     private(set) var asides: [String] = []
@@ -199,6 +210,22 @@ private actor Keeper {
         #expect(await keeper.tell("d").isWritten)
         #expect(try await disk() == ["b", "d"])
         #expect(await keeper.seen.onDisk == [["b", "d"]])
+    }
+
+    @Test func `What the schema refuses is left out, and keeps nothing else from the disk`() async throws {
+        gate.shut()
+        for word in ["a", Words.tooLong, "b"] { _ = await keeper.tell(word) }
+        gate.open()
+        #expect(await keeper.tell("c").isWritten)
+        #expect(try await disk() == ["a", "b", "c"])
+        #expect(await keeper.tell(Words.tooLong).isWritten)
+        #expect(try await keeper.ask("d") == ["d"])
+        #expect(try await disk() == ["a", "b", "c", "d"])
+        // Whoever asks for such a thing hears of it.
+        let problem = await #expect(throws: Problem.self) { try await keeper.ask(Words.tooLong) }
+        #expect(problem?.status == 503)
+        #expect(try await keeper.ask("e") == ["e"])
+        #expect(try await disk() == ["a", "b", "c", "d", "e"])
     }
 
     @Test func `A change that makes no sense is refused, and nothing has changed`() async throws {
