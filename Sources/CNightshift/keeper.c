@@ -94,9 +94,12 @@ static void write_all(const char *bytes, int64_t count) {
     }
 }
 
-static void rotate(void) {
+// Begins the log anew. Where it cannot be renamed it stays as it is; returns whether it is shorter than before.
+static int rotate(void) {
+    int64_t before = size;
     rename(path, older);
     open_log();
+    return size < before;
 }
 
 // Appends bytes; each half of the log begins with the beginning of a line, where lines are shorter than a half.
@@ -115,9 +118,8 @@ static void append(const char *bytes, int64_t count) {
             const char *end = memrchr(bytes, '\n', (size_t)room);
             if (end != NULL) {
                 part = end + 1 - bytes;
-            } else if (size > 0 && count <= limit) {
+            } else if (size > 0 && count <= limit && rotate()) {
                 // The line goes into the next half as a whole.
-                rotate();
                 continue;
             } else {
                 part = room;

@@ -207,6 +207,22 @@ extension ProcessTests {
             try await eventually("its end") { !Proc.isRunning(keeper) }
         }
 
+        @Test func `L1: A log that cannot be renamed is full, and neither its app nor its keeper waits for room`()
+            async throws
+        {
+            let scene = try Scene()
+            defer { scene.end() }
+            // The last line has no end that would fit into what is left.
+            let plan = plan(
+                scene, "printf '%03999d\\n%0999d\\n' 0 0; head -c 200000 /dev/zero | tr '\\0' x; exit 5", limit: 4_096)
+            try FileManager.default.createDirectory(
+                atPath: AppOutput.halves(plan.log)[0], withIntermediateDirectories: true)
+            let process = try scene.launch(plan)
+            #expect(try await scene.end(of: process) == .exited(5))
+            try await waitForKeepersToEnd(scene)
+            #expect((1...4_096).contains(log(plan).utf8.count))
+        }
+
         @Test func `L1: What an earlier version has written without bounds is cut at the next launch`() async throws {
             let scene = try Scene()
             defer { scene.end() }
