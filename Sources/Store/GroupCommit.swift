@@ -5,14 +5,14 @@ import Synchronization
 final class GroupCommit: Sendable {
     /// One caller's part of a transaction.
     private struct Operation {
-        /// Does the work inside the transaction; what it returns is called once the transaction's end is known.
-        var perform: @Sendable (Database) -> Settlement
-        /// Answers the caller when there is no transaction to work in.
+        /// Does the work inside the transaction; what it returns is called once that is on disk. Throws where the work has ended
+        /// the whole transaction, as on a full disk.
+        var perform: @Sendable (Database) throws -> Settlement
+        /// Answers the caller when the transaction has failed.
         var refuse: @Sendable (StoreError) -> Void
     }
 
-    /// Tells a caller how the transaction ended: nil when it is on disk.
-    private typealias Settlement = @Sendable (StoreError?) -> Void
+    private typealias Settlement = @Sendable () -> Void
 
     private let writer: any DatabaseWriter
     private let pending = Mutex<[Operation]>([])
@@ -27,9 +27,8 @@ final class GroupCommit: Sendable {
             let operation = Operation(
                 perform: { db in
                     let outcome = Self.inSavepoint(db, body)
-                    return { failure in
-                        continuation.resume(returning: failure.map { .failure($0) } ?? outcome)
-                    }
+                    if case .failure(let failure) = outcome, !db.isInsideTransaction { throw failure }
+                    return { continuation.resume(returning: outcome) }
                 },
                 refuse: { continuation.resume(returning: .failure($0)) })
             let isFirst = pending.withLock { operations in
@@ -51,17 +50,13 @@ final class GroupCommit: Sendable {
             var settlements: [Settlement] = []
             do {
                 try db.inTransaction(.immediate) {
-                    settlements = operations.map { $0.perform(db) }
+                    settlements = try operations.map { try $0.perform(db) }
                     return .commit
                 }
-                for settle in settlements { settle(nil) }
+                for settle in settlements { settle() }
             } catch {
                 let failure = StoreError(error)
-                if settlements.isEmpty {
-                    for operation in operations { operation.refuse(failure) }
-                } else {
-                    for settle in settlements { settle(failure) }
-                }
+                for operation in operations { operation.refuse(failure) }
             }
         }
     }

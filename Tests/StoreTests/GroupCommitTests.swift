@@ -95,6 +95,31 @@ import Testing
         #expect(try await store.read { try $0.taskCount() } == 1)
     }
 
+    @Test func `A disk that fills in the middle of a transaction is called full, to all who share it`() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { try $0.putSession(.terminal, SessionSettings()) }
+        store.add(transactionObserver: FullDisk())
+        _ = try await store.write { try $0.insert(.waiting()) }
+        @Sendable func code(inserting count: Int) async -> StoreError.Code? {
+            do throws(StoreError) {
+                try await store.write { transaction in
+                    for _ in 0..<count { _ = try transaction.insert(.waiting()) }
+                }
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        async let small = code(inserting: 1)
+        async let large = code(inserting: 1_000)
+        let codes = await (small, large)
+        #expect(codes.1 == .diskFull)
+        // It may have had its own transaction, and place enough.
+        #expect(codes.0 == nil || codes.0 == .diskFull)
+        #expect(try await store.read { try $0.taskCount() } == (codes.0 == nil ? 2 : 1))
+    }
+
     @Test func aBrokenRuleOfTheSchemaIsAConstraint() async throws {
         let store = try await StoreFixture.inMemory()
         let error = await #expect(throws: StoreError.self) {

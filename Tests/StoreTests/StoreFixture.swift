@@ -65,6 +65,20 @@ extension TaskRecord {
     }
 }
 
+/// A disk that is full behind the next commit: the database can have no page more than it has by then.
+final class FullDisk: TransactionObserver, Sendable {
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseWillCommit() throws {}
+
+    func databaseDidCommit(_ db: Database) {
+        // It cannot have fewer than there are.
+        try? db.execute(sql: "PRAGMA max_page_count = 1")
+    }
+
+    func databaseDidRollback(_ db: Database) {}
+}
+
 /// Counts the transactions that commit, and refuses them on demand.
 final class CommitCounter: TransactionObserver, Sendable {
     private let state = Mutex((commits: 0, refuses: false))

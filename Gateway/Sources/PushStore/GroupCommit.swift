@@ -8,8 +8,9 @@ final class GroupCommit: Sendable {
         /// Does the work inside the transaction; what it returns is called once the transaction's end is known. Throws
         /// where the work fails.
         var perform: @Sendable (Database) throws -> Settlement
-        /// The same within a savepoint: work that fails leaves nothing, and the rest of the transaction stays.
-        var performAlone: @Sendable (Database) -> Settlement
+        /// The same within a savepoint: work that fails leaves nothing, and the rest of the transaction stays. Throws where it
+        /// has ended the whole transaction, as on a full disk.
+        var performAlone: @Sendable (Database) throws -> Settlement
         /// Answers when what was to be written is not: what only reads does so once more, of what is on the disk.
         var refuse: @Sendable (Database, StoreError) -> Void
     }
@@ -40,6 +41,7 @@ final class GroupCommit: Sendable {
             },
             performAlone: { db in
                 let outcome = Self.inSavepoint(db, body)
+                if case .failure(let failure) = outcome, !db.isInsideTransaction { throw failure }
                 return { failure in completion(failure.map { .failure($0) } ?? outcome) }
             },
             refuse: { db, failure in
@@ -88,7 +90,7 @@ final class GroupCommit: Sendable {
         }
         guard hasFailed else { return settlements }
         try db.inTransaction(.immediate) {
-            settlements = operations.map { $0.performAlone(db) }
+            settlements = try operations.map { try $0.performAlone(db) }
             return .commit
         }
         return settlements
