@@ -170,13 +170,10 @@ int nightshift_wait_for_clock_change(int descriptor) {
     }
 }
 
-int nightshift_network_change_descriptor(void) {
-    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+static int netlink_descriptor(int protocol, unsigned groups) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     if (descriptor < 0) return -1;
-    struct sockaddr_nl address = {
-        .nl_family = AF_NETLINK,
-        .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
-    };
+    struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
     if (bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
         int reason = errno;
         close(descriptor);
@@ -184,6 +181,17 @@ int nightshift_network_change_descriptor(void) {
         return -1;
     }
     return descriptor;
+}
+
+int nightshift_network_change_descriptor(void) {
+    return netlink_descriptor(
+        NETLINK_ROUTE,
+        RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
+}
+
+int nightshift_device_event_descriptor(void) {
+    // Group 1 is the kernel's own, 2 that of udev.
+    return netlink_descriptor(NETLINK_KOBJECT_UEVENT, 1);
 }
 
 int nightshift_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }

@@ -90,6 +90,33 @@ import Testing
         #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
     }
 
+    @Test func `Where there is no UPower, logind is asked when the kernel tells of a power supply`() {
+        var (observer, _) = Self.present(.logind)
+        #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
+        let plugged: [String: BusValue] = ["OnExternalPower": .truth(true)]
+        _ = observer.handle(.properties(.logind, number: 1, .success(plugged)), now: 0)
+        #expect(observer.powerSupplyChanged(now: 0) == [.send(.properties(.logind, number: 2))])
+        // The answer that is under way may be from before.
+        #expect(observer.powerSupplyChanged(now: 0) == [.send(.properties(.logind, number: 3))])
+        _ = observer.handle(.properties(.logind, number: 2, .success(plugged)), now: 0)
+        #expect(observer.readings[3].values[.power] == "external")
+        _ = observer.handle(
+            .properties(.logind, number: 3, .success(["OnExternalPower": .truth(false)])), now: 0)
+        #expect(observer.readings[3].values[.power] == "battery" && observer.deadline == nil)
+        // UPower tells of each change by itself.
+        _ = observer.handle(.owner(.upower, ":1.2"), now: 0)
+        #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0POWER_SUPPLY_ONLINE=0\0", true),
+        ("add@/devices/sda\0ACTION=add\0SUBSYSTEM=block\0", false),
+        ("change@/devices/AC\0SUBSYSTEM=power_supply", true), ("SUBSYSTEM=power_supply_hwmon\0", false), ("", false),
+    ]) func `The kernel's events about power supplies are told from others`(_ event: String, _ isAboutPower: Bool) {
+        let found = Array(event.utf8).withUnsafeBytes { DeviceEvents.isAboutPower($0) }
+        #expect(found == isAboutPower)
+    }
+
     @Test func `What a service said counts until the next one has answered`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)

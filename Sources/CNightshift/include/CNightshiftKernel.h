@@ -77,6 +77,9 @@ int nightshift_wait_for_clock_change(int descriptor);
 /// A netlink socket that hears of links, addresses and routes.
 int nightshift_network_change_descriptor(void);
 
+/// A netlink socket that hears of the kernel's devices (uevents).
+int nightshift_device_event_descriptor(void);
+
 /// Names the calling thread, at most 15 bytes (pthread_setname_np(3)); 0 or an error number.
 int nightshift_name_thread(const char *name);
 

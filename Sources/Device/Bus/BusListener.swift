@@ -10,6 +10,8 @@ final class BusListener {
     private let network: Int32
     private var connection: BusConnection?
     private var socketWatch: SocketWatch?
+    /// Only where the bus does not tell of changes of power: most events are about something else.
+    private var deviceEvents: DeviceEvents?
     private var observer = BusObserver()
     private var reconnection = Reconnection()
     private var gauge = SleepGauge()
@@ -40,6 +42,7 @@ final class BusListener {
             pollfd(fd: network, events: Int16(POLLIN), revents: 0),
             pollfd(fd: connection?.descriptor ?? -1, events: connection?.events ?? 0, revents: 0),
             pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: deviceEvents?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadline, now: now))
         guard count >= 0 || errno == EINTR else { return false }
@@ -56,8 +59,10 @@ final class BusListener {
             connect(hasAppeared: hasAppeared)
         }
         listen()
+        if isReady[4], deviceEvents?.tellOfPower() == true { perform(observer.powerSupplyChanged(now: now)) }
         observer.tick(now: now)
         publish()
+        followPower()
         return true
     }
 
@@ -67,6 +72,17 @@ final class BusListener {
     }
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+
+    private func followPower() {
+        guard observer.asksLogindForPower else {
+            deviceEvents = nil
+            return
+        }
+        guard deviceEvents == nil, let events = DeviceEvents() else { return }
+        deviceEvents = events
+        // Nobody has told of what changed before.
+        perform(observer.powerSupplyChanged(now: now))
+    }
 
     private func lookForSleep() {
         let boot = Double(nightshift_boot_nanoseconds()) / 1e9

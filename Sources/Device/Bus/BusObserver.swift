@@ -87,6 +87,22 @@ struct BusObserver {
         return request.map { send($0, now: now) } ?? []
     }
 
+    /// Whether the source of power is what logind says, which announces no change of it.
+    var asksLogindForPower: Bool {
+        isPresent(.upower) == false && owners[.logind] != nil && self[.logind].properties?["OnExternalPower"] != nil
+    }
+
+    /// The kernel has told of a power supply.
+    mutating func powerSupplyChanged(now: Double) -> [Action] {
+        guard asksLogindForPower else { return [] }
+        // An answer that is under way may be from before.
+        if let question = self[.logind].question {
+            due[.properties(.logind, number: question)] = nil
+            objects[.logind]?.question = nil
+        }
+        return requestProperties(.logind, now: now)
+    }
+
     mutating func handle(_ event: BusEvent, now: Double) -> [Action] {
         switch event {
         case .subscriptionFailed(let failure):
