@@ -12,15 +12,17 @@ struct BusSide {
 
     /// Whether there is a connection, or one is being made.
     private(set) var isOpen = false
-    /// When a connection that has failed is tried again.
+    /// When a connection that has failed is tried again by itself.
     private(set) var retry: Double?
     private(set) var fix = GeoClueClient(use: .fix)
     private(set) var changes = GeoClueClient(use: .changes)
     private(set) var modems = ModemWatch()
     /// Why there is no connection.
     private(set) var absence: BusFailure?
-    private var pause = Self.firstPause
+    private var reconnection = Reconnection()
     private var hasFailed = false
+    /// Whether its socket has appeared since it was missed, and nobody may listen there yet.
+    private var hasAppeared = false
     /// The unique names of the services; a service of which the bus has not said anything has none here.
     private var owners: [LocationService: String?] = [:]
     /// What the bus would start; nil until it has said.
@@ -39,9 +41,6 @@ struct BusSide {
         case unreadable(BusFailure)
         case tellsCells
     }
-
-    static let firstPause = 1.0
-    static let longestPause = 300.0
 
     /// Whether everything that was asked at the beginning has been answered.
     var isKnown: Bool {
@@ -76,7 +75,7 @@ struct BusSide {
 
     /// Its socket has appeared, and nobody may listen yet.
     mutating func appeared() {
-        pause = Self.firstPause
+        hasAppeared = true
         tryAgain()
     }
 
@@ -97,6 +96,8 @@ struct BusSide {
     /// There is a connection: subscribes, then asks.
     mutating func connected() -> [LocationBusRequest] {
         absence = nil
+        hasAppeared = false
+        reconnection.reached()
         return LocationBusRequest.subscriptions + [.activatable]
             + LocationService.allCases.map(LocationBusRequest.owner)
     }
@@ -109,15 +110,14 @@ struct BusSide {
     }
 
     mutating func ended(_ failure: BusFailure, now: Double) {
-        let hasBeenReached = !owners.isEmpty
         forget()
         fix.gone(failure, now: now)
         changes.gone(failure, now: now)
         absence = failure
         hasFailed = true
-        if hasBeenReached { pause = Self.firstPause }
-        retry = now + pause
-        pause = min(pause * 2, Self.longestPause)
+        reconnection.failed(hasAppeared: hasAppeared, now: now)
+        hasAppeared = false
+        retry = reconnection.deadline
     }
 
     /// It does not answer.
@@ -156,6 +156,8 @@ struct BusSide {
 
     mutating func said(_ event: LocationBusEvent, now: Double) -> [LocationBusRequest] {
         defer { note() }
+        // Any answer shows that there is a bus.
+        reconnection.succeeded()
         switch event {
         case .activatable(let names):
             activatable = names ?? activatable ?? []

@@ -79,9 +79,13 @@ final class LocationListener {
     private func followSocket() {
         if !machine.awaitsBus {
             socketWatch = nil
-        } else if socketWatch == nil {
-            socketWatch = SocketWatch(paths: BusAddress.socketPaths(configuration.busAddress))
+        } else {
+            watchSocket()
         }
+    }
+
+    private func watchSocket() {
+        if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(configuration.busAddress)) }
     }
 
     private func readGpsd() {
@@ -142,6 +146,8 @@ final class LocationListener {
     }
 
     private func openBus() {
+        // Before the attempt: a socket that appears after it has failed is then heard of.
+        if machine.needsBus { watchSocket() }
         do throws(BusFailure) {
             bus = try LocationBus(address: configuration.busAddress)
             perform(machine.busConnected(now: now))

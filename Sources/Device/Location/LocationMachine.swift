@@ -49,8 +49,11 @@ struct LocationMachine {
         gpsd = GpsdSide(address: configuration.gpsd)
     }
 
-    /// Whether the bus is missed for as long as it is not there, so that its appearing is to be heard of.
-    var awaitsBus: Bool { asksSources && wish.watchesChanges && !bus.isOpen }
+    /// Whether the bus is missed for as long as it is not there.
+    var needsBus: Bool { asksSources && wish.watchesChanges }
+
+    /// Whether its appearing is to be heard of.
+    var awaitsBus: Bool { needsBus && !bus.isOpen }
 
     /// When ``tick(now:)`` has something to do. It may have passed since the last call of another method.
     var deadline: Double? {

@@ -121,6 +121,34 @@ import Testing
         #expect(Self.created(actions) == [.changes])
     }
 
+    @Test func `R7: A bus that was never there is tried again when its socket appears, and not by the clock`() {
+        var machine = Self.machine(gpsd: "none")
+        #expect(machine.want(FixWish(watchesChanges: true), now: 0).contains(.openBus))
+        _ = machine.busEnded(BusFailure("is not there"), now: 0)
+        #expect(machine.awaitsBus && machine.deadline == nil)
+        #expect(!machine.tick(now: 10_000).contains(.openBus))
+        #expect(machine.busAppeared(now: 20_000).contains(.openBus))
+        // Nobody listens at it yet.
+        _ = machine.busEnded(BusFailure("refuses"), now: 20_000)
+        #expect(machine.deadline == 20_001)
+        #expect(machine.tick(now: 20_001).contains(.openBus))
+    }
+
+    @Test func `R7: A bus that went away is tried again for a while, and then not before its socket appears`() {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = Self.connected(&machine, now: 0)
+        _ = machine.busEnded(BusFailure("has closed the connection"), now: 100)
+        var tries = 0
+        while tries < 50, let due = machine.deadline {
+            tries += 1
+            #expect(machine.tick(now: due).contains(.openBus))
+            _ = machine.busEnded(BusFailure("is not there"), now: due)
+        }
+        #expect((5...20).contains(tries) && machine.awaitsBus)
+        #expect(machine.busAppeared(now: 50_000).contains(.openBus))
+    }
+
     @Test func `R6: Near a boundary the receiver is asked, and GeoClue when it finds nothing for a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
