@@ -218,7 +218,7 @@ import Testing
             "truncateFile", "synchronizeFile", "closeFile",
         ]
         var found = 0
-        for folder in ["Sources", "Examples"] {
+        for folder in ["Sources", "Examples", "Gateway", "Benchmarks"] {
             for path in try tree.files(below: folder, extensions: ["swift"]) {
                 let source = SwiftSource(try tree.text(path))
                 guard !source.mentions(of: "FileHandle").isEmpty else { continue }

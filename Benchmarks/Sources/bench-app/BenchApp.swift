@@ -85,5 +85,5 @@ final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionBackground
 }
 
 func say(_ text: String) {
-    FileHandle.standardOutput.write(Data("\(text)\n".utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
 }

@@ -12,7 +12,7 @@ struct Main {
         do {
             try run(try Options(arguments))
         } catch {
-            FileHandle.standardError.write(Data("nightshift-bench: \(error)\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("nightshift-bench: \(error)\n".utf8))
             exit(1)
         }
     }

@@ -8,7 +8,7 @@ struct Bench {
     let origin: Origin
 
     func note(_ text: String) {
-        FileHandle.standardError.write(Data("nightshift-bench: \(text)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("nightshift-bench: \(text)\n".utf8))
     }
 
     /// A service in an empty home of its own.

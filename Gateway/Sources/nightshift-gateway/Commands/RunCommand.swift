@@ -93,7 +93,7 @@ struct Run: AsyncParsableCommand {
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
         let line =
             "nightshift-gateway: providers=\(ports.providers)\(plain) devices=\(ports.devices) status=\(ports.status)\n"
-        FileHandle.standardOutput.write(Data(line.utf8))
+        try? FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
         let (signals, sources) = Self.stopSignals()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gateway.maintain() }
