@@ -63,7 +63,7 @@ final class NATSConnection: Sendable {
         defer { natsOptions_Destroy(options) }
         // It lives as long as the program: a connection that ends calls back at any time.
         let closure = Unmanaged.passRetained(connection).toOpaque()
-        let servers = settings.servers.map { strdup($0) }
+        let servers = settings.servers.map { strdup($0.url) }
         defer { for server in servers { free(server) } }
         var names = servers.map { UnsafePointer($0) }
         try check(natsOptions_SetServers(options, &names, Int32(names.count)))
@@ -96,9 +96,12 @@ final class NATSConnection: Sendable {
         var pointer: OpaquePointer?
         let status = natsConnection_Connect(&pointer, options)
         guard status == NATS_OK, let pointer else {
-            let reason =
-                nats_GetLastError(nil).map { String(cString: $0) } ?? String(cString: natsStatus_GetText(status))
-            throw StoreError(.unavailable, "NATS at \(settings.servers.joined(separator: ", ")): \(reason)")
+            // What the library says may have parts of a URL in it that it cannot read.
+            let hasSecret = settings.servers.contains(where: \.hasSecret)
+            let words = hasSecret ? nil : nats_GetLastError(nil).map { String(cString: $0) }
+            let reason = words ?? String(cString: natsStatus_GetText(status))
+            let printed = settings.servers.map(\.description).joined(separator: ", ")
+            throw StoreError(.unavailable, "NATS at \(printed): \(reason)")
         }
         return pointer
     }

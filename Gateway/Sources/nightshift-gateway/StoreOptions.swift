@@ -26,13 +26,13 @@ struct StoreOptions: ParsableArguments {
     var storeCredentials: String?
 
     func check() throws {
-        guard let store else { return }
+        // Passwords may be in it: it is not repeated.
         #if NATS
-            guard NATSSettings.servers(store) != nil else {
-                throw ValidationError("'\(store)' is no list of nats:// or tls:// URLs.")
-            }
+            guard let store, NATSSettings.servers(store) == nil else { return }
+            throw ValidationError("--store is no list of nats:// or tls:// URLs.")
         #else
-            throw ValidationError("This nightshift-gateway was built without NATS: '\(store)' is of no use to it.")
+            guard store != nil else { return }
+            throw ValidationError("This nightshift-gateway was built without NATS: --store is of no use to it.")
         #endif
     }
 

@@ -137,6 +137,17 @@ class Trouble(unittest.TestCase):
         self.assertIn("Another gateway runs", second.stderr)
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
+    def test_passwords(self):
+        """R5: The password in the URL of a shared store is not printed, whatever is wrong with it."""
+        for store in ("nats://user:secret@127.0.0.1:1", "nats://user:secret@127.0.0.1:x",
+                      "nats://user:secret@127.0.0.1:1,127.0.0.1"):
+            for words in (["run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
+                           "--state", self.gateway.path("other")],
+                          ["doctor"]):
+                result = subprocess.run([BINARY, *words, "--store", store], capture_output=True, encoding="utf-8")
+                self.assertNotEqual(result.returncode, 0, store)
+                self.assertNotIn("secret", result.stdout + result.stderr)
+
     def test_trickle(self):
         """R5: Whoever sends a byte now and then before it is known is disconnected all the same."""
         device = Device(self.gateway)
