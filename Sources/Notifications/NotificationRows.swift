@@ -1,5 +1,5 @@
 import Books
-import Foundation
+package import Foundation
 package import NightshiftAPI
 package import Store
 
