@@ -224,7 +224,7 @@ import Testing
                 guard !source.mentions(of: "FileHandle").isEmpty else { continue }
                 found += 1
                 for word in words { #expect(source.mentions(of: word) == [], "\(path) mentions \(word)") }
-                let written = /(?:standardError|standardOutput|[hH]andle|file)\??\.write\((?!contentsOf:)/
+                let written = /(?:standardError|standardOutput|[hH]andle|file)\??\.write\((?!\s*contentsOf:)/
                 #expect(!source.code.contains(written), "\(path)")
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 import Synchronization
 
 #if canImport(Glibc)
