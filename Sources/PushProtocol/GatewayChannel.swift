@@ -19,7 +19,7 @@ package struct GatewayChannel: Sendable {
         case verify(DeviceID, signature: [UInt8], bytes: [UInt8])
         /// Make a device for whom the code was made; answer with ``GatewayChannel/enrolled(_:)``.
         case enrol(code: String, key: [UInt8], name: String)
-        /// The device is here: its pushes may be sent.
+        /// The device is here: its pushes may be sent, behind what is sent with this.
         case opened(DeviceID, DeviceState, [TopicChoice])
         case topics([TopicChoice])
         case state(DeviceState)
@@ -135,8 +135,9 @@ package struct GatewayChannel: Sendable {
         state = .open(connect.device)
         expect(connect.keepAlive)
         return [
-            .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)), endpoints: endpoints)),
+            // Before the device hears it: whoever sends behind that finds it here.
             .opened(connect.device, connect.state, connect.topics),
+            .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)), endpoints: endpoints)),
         ]
     }
 

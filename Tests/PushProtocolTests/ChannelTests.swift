@@ -27,8 +27,8 @@ import Testing
         #expect(gateway.deliver(Samples.message(1)) == [])
         #expect(
             gateway.verified(nil) == [
-                .send(.connected(keepAlive: 600)), .opened(Samples.device, .idle, Samples.connect.topics),
-            ])
+                .opened(Samples.device, .idle, Samples.connect.topics), .send(.connected(keepAlive: 600)),
+            ], "a push that is sent behind the answer finds the device here")
         #expect(gateway.deliver(Samples.message(1)) == [.send(.message(Samples.message(1)))])
     }
 
