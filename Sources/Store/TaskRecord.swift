@@ -169,6 +169,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var inode: UInt64?
     /// As ``inode``; holds in the boot ``bootID`` only.
     package var device: UInt64?
+    /// Whose the file is to its file system, where that is not the user who made it.
+    package var owner: UInt32?
     /// The file's length when its last exchange ended in order; nil while one may be writing, and with ``segments``.
     package var length: Int64?
     /// Why the bytes are not continued, where that is settled: they make room for the next whole response.
@@ -239,7 +241,10 @@ package struct FileIdentity: Hashable, Sendable, Codable {
 package struct Publication: Hashable, Sendable, Codable {
     package var from: String
     package var to: String
+    /// 0 where the file system gives files other numbers as it goes along.
     package var inode: UInt64
+    /// Whose the file is to its file system, where that is not the user who made it.
+    package var owner: UInt32?
     package var size: Int64
     /// Whether a file that is there is replaced.
     package var overwrite: Bool

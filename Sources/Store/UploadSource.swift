@@ -15,12 +15,13 @@ package struct UploadSource: Hashable, Sendable, Codable {
         /// Whether a file that has this identity now is the one that was accepted, unchanged.
         ///
         /// The number of its device does not count: it is another one behind a reboot (btrfs, NFS, LVM, USB). Nor does an inode's
-        /// number of a copy, whose name nobody else knows: some file systems number them anew with each mount.
+        /// number of a copy, whose name nobody else knows: some file systems number them anew with each mount. Where that is so of the
+        /// file's own it has none now.
         package func isUnchanged(_ now: FileIdentity?) -> Bool {
             guard let now, now.size == identity.size, now.modifiedNanoseconds == identity.modifiedNanoseconds else {
                 return false
             }
-            return isSnapshot || now.inode == identity.inode
+            return isSnapshot || now.inode == identity.inode || now.inode == 0
         }
     }
 

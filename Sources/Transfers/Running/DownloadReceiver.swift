@@ -100,6 +100,7 @@ final class DownloadReceiver: ExchangeReceiver {
                 var file = PartialFile(path: created.path, bootID: inputs.bootID)
                 file.inode = created.inode
                 file.device = created.device
+                file.owner = created.owner
                 file.describe(
                     representation, condition: representation.acceptsRanges ? .entityTag : .unusable, head,
                     of: inputs.mirror)

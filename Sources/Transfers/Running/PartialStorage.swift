@@ -110,7 +110,9 @@ struct PartialStorage: Sendable {
             return .failure(failure)
         }
         return .success(
-            CreatedFile(descriptor: descriptor, path: path, inode: standing.inode, device: standing.device))
+            CreatedFile(
+                descriptor: descriptor, path: path, inode: standing.inode, device: standing.device,
+                owner: standing.foreignOwner))
     }
 
     private static func createExclusively(_ path: String) -> Int32 {
@@ -219,6 +221,8 @@ struct CreatedFile: Sendable {
     var path: String
     var inode: UInt64
     var device: UInt64
+    /// ``FileStanding/foreignOwner``.
+    var owner: UInt32?
 }
 
 /// The bytes of a download that are here.

@@ -130,9 +130,9 @@ struct Publisher: Sendable {
     private static func replacement(at name: String, of publication: Publication) -> TransferFailure? {
         let words: String
         if let standing = FileStanding(name: name) {
-            if let flaw = standing.flaw {
+            if let flaw = standing.flaw(owner: publication.owner) {
                 words = flaw
-            } else if standing.inode != publication.inode {
+            } else if !publication.mayName(standing.inode) {
                 words = "another file stands in the partial file's place"
             } else if standing.size != publication.size {
                 words = "the partial file has \(standing.size) bytes instead of \(publication.size)"
@@ -148,9 +148,11 @@ struct Publisher: Sendable {
     /// Where a publication that a crash interrupted has got to; with the open file where that waits, else with -1.
     static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
-            if there.isRegular, there.isOwn, there.inode == publication.inode, there.size == publication.size {
+            if there.isRegular, there.owner == publication.owner ?? geteuid(), there.size == publication.size,
+                isNamed(there, publication)
+            {
                 // Both names stand where the crash came between the two, on a file system that knows no other way.
-                if FileStanding(name: publication.from)?.inode == publication.inode { unlink(publication.from) }
+                if FileStanding(name: publication.from)?.inode == there.inode { unlink(publication.from) }
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)
             }
@@ -160,8 +162,8 @@ struct Publisher: Sendable {
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         // Only what is known to be gone is fetched again: it would get another name beside the first.
         guard descriptor >= 0 else { return (isAbsence(errno) ? .lost : .unclear, -1) }
-        guard let here = FileStanding(descriptor: descriptor), here.flaw == nil, here.size == publication.size,
-            here.inode == publication.inode
+        guard let here = FileStanding(descriptor: descriptor), here.flaw(owner: publication.owner) == nil,
+            here.size == publication.size, publication.mayName(here.inode)
         else {
             close(descriptor)
             return (.lost, -1)
@@ -171,13 +173,22 @@ struct Publisher: Sendable {
 
     private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 
+    /// Whether the file that stands under the final name is the one that was to get it.
+    ///
+    /// Where inodes are not known by their numbers, that is so if the name was free and the partial file is gone.
+    private static func isNamed(_ there: FileStanding, _ publication: Publication) -> Bool {
+        if publication.inode != 0 { return there.inode == publication.inode }
+        return !publication.overwrite && FileStanding(name: publication.from) == nil && isAbsence(errno)
+    }
+
     private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
         let record = job.record
-        guard let partial = record.partial, let identity = FileIdentity(descriptor: job.descriptor) else {
+        guard let partial = record.partial, let standing = FileStanding(descriptor: job.descriptor) else {
             throw TransferFailure(.inputOutput, "The file's bytes cannot be looked at.")
         }
         var publication = Publication(
-            from: partial.path, to: keptPath(record.id), inode: identity.inode, size: identity.size, overwrite: true)
+            from: partial.path, to: keptPath(record.id), inode: standing.inode, size: standing.size, overwrite: true)
+        publication.name(standing, job.descriptor)
         publication.verified = job.run.verified
         if let destination = record.request.destination {
             if let failure = job.run.refusal ?? obstacle(record, destination) {
@@ -191,8 +202,8 @@ struct Publisher: Sendable {
         }
         let directory = (publication.to as NSString).deletingLastPathComponent
         var information = stat()
-        let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != identity.device
-        if isElsewhere || job.run.isCopied { return try copyAcross(job, publication, identity) }
+        let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != standing.device
+        if isElsewhere || job.run.isCopied { return try copyAcross(job, publication) }
         return Prepared(job: job, publication: publication)
     }
 
@@ -211,31 +222,30 @@ struct Publisher: Sendable {
     }
 
     /// Copies the file into the destination's directory, hidden, for the rename to come.
-    private func copyAcross(
-        _ job: Job, _ publication: Publication, _ identity: FileIdentity
-    ) throws(TransferFailure) -> Prepared {
+    private func copyAcross(_ job: Job, _ publication: Publication) throws(TransferFailure) -> Prepared {
         var publication = publication
         let directory = (publication.to as NSString).deletingLastPathComponent
         let isKept = publication.failure != nil || job.record.request.destination == nil
         let path =
             isKept ? partials.keptCopyPath(for: job.record) : partials.copyPath(for: job.record) ?? publication.from
-        let created = try PartialStorage.create(path, total: identity.size).get()
+        let created = try PartialStorage.create(path, total: publication.size).get()
         publication.from = created.path
         let copy = created.descriptor
         defer { close(copy) }
-        let count = FileSteps.copy(job.descriptor, to: copy, size: identity.size)
-        guard count == identity.size else {
+        let count = FileSteps.copy(job.descriptor, to: copy, size: publication.size)
+        guard count == publication.size else {
             let failure = DiskTrouble.failure(count == nil ? errno : EIO, "copy the file to \(directory)")
             unlink(publication.from)
             throw failure
         }
-        guard isKept || fchmod(copy, mode) == 0, fdatasync(copy) == 0, let copied = FileIdentity(descriptor: copy)
-        else {
+        // Some file systems have no modes, or other ones (FAT): the file is as good there.
+        if !isKept { fchmod(copy, mode) }
+        guard fdatasync(copy) == 0, let copied = FileStanding(descriptor: copy) else {
             let failure = DiskTrouble.failure(errno, "sync the file in \(directory)")
             unlink(publication.from)
             throw failure
         }
-        publication.inode = copied.inode
+        publication.name(copied, copy)
         return Prepared(job: job, publication: publication)
     }
 

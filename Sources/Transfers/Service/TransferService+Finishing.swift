@@ -88,7 +88,7 @@ extension TransferService {
             var job = job
             job.descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
             let inode = job.descriptor < 0 ? nil : FileStanding(descriptor: job.descriptor)?.inode
-            let isSame: Bool? = job.descriptor < 0 ? nil : inode == publication.inode
+            let isSame: Bool? = job.descriptor < 0 ? nil : inode.map(publication.mayName) ?? false
             return told(job) { $0.reopened(isSame: isSame) }
         case .settleLater: settleSoon()
         case .release: endFinishing(id)

@@ -12,6 +12,7 @@ extension FileIdentity {
         self.init(descriptor: descriptor)
     }
 
+    /// Without the number of its inode where its file system gives it another one as it goes along.
     init?(descriptor: Int32) {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { return nil }
@@ -23,6 +24,7 @@ extension FileIdentity {
             size: Int64(information.st_size),
             modifiedNanoseconds: Int64(information.st_mtim.tv_sec) &* 1_000_000_000
                 &+ Int64(information.st_mtim.tv_nsec),
-            inode: UInt64(information.st_ino), device: UInt64(information.st_dev))
+            inode: FileStanding.keepsNumbers(descriptor) ? UInt64(information.st_ino) : 0,
+            device: UInt64(information.st_dev))
     }
 }

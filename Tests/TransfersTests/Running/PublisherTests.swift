@@ -131,6 +131,54 @@ import Testing
         close(job.descriptor)
     }
 
+    /// As on NFS with `all_squash`, on vboxsf, CIFS and sshfs: whoever makes a file there is called somebody else. Only root can do that
+    /// here.
+    @Test(.enabled(if: geteuid() == 0))
+    func `B2: a file that its file system calls somebody else's is published`() throws {
+        let (job, path) = try download()
+        guard chown(path, 65_534, 65_534) == 0 else { return }
+        guard case .ready(let prepared)? = publisher.prepare([job]).first,
+            case .published? = publisher.publish([prepared]).first
+        else {
+            Issue.record("not published")
+            return
+        }
+        #expect(try fileBytes("\(downloads)/f") == Self.content)
+    }
+
+    /// As on FAT and FUSE, where a file may have another inode behind a rename.
+    @Test func `B2: a file that its file system numbers anew is published`() throws {
+        let (job, path) = try download()
+        guard case .ready(var prepared)? = publisher.prepare([job]).first else {
+            Issue.record("not prepared")
+            return
+        }
+        prepared.publication.inode = 0
+        try commit(.anotherFile, on: path)
+        guard case .published? = publisher.publish([prepared]).first else {
+            Issue.record("not published")
+            return
+        }
+        #expect(try fileBytes("\(downloads)/f") == Self.content)
+        for type: Int64 in [0x4d44, 0x2011_bab0, 0x6573_5546] { #expect(!FileStanding.keepsNumbers(type: type)) }
+        for type: Int64 in [0xef53, 0x5846_5342, 0x0102_1994, -1] { #expect(FileStanding.keepsNumbers(type: type)) }
+    }
+
+    @Test func `B2: where files are numbered anew, an interrupted publication is known by its names`() throws {
+        let (from, to) = (directory.path("from.part"), directory.path("to"))
+        var publication = Publication(
+            from: from, to: to, inode: 0, size: Int64(Self.content.count), overwrite: false)
+        try Data(Self.content).write(to: URL(filePath: from))
+        let waiting = Publisher.inspect(publication)
+        #expect(waiting.finding == .pending && waiting.descriptor >= 0)
+        close(waiting.descriptor)
+        try #require(rename(from, to) == 0)
+        #expect(Publisher.inspect(publication).finding == .done)
+        // What was to be replaced may still be there.
+        publication.overwrite = true
+        #expect(Publisher.inspect(publication).finding == .lost)
+    }
+
     @Test func `B2: a file is new, whoever was at its place first`() throws {
         let (path, victim) = (directory.path("place.part"), directory.path("victim"))
         try Data("victim".utf8).write(to: URL(filePath: victim))
@@ -143,7 +191,7 @@ import Testing
             try plant()
             let created = try PartialStorage.create(path, total: nil).get()
             let standing = try #require(FileStanding(name: created.path))
-            #expect(standing.flaw == nil && standing.size == 0 && standing.inode == created.inode)
+            #expect(standing.flaw(owner: nil) == nil && standing.size == 0 && standing.inode == created.inode)
             #expect(try fileBytes(victim) == Array("victim".utf8))
             close(created.descriptor)
             unlink(created.path)

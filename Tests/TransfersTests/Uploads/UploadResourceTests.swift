@@ -14,4 +14,17 @@ import Transfers
         let row = try JSONEncoder().encode(resource)
         #expect(try JSONDecoder().decode(UploadResource.self, from: row) == resource)
     }
+
+    @Test func `A file to upload is unchanged where its file system has no lasting number for it`() {
+        let accepted = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
+        let file = UploadSource.File(path: "/mnt/card/photo.jpg", identity: accepted)
+        var now = accepted
+        now.inode = 0
+        #expect(file.isUnchanged(now))
+        now.modifiedNanoseconds = 3
+        #expect(!file.isUnchanged(now))
+        now = accepted
+        now.inode = 5
+        #expect(!file.isUnchanged(now))
+    }
 }
