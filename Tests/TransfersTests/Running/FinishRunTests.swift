@@ -97,6 +97,24 @@ import Transfers
         #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
     }
 
+    @Test func `A file that is again and again not what was written is fetched after pauses that grow`() {
+        var record = Self.record()
+        var pauses: [Double] = []
+        for _ in 0..<4 {
+            record.state = .waiting
+            record.partial = Self.record().partial
+            record.received = 1_000
+            var (run, _) = Self.arrived(record)
+            let actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
+            record = actions.record ?? record
+            #expect(record.state == .waiting)
+            pauses.append((record.notBefore ?? Self.now.bootSeconds) - Self.now.bootSeconds)
+        }
+        // The first may be chance.
+        #expect(pauses.first == 0)
+        #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
+    }
+
     @Test func `Bytes stay where they are until it is written down that nobody wants them`() {
         var (run, _) = Self.arrived(size: 1)
         #expect(run.saved(false) == [.settleLater, .release])

@@ -183,7 +183,7 @@ package struct FinishRun: Sendable {
             return queue()
         case .lost:
             let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
-            apply(.fetchAgain(failure), now)
+            apply(.fetchAgain(failure, notBefore: pause(now)), now)
             return close()
         }
     }
@@ -255,8 +255,15 @@ package struct FinishRun: Sendable {
 
     private mutating func fetchAgain(_ failure: TransferFailure, _ now: ClockReading) -> [FinishAction] {
         let before = record
-        apply(.fetchAgain(failure), now)
+        apply(.fetchAgain(failure, notBefore: pause(now)), now)
         return close(removing: .all(before))
+    }
+
+    /// Boot seconds before which nothing is fetched again: the first time it may be chance; where it happens each time, nobody is asked
+    /// for the whole without a pause.
+    private func pause(_ now: ClockReading) -> Double? {
+        guard record.restarts > 0 else { return nil }
+        return now.bootSeconds + RetrySchedule.delay(attempt: record.failures + 1, random: 1)
     }
 
     private mutating func complete(_ publication: Publication, _ now: ClockReading) -> [FinishAction] {
