@@ -138,6 +138,26 @@ import Transfers
         #expect(actions.map(\.kind) == [.closeFile, .save])
     }
 
+    @Test
+    func
+        `A file whose place refuses it before it has a name is kept with the service, and waits where that refuses it, too`()
+    {
+        var record = Self.record()
+        record.request.destination = Destination(directory: "/d")
+        var (run, _) = Self.arrived(record)
+        // It stays open.
+        #expect(run.unprepared(Self.refused, now: Self.now, random: { 0.5 }) == [.queue])
+        #expect(run.refusal == Self.refused)
+        var actions = run.unprepared(Self.refused, now: Self.now, random: { 0.5 })
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+        #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
+        #expect(run.saved(true) == [.release])
+        // Without a destination the service is its place.
+        (run, _) = Self.arrived()
+        actions = run.unprepared(Self.refused, now: Self.now, random: { 0.5 })
+        #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
+    }
+
     @Test func `A name that was taken is another one's; a place that refuses a file has it kept with the service`() {
         var run = Self.publishing()
         #expect(run.nameTaken() == [.reopen(Self.publication)])

@@ -123,7 +123,9 @@ import Transfers
             always(isOpen, "prepared and closed, seed \(seed)")
             let isOther = run.length != 1_000
             switch random.number(0..<10) {
-            case 0: carryOut(run.unprepared(FinishRunTests.full, now: now, random: { 0.5 }))
+            case 0:
+                let failure = random.chance(0.5) ? FinishRunTests.full : FinishRunTests.refused
+                carryOut(run.unprepared(failure, now: now, random: { 0.5 }))
             case 1: carryOut(run.replaced(TransferFailure(.inputOutput, "touched"), now: now))
             default:
                 // A file of another length than was written gets no name.

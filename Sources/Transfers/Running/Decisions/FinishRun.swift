@@ -10,7 +10,8 @@ package import Store
 ///   `closing` or `released`, and ``found(count:isDivided:now:)`` to `idle` or `closing`.
 /// - `noting`: that the file is hashed is being written down. ``saved(_:)`` leads to `hashing`.
 /// - `hashing`: ``hashed(_:now:random:)`` leads to `queued`, `closing` or `released`.
-/// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to `closing`.
+/// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to `closing`, the former
+///   once to `queued` again.
 /// - `intending`: which name it gets is being written down. ``saved(_:)`` leads to `publishing` or `released`.
 /// - `publishing`: ``published(now:)`` and ``replaced(_:now:)`` lead to `closing`, ``nameTaken()`` to `reopening`,
 ///   ``unreachable(now:)`` and ``unplaced(_:now:)`` to either, ``unsynced()`` to `released`.
@@ -112,11 +113,20 @@ package struct FinishRun: Sendable {
         return flush()
     }
 
-    /// Its data could not be synced, or no name be found.
+    /// Its data could not be synced, or no name be found. Where its place refuses it for good, it is kept with the service.
     package mutating func unprepared(
         _ failure: TransferFailure, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
-        [.closeFile] + wrongBytes(failure, wasContinued: false, now, random)
+        guard failure.isPermanent else {
+            return [.closeFile] + wrongBytes(failure, wasContinued: false, now, random)
+        }
+        let isRefused = refusal != nil || record.request.destination == nil
+        guard let event = FinishTrouble.unplaced(failure, isRefused: isRefused, bootSeconds: now.bootSeconds) else {
+            refusal = failure
+            return queue()
+        }
+        apply(event, now)
+        return [.closeFile] + close()
     }
 
     /// Somebody has touched the file since its bytes were written.
