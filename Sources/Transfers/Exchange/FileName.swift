@@ -43,6 +43,15 @@ package enum FileName {
         return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
     }
 
+    /// `name` with an underscore for each character that FAT does not take.
+    package static func plain(_ name: String) -> String {
+        let refused = ":*?\"<>|".unicodeScalars
+        let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
+            refused.contains(scalar) ? "_" : scalar
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+
     /// Extensions longer than this are not cut off before a number: they are no extensions.
     private static let longestExtension = 20
 

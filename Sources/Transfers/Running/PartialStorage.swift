@@ -249,6 +249,14 @@ enum DiskTrouble {
         }
     }
 
+    /// FAT and others take fewer characters in a name than Linux's own do (rename(2), `EINVAL`), or no bytes that are no text.
+    static func renaming(_ number: Int32, to path: String) -> TransferFailure {
+        switch number {
+        case EINVAL, EILSEQ: TransferFailure(.destinationUnavailable, "\(path) is no name that its file system takes.")
+        default: failure(number, "move the file to \(path)")
+        }
+    }
+
     /// Trouble with a partial file that may well be there.
     static func opening(_ number: Int32) -> TransferFailure {
         TransferFailure(.inputOutput, "Could not open the bytes that are here: \(String(cString: strerror(number))).")

@@ -102,7 +102,7 @@ struct Publisher: Sendable {
                 switch errno {
                 case EEXIST: return .nameTaken(item)
                 case EXDEV: return .unreachable(item)
-                default: return .failed(item, DiskTrouble.failure(errno, "move the file to \(publication.to)"))
+                default: return .failed(item, DiskTrouble.renaming(errno, to: publication.to))
                 }
             }
             if let failure = Self.replacement(at: publication.to, of: publication) {
@@ -255,12 +255,24 @@ struct Publisher: Sendable {
 
     /// The name asked for, or derived.
     private func fileName(_ record: TaskRecord, _ destination: Destination) -> String {
-        destination.filename
-            ?? FileName.derive(
-                contentDisposition: record.response?.headers.first("Content-Disposition"),
-                // A mirror may call it something else.
-                url: (record.partial?.mirror == nil ? record.currentURL : nil) ?? record.request.url ?? "")
+        if let name = destination.filename { return name }
+        let name = FileName.derive(
+            contentDisposition: record.response?.headers.first("Content-Disposition"),
+            // A mirror may call it something else.
+            url: (record.partial?.mirror == nil ? record.currentURL : nil) ?? record.request.url ?? "")
+        return Self.takesAnyName(destination.directory) ? name : FileName.plain(name)
     }
+
+    /// Whether a directory takes names with all characters but the slash.
+    private static func takesAnyName(_ directory: String) -> Bool {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return true }
+        defer { close(descriptor) }
+        return !takingFewerCharacters.contains(nightshift_filesystem_type(descriptor))
+    }
+
+    /// msdos and vfat, exfat.
+    private static let takingFewerCharacters: Set<Int64> = [0x4d44, 0x2011_bab0]
 
     /// A file's name; where it is taken and may not be replaced, the next numbered one.
     private func freeName(

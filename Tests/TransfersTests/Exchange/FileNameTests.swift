@@ -71,6 +71,11 @@ import Transfers
         #expect(FileName.numbered(name, 1) == expected)
     }
 
+    @Test func `A name for FAT has nothing in it that FAT does not take`() {
+        #expect(FileName.plain("Talk: a \"b\" <c>|d?*.tar.gz") == "Talk_ a _b_ _c__d__.tar.gz")
+        #expect(FileName.plain("naïve 日本.txt") == "naïve 日本.txt")
+    }
+
     @Test func anyNameIsSafe() {
         let seed = ExchangeRandom.printedSeed("anyNameIsSafe")
         var random = ExchangeRandom(seed: seed)

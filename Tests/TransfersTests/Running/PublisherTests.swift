@@ -179,6 +179,11 @@ import Testing
         #expect(Publisher.inspect(publication).finding == .lost)
     }
 
+    @Test func `A name that a file system does not take will not be taken later`() {
+        #expect(DiskTrouble.renaming(EINVAL, to: "/media/stick/a:b").code == .destinationUnavailable)
+        #expect(DiskTrouble.renaming(EIO, to: "/media/stick/a").code == .inputOutput)
+    }
+
     @Test func `B2: a file is new, whoever was at its place first`() throws {
         let (path, victim) = (directory.path("place.part"), directory.path("victim"))
         try Data("victim".utf8).write(to: URL(filePath: victim))
