@@ -105,6 +105,39 @@ extension Simulations {
             }
         }
 
+        @Test func `A task whose time is over and that cannot come to rest keeps no other from its start`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("timeout of an upload that cannot be concluded") { world in
+                    let path = world.directory.path("source")
+                    try Data(repeating: 7, count: 1_000).write(to: URL(filePath: path))
+                    let (url, other) = (
+                        Story.serve(world, size: 10), Story.serve(world, host: "other", size: 1_000)
+                    )
+                    await world.start()
+                    let id = await world.enqueue(
+                        world.request(url, kept: true) {
+                            $0.kind = .upload
+                            $0.source = path
+                            $0.resourceTimeout = 60
+                        })
+                    // The answer to it cannot be kept.
+                    let (files, aside) = (world.paths.files.path, world.directory.path("aside"))
+                    try FileManager.default.moveItem(atPath: files, toPath: aside)
+                    await world.advance(by: 90, inspecting: false)
+                    #expect(world.transport.begun.count == 1)
+                    let later = await world.enqueue(world.request(other))
+                    await world.advance(by: 5, inspecting: false)
+                    #expect(world.transport.begun.contains { $0.request.url == other })
+                    #expect(await world.status(later)?.state == .completed)
+                    try FileManager.default.moveItem(atPath: aside, toPath: files)
+                    await world.advance(by: 30)
+                    // It is done, however late that can be written down.
+                    #expect(await world.status(id)?.state == .completed)
+                    try await world.stop()
+                }
+            }
+        }
+
         @Test func aBeginDateComesWithTheWallClock() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("begin date") { world in

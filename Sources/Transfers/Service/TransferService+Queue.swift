@@ -119,6 +119,11 @@ extension TransferService {
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
         // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
         for id in overdue where !finishing.contains(id) {
+            // What runs comes to rest first, for which a slow disk may take long: that asks for the next look.
+            guard active[id] == nil else {
+                interrupt(id, .starting)
+                continue
+            }
             guard await timeOut(id) else { break }
         }
         if overdue.count == 1_000 { admissions.loop.request() }
