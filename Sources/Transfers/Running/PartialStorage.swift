@@ -140,6 +140,9 @@ struct PartialStorage: Sendable {
         let free = freeSpace(descriptor)
         if end - start >= reservedFrom, !reservationIsPointless.contains(nightshift_filesystem_type(descriptor)) {
             if nightshift_reserve(descriptor, start, end - start) == 0 { return nil }
+            if errno == EFBIG {
+                return TransferFailure(.tooLarge, "A file of \(end) bytes is larger than its file system allows.")
+            }
             // Whatever else is wrong with reserving, writing may still work.
             guard errno == ENOSPC || errno == EDQUOT else { return nil }
             return DiskTrouble.noSpace(needed: end - start, free: free ?? 0)

@@ -48,6 +48,17 @@ import Testing
         #expect(FileStanding(name: created.path)?.inode == created.inode)
     }
 
+    /// As one of 5 GiB on FAT. Where space is not reserved, or files may be as large, it has no room.
+    @Test func whatItsFileSystemCannotHoldIsRefusedBeforeItHasCome() throws {
+        let path = directory.path("a.part")
+        guard case .failure(let failure) = PartialStorage.create(path, total: 1 << 52) else {
+            Issue.record("There is such a file.")
+            return
+        }
+        #expect(failure.code == .tooLarge || failure.code == .diskFull)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func namesAreTheSameForOneServiceAndTellAnotherNothing() throws {
         let folders = ["one", "two"].map { directory.path($0) }
         for folder in folders {
