@@ -113,6 +113,7 @@ extension Simulations {
                     let (url, other) = (
                         Story.serve(world, size: 10), Story.serve(world, host: "other", size: 1_000)
                     )
+                    world.transport.change(url) { $0.uploadAnswer = 10 }
                     await world.start()
                     let id = await world.enqueue(
                         world.request(url, kept: true) {

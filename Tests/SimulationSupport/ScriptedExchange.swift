@@ -138,6 +138,7 @@ struct ScriptedExchange {
                 head: ResponseHead(
                     status: 201, headers: [], httpVersion: "1.1", url: begun.request.url, method: begun.request.method),
                 content: version.content)
+        if begun.request.body != nil { answer.count = resource.uploadAnswer }
         if begun.request.body != nil, case .status(let status, _) = behaviour { answer.head.status = status }
         if begun.request.body != nil, case .says(let status, let fields) = behaviour {
             answer.head.status = status

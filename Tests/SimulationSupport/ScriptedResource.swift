@@ -47,6 +47,8 @@ package struct ScriptedResource: Sendable {
     package var current = 0
     /// What happens to the next exchanges, one each; then ``ScriptedTransport/weather`` decides.
     package var script: [ScriptedBehaviour]
+    /// Bytes of the present version that the answer to an upload brings.
+    package var uploadAnswer: Int64 = 0
     /// The proof that requests have to give; none unless set.
     package var protection: ScriptedProtection?
 
