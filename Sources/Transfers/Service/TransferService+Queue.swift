@@ -48,7 +48,8 @@ extension TransferService {
         var queue = try await readQueue()
         if try await releaseDue(queue.times) { queue = try await readQueue() }
         let now = now
-        let lanes = queue.lanes.map { admissionLane($0, queue, now.bootSeconds) }
+        let running = Dictionary(grouping: active.values) { $0.record.lane }.mapValues { $0.map(\.running) }
+        let lanes = queue.lanes.map { admissionLane($0, queue, running[$0.id] ?? [], now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
         admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
         admissions.heldClasses.update(queue.classes, bounds.moment, now)
@@ -169,11 +170,12 @@ extension TransferService {
         }
     }
 
-    private func admissionLane(_ lane: Lane, _ queue: Queue, _ now: Double) -> Admission.Lane {
+    private func admissionLane(
+        _ lane: Lane, _ queue: Queue, _ running: [Admission.Running], _ now: Double
+    ) -> Admission.Lane {
         let rows = queue.candidates[lane.id]
         return Admission.Lane(
-            maximumConnections: lane.maximumConnections,
-            running: active.values.filter { $0.record.lane == lane.id }.map(\.running),
+            maximumConnections: lane.maximumConnections, running: running,
             small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
             allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isTurnOfFailed(in: lane.id))
     }
