@@ -178,6 +178,31 @@ extension Simulations {
             }
         }
 
+        @Test func `T13: bytes that a task took over and could not use are gone once others have come`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("bytes taken over") { world in
+                    let url = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
+                    await world.start()
+                    let first = await world.enqueue(world.request(url))
+                    await world.advance(by: 2.6)
+                    var request = world.request(url)
+                    request.resumeData = await world.cancel(first, keeping: true)?.resumeData
+                    #expect(request.resumeData != nil)
+                    // Another version by now.
+                    world.transport.change(url) {
+                        $0.versions = [ScriptedVersion(seed: 2, size: Mirror.size, entityTag: "\"b\"")]
+                    }
+                    let second = await world.enqueue(request)
+                    await world.advance(atMost: 600) { world.ledger.open.isEmpty }
+                    #expect(await world.status(second)?.state == .completed)
+                    #expect(await world.status(second)?.restarts == 1)
+                    let left = try FileManager.default.contentsOfDirectory(atPath: world.paths.partials.path)
+                    #expect(left.filter { $0.hasSuffix(".part") } == [])
+                    try await world.stop()
+                }
+            }
+        }
+
         @Test func `T13: resume data that is used with another URL is held to the same proof`() async {
             await #expect(processExitsWith: .success) {
                 for seed in [1, 2] as [UInt64] {

@@ -142,6 +142,9 @@ extension TransferService {
         guard !isBrief else { return }
         // The place of a version that is gone; new bytes would be the next to use it.
         let unused = partials.freshPath(for: transfer.record)
+        // Of a task that continues another one they lie under the other one's name.
+        let former = receiver.inputs.partialFile?.path
+        let path = transfer.record.partial?.path
         guard await save(transfer.record, entries) else {
             interrupt(id, .diskSpace)
             return
@@ -149,6 +152,7 @@ extension TransferService {
         // The next exchange, if there is one by now, may be using it.
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         unlink(unused)
+        if let former, former != path { unlink(former) }
         receiver.ceiling.value = .max
         handle.resumeWriting()
         await divide(id)
