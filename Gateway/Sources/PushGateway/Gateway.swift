@@ -99,6 +99,7 @@ package final class Gateway: Sendable {
             // Whoever does not read is not read: answers that nobody takes would fill the memory.
             try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
+            try channel.pipeline.syncOperations.addHandler(WriteGatherer())
             try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
         }
         devicePort.withLock { $0 = devices.localAddress?.port ?? settings.devices.port }

@@ -3,7 +3,8 @@ import NIOCore
 /// Puts what is written and flushed piece by piece within one turn of the event loop into one piece.
 ///
 /// A commit answers many requests of a connection at once. Each answer flushes for itself, which would cost a TLS record
-/// and a call of the kernel each, for 60 bytes. Belongs to its event loop.
+/// and a call of the kernel each, for 60 bytes; and each record waits in a buffer of kilobytes for whoever does not
+/// read. Belongs to its event loop.
 final class WriteGatherer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
