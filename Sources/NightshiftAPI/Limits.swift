@@ -8,6 +8,8 @@ package enum Limits {
     package static let requestBody = 16 << 20
     /// Tasks or entries in one page of an answer.
     package static let pageSize = 1_000
+    /// Bytes of the texts in one page of tasks, about: it ends behind the task that reaches them.
+    package static let pageBytes = 4 << 20
     /// Event streams open at once.
     package static let eventStreams = 64
     /// Streams of commands and of messages open at once, for the processes of apps; counted apart from the others.

@@ -34,6 +34,28 @@ import Testing
         }
     }
 
+    @Test func `A page of tasks with long texts ends early, and the next one goes on behind it`() async throws {
+        let url = "https://example.org/" + String(repeating: "x", count: 16_000)
+        let tasks = Array(repeating: "{\"url\":\"\(url)\"}", count: 600).joined(separator: ",")
+        try await withAPI { server, _ in
+            let accepted = try await server.request("POST", "/v1/tasks", body: "{\"tasks\":[\(tasks)]}")
+            let ids = try accepted.decode(EnqueueResponse.self).ids
+            #expect(ids.count == 600)
+            var listed: [TaskID] = []
+            var next: TaskID?
+            repeat {
+                let after = next.map { "&after=\($0)" } ?? ""
+                let answer = try await server.request("GET", "/v1/tasks?limit=1000" + after)
+                #expect(answer.body.count < 2 * Limits.pageBytes)
+                let page = try answer.decode(TaskPage.self)
+                #expect(!page.tasks.isEmpty || page.next == nil)
+                listed += page.tasks.map(\.id)
+                next = page.next
+            } while next != nil && listed.count <= ids.count
+            #expect(listed == ids)
+        }
+    }
+
     @Test func `Tasks are suspended, resumed, cancelled and removed`() async throws {
         try await withAPI { server, _ in
             let ids = try await server.request("POST", "/v1/tasks", body: two).decode(EnqueueResponse.self).ids

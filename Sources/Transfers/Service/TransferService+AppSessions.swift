@@ -99,12 +99,24 @@ extension TransferService {
         try await requireSession(session)
         let states = Set(TaskState.allCases.filter { !$0.isTerminal })
         let limit = max(1, min(limit, Limits.pageSize))
-        let rows = try await ask { transaction in
-            try transaction.rows(session: session, states: states, after: after, limit: limit)
-        }
         var tasks: [SessionTask] = []
-        for record in rows.records { tasks.append(await sessionTask(record)) }
-        return SessionTaskPage(tasks: tasks, next: rows.count == limit ? rows.last : nil)
+        var next = after
+        var bytes = 0
+        while tasks.count < limit {
+            let wanted = min(limit - tasks.count, Self.rowsAtOnce)
+            let rows = try await ask { [next] transaction in
+                try transaction.rows(session: session, states: states, after: next, limit: wanted)
+            }
+            for record in rows.records {
+                let task = await sessionTask(record)
+                tasks.append(task)
+                bytes += task.task.textBytes + (task.clientData?.utf8.count ?? 0)
+                if bytes >= Limits.pageBytes { return SessionTaskPage(tasks: tasks, next: record.id) }
+            }
+            next = rows.last
+            if rows.count < wanted { return SessionTaskPage(tasks: tasks, next: nil) }
+        }
+        return SessionTaskPage(tasks: tasks, next: next)
     }
 
     /// Cancels and forgets what is left of the session, then the session.

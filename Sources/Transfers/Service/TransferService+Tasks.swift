@@ -94,15 +94,21 @@ extension TransferService {
         var found: [TaskStatus] = []
         var unreadable: [UnreadableTask] = []
         var after = query.after
+        var bytes = 0
         while found.count < limit {
-            let wanted = limit - found.count
+            let wanted = min(limit - found.count, Self.rowsAtOnce)
             let rows = try await ask { [after] transaction in
                 try transaction.rows(
                     ids: query.tasks, session: query.session, states: states, after: after, limit: wanted)
             }
             for record in rows.records {
                 let status = await status(of: record)
-                if query.states?.contains(status.state) ?? true { found.append(status) }
+                guard query.states?.contains(status.state) ?? true else { continue }
+                found.append(status)
+                bytes += status.textBytes
+                guard bytes >= Limits.pageBytes else { continue }
+                unreadable += rows.unreadable.filter { $0.id < record.id }
+                return TaskPage(tasks: found, unreadable: unreadable, next: record.id)
             }
             unreadable += rows.unreadable
             after = rows.last
@@ -110,6 +116,9 @@ extension TransferService {
         }
         return TaskPage(tasks: found, unreadable: unreadable, next: after)
     }
+
+    /// Rows of a page that are read with one look: those that a page has no room for are read for nothing.
+    static let rowsAtOnce = 100
 
     package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
         let (_, after) = try await transition(id) { $0.state == .suspended ? nil : .suspend }

@@ -1,0 +1,26 @@
+import NightshiftAPI
+
+extension TaskStatus {
+    /// Bytes of the texts that clients and servers can make long, with what JSON writes around them: about what the task takes in an
+    /// answer.
+    var textBytes: Int {
+        let texts: [String?] = [
+            url, currentURL, description, source, destination?.directory, destination?.filename, file, wait?.detail,
+            wait?.failure?.message, lastError?.message, error?.message,
+        ]
+        return texts.reduce(Self.plainBytes) { $0 + ($1?.utf8.count ?? 0) } + (response?.textBytes ?? 0)
+            + (informationalResponse?.textBytes ?? 0)
+    }
+
+    /// Bytes of a task without long texts.
+    private static let plainBytes = 1_024
+}
+
+extension ResponseSummary {
+    fileprivate var textBytes: Int {
+        headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + Self.fieldBytes }
+    }
+
+    /// What JSON writes around the name and the value of a field.
+    private static let fieldBytes = 24
+}
