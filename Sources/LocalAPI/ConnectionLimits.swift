@@ -23,6 +23,8 @@ package struct ConnectionLimits: Hashable, Sendable {
     package static let turnlessBody = 64 << 10
     /// Large bodies in memory at once; the others stay unread in their sockets.
     package static let largeBodies = 2
+    /// The time that a body has to come in whose turn it is. It is there by then, or its sender was stopped in the middle of it.
+    package static let bodyPatience = Duration.seconds(10)
 
     package init() {}
 }

@@ -70,6 +70,9 @@ struct Dispatcher: Sendable {
         } catch let error as HTTPParserError {
             // The connection is beyond use; UnreadableRequestHandler says so.
             throw error
+        } catch let error as StalledBody {
+            // Nobody reads an answer behind half a request.
+            throw error
         } catch {
             logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
             return Reply.problem(.internalError).response

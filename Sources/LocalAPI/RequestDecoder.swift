@@ -8,6 +8,11 @@ import NightshiftAPI
 /// Reads the bodies of requests: type, size, syntax, then keys, each with its own problem.
 struct RequestDecoder: Sendable {
     private let largeBodies = AsyncSemaphore(permits: ConnectionLimits.largeBodies)
+    private let patience: Duration
+
+    init(patience: Duration = ConnectionLimits.bodyPatience) {
+        self.patience = patience
+    }
 
     /// The body as `Value`.
     ///
@@ -37,7 +42,7 @@ struct RequestDecoder: Sendable {
         guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
         try Self.checkContentType(request)
         return try await largeBodies.withPermit {
-            let body = try await Self.collect(request, limit: limit)
+            let body = try await collectInTurn(request, limit: limit)
             guard body.readableBytes > 0 else { return nil }
             // Tens of milliseconds of work: not on the threads that all requests share.
             return try await NIOThreadPool.singleton.runIfActive {
@@ -51,7 +56,22 @@ struct RequestDecoder: Sendable {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         try Self.checkContentType(request, is: "image/png")
         return try await largeBodies.withPermit {
-            [UInt8](try await Self.collect(request, limit: limit).readableBytesView)
+            [UInt8](try await collectInTurn(request, limit: limit).readableBytesView)
+        }
+    }
+
+    /// A body for which others wait. Throws ``StalledBody`` where it does not come: its sender may be suspended.
+    private func collectInTurn(_ request: Request, limit: Int) async throws -> ByteBuffer {
+        let patience = patience
+        return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
+            group.addTask { try await Self.collect(request, limit: limit) }
+            group.addTask {
+                try await Task.sleep(for: patience)
+                throw StalledBody()
+            }
+            defer { group.cancelAll() }
+            guard let body = try await group.next() else { throw StalledBody() }
+            return body
         }
     }
 
@@ -100,3 +120,6 @@ struct RequestDecoder: Sendable {
         .tooLarge("The body may have \(limit) bytes here.")
     }
 }
+
+/// The rest of a body has not come in its time. Its connection ends without an answer, as one that dies between two bytes.
+struct StalledBody: Error {}

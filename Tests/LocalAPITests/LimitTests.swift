@@ -77,6 +77,33 @@ import Testing
         }
     }
 
+    @Test func `Large bodies that do not come end with their connections, and others have their turn`() async throws {
+        let decoder = RequestDecoder(patience: .milliseconds(200))
+        let enqueue = Route(.post, "/tasks") { call in
+            let request = try await decoder.decode(EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
+            return try Reply.json(request.tasks.count).response
+        }
+        let task = "{\"url\":\"https://example.org/\(String(repeating: "x", count: 100))\"}"
+        let body = "{\"tasks\":[" + Array(repeating: task, count: 2_000).joined(separator: ",") + "]}"
+        var limits = ConnectionLimits()
+        limits.idleTimeout = .hours(1)
+        try await withServer(routes: [enqueue], limits: limits) { server in
+            let stalled = try (0..<2 * ConnectionLimits.largeBodies).map { _ in try server.client() }
+            for client in stalled {
+                try await client.send(UnixClient.head("POST", "/tasks", body: body) + body.prefix(100))
+            }
+            for client in stalled {
+                let received = (try? await client.receiveAll()) ?? []
+                #expect(received == [])
+                #expect(client.hasEnded)
+            }
+            // A busy machine may not bring a whole body in such a short time either.
+            var answer: Answer?
+            for _ in 0..<50 where answer == nil { answer = try? await server.request("POST", "/tasks", body: body) }
+            #expect(answer?.text == "2000")
+        }
+    }
+
     @Test func `A client that holds its body back is told to send it`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
