@@ -33,6 +33,17 @@ import Testing
         }
     }
 
+    @Test func `An answer to HEAD has no body, and the next answer follows its head`() async throws {
+        try await withServer(routes: routes) { server in
+            let client = try server.client()
+            try await client.send(UnixClient.head("HEAD", "/none") + UnixClient.head("GET", "/hello"))
+            let text = try await client.receive(through: "{\"ok\":true}")
+            #expect(text.hasPrefix("HTTP/1.1 404 "))
+            let end = try #require(text.firstRange(of: "\r\n\r\n"))
+            #expect(text[end.upperBound...].hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
     @Test(arguments: [
         ("GET", "/none", 404, "/problems/not-found"),
         ("GET", "/", 404, "/problems/not-found"),
