@@ -103,6 +103,13 @@ struct TimelineReaderTests {
         #expect(timeline.hidden == 30 - TransferTracks.mostRows)
     }
 
+    @Test func `L5: Numbers of transfers that no service gives are no range`() {
+        let entry = TimelineSamples.entry(0, .accepted, task: .min, detail: "Tasks 1 to \(Int64.max).")
+        let timeline = TimelineReader.timeline(
+            [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
+        #expect(timeline.transfers.map(\.count) == [1])
+    }
+
     @Test func `L5: Only the apps that are asked for are drawn`() {
         let timeline = TimelineReader.timeline(
             TimelineSamples.entries, span: TimelineSamples.span, apps: [AppID(rawValue: "org.example.News")])

@@ -46,7 +46,7 @@ struct TransferTracks {
     /// The tasks that were accepted together: "Tasks 3 to 7."
     private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
         guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",
-            let last = Int64(words[3].dropLast()), last > first.rawValue,
+            let last = Int64(words[3].dropLast()), first.rawValue > 0, last > first.rawValue,
             last - first.rawValue < Limits.tasksPerRequest
         else { return [first] }
         return (first.rawValue...last).map { TaskID($0) }
