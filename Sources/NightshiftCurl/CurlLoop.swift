@@ -96,21 +96,23 @@ package final class CurlLoop: Sendable {
     private func start(_ state: inout State) {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
-                nightshift_name_thread("nightshift-curl")
-                // Signals belong to the program; a closed connection must not raise SIGPIPE here.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                // But a fault is handled by the thread that causes it, or ends the process without a word.
-                for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
-                LoopCore(loop: loop, multi: loop.multi).run()
-                return nil
-            }, context.toOpaque())
+        let result = ThreadStart.result(of: {
+            pthread_create(
+                &thread, nil,
+                { context in
+                    guard let context else { return nil }
+                    let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
+                    nightshift_name_thread("nightshift-curl")
+                    // Signals belong to the program; a closed connection must not raise SIGPIPE here.
+                    var signals = sigset_t()
+                    sigfillset(&signals)
+                    // But a fault is handled by the thread that causes it, or ends the process without a word.
+                    for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
+                    pthread_sigmask(SIG_BLOCK, &signals, nil)
+                    LoopCore(loop: loop, multi: loop.multi).run()
+                    return nil
+                }, context.toOpaque())
+        })
         precondition(result == 0, "no thread could be started for the network: \(String(cString: strerror(result)))")
         state.isRunning = true
         if state.isStopping { pthread_detach(thread) } else { state.thread = thread }

@@ -104,7 +104,7 @@ struct TimelineReaderTests {
     }
 
     @Test func `L5: Numbers of transfers that no service gives are no range`() {
-        let entry = TimelineSamples.entry(0, .accepted, task: .min, detail: "Tasks 1 to \(Int64.max).")
+        let entry = TimelineSamples.entry(0, .accepted, task: Int64.min, detail: "Tasks 1 to \(Int64.max).")
         let timeline = TimelineReader.timeline(
             [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
         #expect(timeline.transfers.map(\.count) == [1])

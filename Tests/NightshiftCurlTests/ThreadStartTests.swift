@@ -1,0 +1,20 @@
+import Glibc
+import Testing
+
+@testable import NightshiftCurl
+
+struct ThreadStartTests {
+    @Test func `A thread for which there is no room at first is tried again`() {
+        var results = [EAGAIN, EAGAIN, 0, EAGAIN]
+        var pauses = 0
+        let result = ThreadStart.result(pause: { pauses += 1 }, of: { results.removeFirst() })
+        #expect(result == 0)
+        #expect(pauses == 2)
+        #expect(results == [EAGAIN])
+    }
+
+    @Test func `Another failure is told at once`() {
+        let result = ThreadStart.result(pause: {}, of: { EPERM })
+        #expect(result == EPERM)
+    }
+}
