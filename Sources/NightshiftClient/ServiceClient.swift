@@ -13,6 +13,8 @@ package struct ServiceClient: Sendable {
     static let loop = CurlLoop()
     /// Seconds. The longest answer is a large batch on a slow disk.
     static let idleTimeout = 60.0
+    /// Bytes of an answer: a thousand tasks, with all the header fields that their servers have sent.
+    private static let answerLimit = 512 << 20
 
     package init(socket: String) {
         self.socket = socket
@@ -33,7 +35,7 @@ package struct ServiceClient: Sendable {
         let request = exchange(try endpoint.encoded())
         let response: CurlResponse
         do {
-            response = try await Self.loop.send(request)
+            response = try await Self.loop.send(request, bodyLimit: Self.answerLimit)
         } catch {
             throw Self.failure(error)
         }

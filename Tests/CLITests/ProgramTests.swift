@@ -455,6 +455,19 @@ struct ProgramTests {
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"suspend","tasks":[12,13]}"#)
     }
 
+    @Test func anAnswerIsReadWhateverServersHaveSent() async throws {
+        var task = Samples.running(12)
+        task.response = ResponseSummary(
+            status: 200, headers: [HeaderField(name: "X", value: String(repeating: "x", count: 17 << 20))],
+            httpVersion: "1.1")
+        let answer = try JSON.encode(TaskActionAnswer(results: [TaskActionResult(id: TaskID(12), task: task)]))
+        let world = try World()
+        let service = try world.service { _ in .json(200, answer) }
+        defer { service.stop() }
+        #expect(await world.run("pause", "12") == .whole)
+        #expect(world.output.text == "12 film one.mkv: paused\n")
+    }
+
     @Test func manyTasksAreFewRequests() async throws {
         let world = try World()
         let service = try world.service { request in
