@@ -28,6 +28,8 @@ struct AuthenticationOffer: Hashable {
 private struct OfferReader {
     private let bytes: [UInt8]
     private var position = 0
+    /// From where on no quoted string has an end: each quote behind the first one without is one that it has escaped.
+    private var open = Int.max
 
     init(_ value: String) {
         bytes = Array(value.utf8)
@@ -106,7 +108,7 @@ private struct OfferReader {
     /// RFC 9110, section 5.6.4; nil where there is none, or one without end.
     private mutating func quotedString() -> String? {
         let start = position
-        guard consume(UInt8(ascii: "\"")) else { return nil }
+        guard start < open, consume(UInt8(ascii: "\"")) else { return nil }
         var content: [UInt8] = []
         while position < bytes.count {
             var byte = bytes[position]
@@ -119,6 +121,7 @@ private struct OfferReader {
             content.append(byte)
         }
         position = start
+        open = start
         return nil
     }
 
