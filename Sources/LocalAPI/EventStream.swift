@@ -12,9 +12,14 @@ import Synchronization
 /// buffer and one event hold. Nothing is sent to keep the connection alive; a Unix socket needs no such thing.
 enum EventStream {
     /// A stream's answer. It ends with `events`, with the client, or when the service stops.
+    ///
+    /// Refuses a request with a body: nobody would read it, and behind it the client's end would not be seen.
     static func response<Event: StreamedEvent>(
         to request: Request, events: AsyncStream<Event>, place: EventStreams.Place
-    ) -> Response {
+    ) throws(Problem) -> Response {
+        guard request.headers[.transferEncoding] == nil, Int(request.headers[.contentLength] ?? "0") == 0 else {
+            throw .badRequest("A request for a stream of events has no body.")
+        }
         var headers = HTTPFields.common
         headers[.contentType] = "text/event-stream"
         // The end of the stream is also the end of the connection: nothing can follow an answer without end.

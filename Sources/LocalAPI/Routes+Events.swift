@@ -19,7 +19,7 @@ extension Routes {
                 let place = try streams.enter()
                 // Subscribed before the head is sent: a client that has seen the head misses nothing.
                 let events = try await service.events(query)
-                return EventStream.response(to: call.request, events: events, place: place)
+                return try EventStream.response(to: call.request, events: events, place: place)
             },
         ]
     }

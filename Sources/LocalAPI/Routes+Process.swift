@@ -16,7 +16,7 @@ extension Routes {
                 let events = try await apps.connect(
                     process: process, executable: executable, app: app, run: child,
                     asGuest: try call.query.boolean("guest") ?? false)
-                return EventStream.response(to: call.request, events: events, place: place)
+                return try EventStream.response(to: call.request, events: events, place: place)
             },
             Route(.post, "/v1/process/acknowledge") { call in
                 let process = try call.process()

@@ -46,7 +46,7 @@ extension Routes {
                 let session = try await session(call)
                 let place = try processStreams.enter()
                 let events = try await operations.messages(of: session)
-                return EventStream.response(to: call.request, events: events, place: place)
+                return try EventStream.response(to: call.request, events: events, place: place)
             },
             Route(.post, "/v1/process/sessions/{identifier}/acknowledge") { call in
                 let session = try await session(call)

@@ -33,7 +33,7 @@ import Testing
         _ streams: EventStreams = EventStreams(), _ events: @escaping @Sendable () -> AsyncStream<ServiceEvent>
     ) -> Route {
         Route(.get, "/events") { call in
-            EventStream.response(to: call.request, events: events(), place: try streams.enter())
+            try EventStream.response(to: call.request, events: events(), place: try streams.enter())
         }
     }
 
@@ -69,6 +69,22 @@ import Testing
             #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n"))
             #expect(text.lowercased().contains("\r\ncontent-type: text/event-stream\r\n"))
             #expect(text.contains("retry: 1000\n\n: connected\n\n"))
+        }
+    }
+
+    @Test(arguments: ["Content-Length", "Transfer-Encoding"])
+    func `A request for events with a body is refused, and has no place`(field: String) async throws {
+        let streams = EventStreams(limit: 1)
+        try await withServer(routes: [route(streams) { self.silent() }]) { server in
+            let fields = [field: field == "Content-Length" ? "1000000" : "chunked"]
+            for _ in 0..<3 {
+                let client = try server.client()
+                try await client.send(UnixClient.head("GET", "/events", headers: fields))
+                #expect(try await client.answer().problem.status == 400)
+            }
+            let reader = try server.client()
+            try await reader.send(UnixClient.head("GET", "/events"))
+            #expect(try await reader.receive(through: ": connected").hasPrefix("HTTP/1.1 200 "))
         }
     }
 

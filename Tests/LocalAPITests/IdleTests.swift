@@ -15,7 +15,7 @@ import Testing
             blockThread(for: .seconds(2), because: "What ticks does so every second.")
             let foreign = Set(ThreadActivity.read().keys)
             let events = Route(.get, "/events") { call in
-                EventStream.response(
+                try EventStream.response(
                     to: call.request, events: AsyncStream<ServiceEvent> { _ in }, place: try EventStreams().enter())
             }
             var limits = ConnectionLimits()

@@ -50,7 +50,7 @@ import Testing
 
     @Test func `An answer of unknown length ends with the connection in HTTP 1.0`() async throws {
         let events = Route(.get, "/events") { call in
-            EventStream.response(
+            try EventStream.response(
                 to: call.request,
                 events: AsyncStream<ServiceEvent> { continuation in continuation.finish() },
                 place: try EventStreams().enter())
