@@ -26,6 +26,9 @@ final class ClockFile {
         guard descriptor >= 0 else { throw Unavailable(path) }
         defer { close(descriptor) }
         guard ftruncate(descriptor, off_t(BackgroundClock.size)) == 0 else { throw Unavailable(path) }
+        // Else the first store would end the service (SIGBUS) where the file system is full: it takes room for the page only then.
+        let code = posix_fallocate(descriptor, 0, off_t(BackgroundClock.size))
+        guard code == 0 else { throw Unavailable(path, code: code) }
         guard let mapped = mmap(nil, BackgroundClock.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
             mapped != MAP_FAILED
         else { throw Unavailable(path) }
