@@ -126,9 +126,10 @@ import Testing
         try await scene.apps.uninstall(app)
         try await eventually("its end") { try await scene.location.status().apps.isEmpty }
         #expect(try await problem { try await scene.location.status(of: app) }.status == 404)
-        let stream = try await scene.apps.connect(process: getpid(), executable: "/usr/bin/program", app: nil)
+        let program = try scene.host.startByUser().pid
+        let stream = try await scene.apps.connect(process: program, executable: nil, app: nil)
         let refusal = try await problem {
-            try await scene.operations.processLocation(process: getpid(), channel: nil)
+            try await scene.operations.processLocation(process: program, channel: nil)
         }
         #expect(refusal.status == 403)
         withExtendedLifetime(stream) {}

@@ -39,6 +39,11 @@ extension AppService {
                 $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
             } ?? false
         let isGuest = isStranger || child != nil || asGuest
+        if owner == nil, !isGuest, !environment.host.adopt(process) {
+            // Nobody would learn of its end: the app would count as running for as long as the service does.
+            guard process.isAlive else { throw .conflict("Process \(pid) has ended.") }
+            throw .unavailable("Process \(pid) cannot be watched.")
+        }
         let stream = open(pid, id, isGuest: isGuest)
         let machine = machine(id)
         var hello = ProcessHello(
@@ -53,7 +58,6 @@ extension AppService {
         connections[pid]?.continuation.yield(.hello(hello))
         for notice in answer?.notices ?? [] { connections[pid]?.continuation.yield(notice) }
         if !isGuest {
-            if owner == nil { _ = environment.host.adopt(process) }
             let stored = StoredProcess(process, isManaged: false)
             await perform(id) { $0.connected(stored, now: $1) }
             // Its window may have been there before it connected.
