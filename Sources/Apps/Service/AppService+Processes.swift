@@ -210,16 +210,17 @@ extension AppService {
         case .unknown: if machine.isManaged, !machine.isCommand { exit.cause = .unseen }
         }
         // Also those of children that outlive it: a new process of the app is not to be mistaken for them.
-        for (pid, connection) in connections where connection.app == id && !connection.isGuest {
-            connection.continuation.finish()
-            connections[pid] = nil
-        }
+        endConnections(of: id)
         endPresentations(of: id)
         // Its next process reads again, though this one may have ended suspended.
         await environment.transfers.setListening(id, true)
         // Events that it handled last are nothing to launch it for.
         await refreshWantedWakes(of: id)
-        await perform(id) { $0.exited(exit, now: $1) }
+        await perform(id) { machine, now in
+            // Who has connected since was taken for the one that is gone.
+            endConnections(of: id)
+            return machine.exited(exit, now: now)
+        }
         // Another process of it may have begun meanwhile.
         if self.process(of: id) == nil {
             clocks.removeValue(forKey: id)?.remove()
@@ -230,6 +231,14 @@ extension AppService {
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
         await updateWantedWakes()
+    }
+
+    /// Ends the streams of an app's own processes. Those that live on connect again, as who they are then.
+    private func endConnections(of id: AppID) {
+        for (pid, connection) in connections where connection.app == id && !connection.isGuest {
+            connection.continuation.finish()
+            connections[pid] = nil
+        }
     }
 
     /// The app that the service has launched, and that the process is of.

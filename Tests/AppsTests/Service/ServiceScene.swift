@@ -26,6 +26,8 @@ final class ServiceScene {
     /// What the other parts say of every app, and whether they take their time over that and over entries.
     let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
     let arePartsBusy = Watched(false)
+    /// Whether the transfers take their time over whether an app can read.
+    let areTransfersBusy = Watched(false)
     /// What was told of the use of apps.
     let uses = Watched<[FrontUse.Change]>([])
     private let running: Task<Void, Never>
@@ -85,7 +87,9 @@ final class ServiceScene {
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(
                     forceQuit: { _ in }, cameToFront: { [fronts] app in fronts.update { $0.append(app) } },
-                    setListening: { _, _ in }, acknowledge: { _, _, _ in }),
+                    setListening: { [areTransfersBusy] _, _ in
+                        try? await areTransfersBusy.wait(for: "the transfers") { !$0 }
+                    }, acknowledge: { _, _, _ in }),
                 parts: Self.hooks(partCalls, uses, notices, arePartsBusy, store),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
