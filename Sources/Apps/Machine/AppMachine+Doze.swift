@@ -32,10 +32,8 @@ extension AppMachine {
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)
-        return [
-            .freeze,
-            .note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]),
-        ]
+        // In this order: where it cannot be frozen, its time goes on.
+        return [.note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]), .freeze]
     }
 
     /// Lets it run on.

@@ -118,14 +118,18 @@ extension AppMachine {
         return suspend(now) + [.freeze]
     }
 
-    /// It could not be suspended, as where a disk has one of its threads wait: it runs on, and that is tried again.
+    /// It could not be suspended, as where a disk has one of its threads wait: it runs on, its time passes, and that is tried again.
     package mutating func suspensionFailed(now: ClockReading) -> [AppAction] {
-        guard phase == .frozen else { return [] }
-        phase = .present
-        enter(.background, now)
+        guard isFrozen else { return [] }
         suspensionPause = min(max(Self.firstSuspensionPause, suspensionPause * 2), Self.longestSuspensionPause)
         suspendAgain = now.awakeSeconds + suspensionPause
-        return [.note(.appEntered, record.state.rawValue)]
+        if phase == .standing { return leaveStandstill(now) }
+        phase = .present
+        enter(.background, now)
+        let hadToldLocks = hasToldLocks
+        let stint = beginStint(left: leftAtRest, now)
+        hasToldLocks = hadToldLocks
+        return [.thaw, .note(.appEntered, record.state.rawValue)] + stint
     }
 
     /// Lets it run in the background again after it was suspended.

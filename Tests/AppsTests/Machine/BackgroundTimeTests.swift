@@ -318,4 +318,17 @@ import Testing
         app.pass(100)
         #expect(!app.all.contains(.kill))
     }
+
+    @Test func `L2: who cannot be suspended has no more time for its tasks than what was left`() {
+        var app = TestApp()
+        app.suspended()
+        app.feed { $0.suspensionFailed(now: $1) }
+        // It hears what is told again.
+        #expect(app.taken == [.thaw] && app.state == .background && app.remaining == 180)
+        #expect(app.begin(1) == nil)
+        app.pass(175)
+        #expect(app.commands.map(\.action) == [.expire])
+        app.pass(5)
+        #expect(app.taken == [.kill])
+    }
 }

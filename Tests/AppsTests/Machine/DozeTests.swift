@@ -121,6 +121,16 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn })
     }
 
+    @Test func `L4: the time of who cannot be stopped in doze passes, and that is tried again`() {
+        var app = dozing()
+        app.feed { $0.suspensionFailed(now: $1) }
+        #expect(app.taken == [.thaw] && !app.status.standsStill)
+        app.pass(4)
+        #expect(app.taken == [] && app.remaining == 146)
+        app.pass(6)
+        #expect(app.taken == [.freeze] && app.remaining == 140 && app.status.standsStill)
+    }
+
     // MARK: - Locks
 
     private static let lock = HeldLock(path: "/tmp/shared", process: 1_001, kind: "flock")
