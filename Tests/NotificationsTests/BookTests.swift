@@ -352,4 +352,19 @@ import Testing
         }
         #expect(scene.records[Scene.app]?.permission == .allowed)
     }
+
+    @Test func `R3: A choice that could not be written down is written again, though nothing else happens`() throws {
+        var scene = Scene()
+        scene.put(Scene.notification("a"), due: scene.now)
+        let number = try #require(scene.screen.keys.first)
+        scene.book.apply(.chosen(server: Scene.all.identity, number: number, key: "default"), now: scene.now)
+        scene.book.look(scene.now)
+        let changes = scene.book.takeChanges()
+        _ = scene.book.takeEffects()
+        scene.book.notWritten(changes, now: scene.now)
+        #expect(scene.responses.isEmpty && scene.book.nextLook(after: scene.now) == scene.now + 60)
+        scene.pass(60)
+        #expect(scene.responses.map(\.action) == [NotificationResponse.opened] && scene.rows.isEmpty)
+        #expect(scene.book.nextLook(after: scene.now) == nil)
+    }
 }

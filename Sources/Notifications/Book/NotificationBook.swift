@@ -42,6 +42,8 @@ package struct NotificationBook: Sendable {
     var changes: [NotificationChange] = []
     var effects: [NotificationEffect] = []
     private var lastToken: Int64 = 0
+    /// When what could not be written is tried again, where nothing happens before.
+    private var again: Double?
 
     package init() {}
 
@@ -61,13 +63,18 @@ package struct NotificationBook: Sendable {
 
     package mutating func takeChanges() -> [NotificationChange] {
         defer { changes = [] }
+        again = nil
         return changes
     }
 
     /// The transaction failed: what it was to write goes first in the next one, as it is by now. Others may have been written since.
     package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
         self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
+        again = now + Self.pauseAfterFailure
     }
+
+    /// Seconds: the disk has to have changed.
+    private static let pauseAfterFailure = 60.0
 
     private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
         switch change {
@@ -105,10 +112,10 @@ package struct NotificationBook: Sendable {
         return effects
     }
 
-    /// When the next notification's time comes.
+    /// When the next notification's time comes, or what could not be written is tried again.
     package func nextLook(after now: Double) -> Double? {
-        items.lazy.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }
-            .compactMap(\.stored.due).filter { $0 > now }.min()
+        let times = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
+        return (times + [again].compactMap(\.self)).filter { $0 > now }.min()
     }
 
     package func permission(of app: AppID) -> NotificationPermission { apps[app]?.permission ?? .ask }
