@@ -58,6 +58,10 @@ package actor NotificationService {
     private let kept: KeptBook<NotificationBook>
     /// The next look, in seconds since 1970.
     private var alarm = Alarm()
+    /// When rows that others have put are read again, in seconds since 1970: they could not be, or not yet.
+    private var readAgain: Double?
+    /// Seconds: whatever was in the way has to have changed.
+    private static let readingPause = 60.0
     /// Those who wait for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
@@ -121,17 +125,22 @@ package actor NotificationService {
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             alarm.set(for: nil, by: environment.clock) { _ in }
-            await tell { _, _ in }
+            await look()
         }
     }
 
     private func setAlarm() {
-        let next = kept.isClosed ? nil : book.nextLook(after: now)
+        let next = kept.isClosed ? nil : [book.nextLook(after: now), readAgain].compactMap(\.self).min()
         alarm.set(forWallSeconds: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ moment: Double) async {
         alarm.rang(moment)
+        await look()
+    }
+
+    private func look() async {
+        if readAgain != nil { await wake() }
         await tell { _, _ in }
     }
 
@@ -189,6 +198,7 @@ package actor NotificationService {
 
     /// Others have put or released notifications in transactions of their own.
     package func wake() async {
+        readAgain = nil
         while kept.isOpen {
             await kept.written()
             let revision = book.revision
@@ -198,15 +208,20 @@ package actor NotificationService {
                 guard !kept.isBeingWritten, book.revision == revision else { continue }
                 if book.hasChanges {
                     await tell { _, _ in }
-                    guard !book.hasChanges else { return }
-                    continue
+                    guard book.hasChanges else { continue }
+                    return readLater()
                 }
-                await tell { book, _ in book.load(rows) }
+                return await tell { book, _ in book.load(rows) }
             } catch {
                 environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+                return readLater()
             }
-            return
         }
+    }
+
+    private func readLater() {
+        readAgain = now + Self.readingPause
+        setAlarm()
     }
 
     /// The app's entry says this now; nil where it was removed.

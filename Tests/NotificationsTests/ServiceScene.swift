@@ -20,9 +20,11 @@ final class ServiceScene: Sendable {
     private let running: Task<Void, Never>
 
     /// - Parameter store: of the service before, which has ended.
-    init(on bus: PrivateBus, store: Store? = nil, answer: PresentationAnswer = .notInFront) async throws {
+    init(
+        on bus: PrivateBus, store: Store? = nil, answer: PresentationAnswer = .notInFront,
+        clock: any ServiceClock = SystemClock()
+    ) async throws {
         self.bus = bus
-        let clock = SystemClock()
         let store = try store ?? Store(inMemory: clock.now())
         self.store = store
         let (activated, shown) = (activated, shown)

@@ -91,6 +91,33 @@ import Testing
         await scene.end()
     }
 
+    @Test func `R3: Rows that could not be taken up are taken up when the disk is well, though nobody says so anew`()
+        async throws
+    {
+        let bus = try await PrivateBus.started()
+        let clock = ManualClock(ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000))
+        let scene = try await ServiceScene(on: bus, clock: clock)
+        let (service, app) = (scene.service, ServiceScene.app)
+        try await service.setPermission(.allowed, of: app)
+        try await service.add(
+            NotificationRequest(notification: ServiceScene.notification("a"), delay: 100), for: app)
+        try await scene.store.write {
+            try $0.putNotification(ServiceScene.notification("b"), for: ServiceScene.app, due: 2_000_000_000)
+        }
+        let gate = CommitGate()
+        scene.store.add(transactionObserver: gate)
+        gate.shut()
+        clock.advance(to: 200)
+        try await eventually("a refusal") { gate.hasFailed }
+        // What could not be written is in no row, so the rows are not read.
+        await service.wake()
+        #expect(await service.processNotifications(of: app).pending.count == 1)
+        gate.open()
+        clock.advance(to: 300)
+        try await eventually("both") { await service.processNotifications(of: app).pending.count == 2 }
+        await scene.end()
+    }
+
     @Test func `R3: What an app asks for does not take the place of its user's word, which is being written`()
         async throws
     {
