@@ -367,4 +367,24 @@ import Testing
         #expect(scene.responses.map(\.action) == [NotificationResponse.opened] && scene.rows.isEmpty)
         #expect(scene.book.nextLook(after: scene.now) == nil)
     }
+
+    @Test func `R3: A clock that is set back has nobody wait for longer than was asked for`() throws {
+        var scene = Scene()
+        try scene.step { (book, now) throws(Problem) in
+            try book.add(
+                NotificationRequest(notification: Scene.notification("once"), delay: 100), for: Scene.app, now: now)
+            try book.add(
+                NotificationRequest(notification: Scene.notification("again"), delay: 60, repeats: true),
+                for: Scene.app, now: now)
+        }
+        // Years, by which the clock of a device without a battery of its own is wrong.
+        scene.now -= 1e8
+        scene.pass(0)
+        #expect(scene.book.nextLook(after: scene.now) == scene.now + 60)
+        #expect(Set(scene.rows.map(\.due)) == [scene.now + 60, scene.now + 100])
+        scene.pass(60)
+        #expect(scene.screen.count == 1)
+        scene.pass(40)
+        #expect(scene.screen.count == 2 && scene.rows.count { $0.state == .shown } == 2)
+    }
 }

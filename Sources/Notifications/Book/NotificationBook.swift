@@ -136,6 +136,7 @@ package struct NotificationBook: Sendable {
 
     /// Decides over everything whose time has come.
     package mutating func look(_ now: Double) {
+        followClock(now)
         var busy = Set(items.filter { $0.phase.isUnderWay }.map(\.stored.app))
         for key in items.filter({ $0.stored.isDue(now) }).map(\.stored.key) {
             guard let index = index(key) else { continue }
@@ -171,6 +172,22 @@ package struct NotificationBook: Sendable {
         }
         lookAtQuestions()
     }
+
+    /// Behind a clock that was set back, what is to be shown some time after it was asked for waits for that time at most: else it
+    /// would wait for as long as the clock was ahead, too.
+    private mutating func followClock(_ now: Double) {
+        for index in items.indices where items[index].stored.state == .pending {
+            let stored = items[index].stored
+            guard let due = stored.due, let delay = stored.delay, due > now + delay + Self.clockTolerance else {
+                continue
+            }
+            items[index].stored.due = now + delay
+            change(.put(items[index].stored))
+        }
+    }
+
+    /// Seconds by which time servers correct a clock that goes well: no reason to write.
+    private static let clockTolerance = 1.0
 
     /// There is nobody who shows it now.
     private mutating func wait(at index: Int) {
