@@ -219,6 +219,26 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
+        func `What apps leave running costs one descriptor for each app, however often they are launched`() async throws
+        {
+            let scene = try Scene()
+            defer { scene.end() }
+            var left: Set<pid_t> = []
+            defer { for process in left { kill(process, SIGKILL) } }
+            for _ in 0..<3 {
+                let process = try scene.launchShell("sleep 600 > /dev/null 2>&1 &")
+                #expect(try await scene.end(of: process) == .exited(0))
+                left.formUnion(Proc.members(ofSession: process.pid))
+            }
+            #expect(left.count == 3)
+            let root = String(try #require(scene.host.name.split(separator: " ").last))
+            let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+            }
+            #expect(open.count { $0.hasPrefix(root) && $0.hasSuffix("/cgroup.events") } == 1)
+        }
+
+        @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
         func `Each app has a cgroup, which goes with its last process`() async throws {
             let scene = try Scene()
             let root = try #require(scene.host.name.split(separator: " ").last.map(String.init))

@@ -60,10 +60,11 @@ struct ControlGroup: Hashable, Sendable {
         return descriptor
     }
 
-    /// Reading arms the notice for the next change.
-    static func expectNotice(_ descriptor: Int32) {
+    /// Reading arms the notice for the next change; false where the cgroup is gone.
+    @discardableResult
+    static func expectNotice(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0
-        pread(descriptor, &byte, 1, 0)
+        return pread(descriptor, &byte, 1, 0) > 0
     }
 
     var processes: [pid_t] {

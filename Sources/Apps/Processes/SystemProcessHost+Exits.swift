@@ -55,11 +55,15 @@ extension SystemProcessHost.State {
         }
     }
 
-    /// Removes a cgroup, now or when what its process has started and left behind has ended as well.
+    /// Removes a cgroup, now or when what its processes have started and left behind has ended as well.
     fileprivate mutating func remove(_ group: ControlGroup) {
         let notices = group.openEvents()
-        guard !group.removeIfEmpty(), notices >= 0 else {
+        // What an earlier process of the app has left is waited for already.
+        let known = leftovers.filter { $0.value.group == group }.map(\.key)
+        let isGone = group.removeIfEmpty()
+        guard !isGone, known.isEmpty, notices >= 0 else {
             if notices >= 0 { close(notices) }
+            if isGone { for token in known { forgetLeftover(token) } }
             return
         }
         lastToken += 1
@@ -69,9 +73,13 @@ extension SystemProcessHost.State {
 
     fileprivate mutating func leftoverChanged(_ token: UInt64) {
         guard let leftover = leftovers[token] else { return }
-        ControlGroup.expectNotice(leftover.notices)
-        guard leftover.group.removeIfEmpty() else { return }
-        leftovers[token] = nil
+        // Of a cgroup that is gone there are notices without end, though another one may have its name by now.
+        guard !ControlGroup.expectNotice(leftover.notices) || leftover.group.removeIfEmpty() else { return }
+        forgetLeftover(token)
+    }
+
+    private mutating func forgetLeftover(_ token: UInt64) {
+        guard let leftover = leftovers.removeValue(forKey: token) else { return }
         watcher.remove(leftover.notices)
         close(leftover.notices)
     }
