@@ -187,6 +187,17 @@ import Testing
         #expect(world.service.state.read { $0.push.added.map(\.notification.identifier) } == ["one"])
     }
 
+    @Test(arguments: [.infinity, 1e300] as [TimeInterval], [false, true])
+    func `R3: A trigger that never comes is no reason to refuse its notification`(
+        _ interval: TimeInterval, _ repeats: Bool
+    ) async throws {
+        let world = try World()
+        let trigger = UNTimeIntervalNotificationTrigger(timeInterval: interval, repeats: repeats)
+        try await center(world).add(
+            UNNotificationRequest(identifier: "one", content: content(), trigger: trigger))
+        #expect(world.service.state.read { $0.push.added.map(\.delay) } == [Limits.longestTimeout])
+    }
+
     @Test func `R3: A trigger that Apple's raises for ends the process`() async {
         await #expect(processExitsWith: .failure) {
             _ = UNTimeIntervalNotificationTrigger(timeInterval: 0, repeats: false)

@@ -133,11 +133,10 @@ final class NotificationHandler: Sendable {
             let seconds = Double(waited.seconds) + Double(waited.attoseconds) / 1e18
             // The first of those that repeat has its time from when it gets there.
             let left = repeats ? interval : interval.map { $0 - seconds }
+            // JSON has no infinity, and the service refuses more.
+            let delay = left.flatMap { $0 > 0 ? min($0, Limits.longestTimeout) : nil }
             try notify(
-                .add(
-                    NotificationRequest(
-                        notification: notification, delay: left.flatMap { $0 > 0 ? $0 : nil }, repeats: repeats)),
-                on: connection)
+                .add(NotificationRequest(notification: notification, delay: delay, repeats: repeats)), on: connection)
         case .remove(let kind, let identifiers):
             try remove(kind, identifiers, on: connection)
         case .setCategories(let categories): try notify(.setCategories(categories), on: connection)
