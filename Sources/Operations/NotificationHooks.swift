@@ -43,14 +43,18 @@ package final class NotifyingApps: Sendable {
                         logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                entry: { app in
-                    guard let apps = self.apps.service else { return nil }
-                    do throws(Problem) {
-                        let status = try await apps.app(app)
-                        return NotificationService.Entry(name: status.name, icon: status.manifest?.icon)
-                    } catch {
-                        return nil
-                    }
-                }, shown: shown, logger: logger))
+                entry: { await self.entry(of: $0) }, shown: shown, logger: logger))
+    }
+
+    /// What an app is called, and its icon; nil where it is gone.
+    package func entry(of app: AppID) async -> NotificationService.Entry? {
+        guard let apps = self.apps.service else { return nil }
+        do throws(Problem) {
+            let status = try await apps.app(app)
+            return NotificationService.Entry(name: status.name, icon: status.manifest?.icon)
+        } catch {
+            // What cannot be read just now is no reason to forget its notifications.
+            return error.status == 404 ? nil : NotificationService.Entry(name: app.rawValue, icon: nil)
+        }
     }
 }

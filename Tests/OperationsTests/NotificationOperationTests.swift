@@ -12,6 +12,19 @@ import Testing
         return NotificationRequest(notification: notification, delay: delay)
     }
 
+    /// Of an app that is gone nothing is shown.
+    @Test func `R3: An app of which nothing can be read just now does not count as gone`() async throws {
+        let scene = try await OperationScene()
+        let notifying = NotifyingApps()
+        notifying.connect(scene.apps)
+        #expect(await notifying.entry(of: OperationScene.app)?.name == "App")
+        #expect(await notifying.entry(of: AppID(rawValue: "org.example.none")) == nil)
+        try scene.store.close()
+        #expect(await notifying.entry(of: OperationScene.app)?.name == OperationScene.app.rawValue)
+        // It closes the store, too.
+        try? await scene.end()
+    }
+
     @Test func `R3: An app's process has notifications shown once its user allows it, lists them and takes them back`()
         async throws
     {
