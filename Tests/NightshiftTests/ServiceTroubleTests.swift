@@ -327,6 +327,27 @@ import Testing
         #expect(text.contains("nightshift doctor") && text.contains("nightshiftd was not found"))
     }
 
+    @Test func `T13: Whoever waits for resume data hears that there is none where the session is lost before`()
+        async throws
+    {
+        let world = try World()
+        let process = world.process()
+        let session = process.session(Recorder())
+        let core = try #require(process.connection.sessions.session("org.example.photos"))
+        let task = session.downloadTask(with: url())
+        task.resume()
+        world.service.stop()
+        try await eventually("the session is away") { core.state.withLock(\.isAway) }
+        let data = Watched<[Data?]>([])
+        task.cancel(byProducingResumeData: { given in data.update { $0.append(given) } })
+        try await eventually("the cancellation waits") { core.state.withLock { !$0.whenBack.isEmpty } }
+        // Meanwhile another process has the session.
+        world.service.state.update { _ = $0.taken.insert("org.example.photos") }
+        try world.service.start()
+        try await data.wait(within: .seconds(60), for: "an answer") { !$0.isEmpty }
+        #expect(data.read { $0 } == [nil])
+    }
+
     @Test func `T13: A session is attached again when the service does not know the process any more`() async throws {
         let world = try World()
         let delegate = Recorder()

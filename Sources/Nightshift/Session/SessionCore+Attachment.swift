@@ -212,6 +212,7 @@ extension SessionCore {
             return (state.waiters, Array(state.tasks.values))
         }
         for waiter in waiters { waiter.goOn() }
+        giveUpWaiting()
         if !isInUse { Notice.print("The session \(identifier) is refused: \(problem.detail ?? problem.title)") }
         for task in tasks { endHere(task.core, error: error) }
         for task in openDataTasks { task.cancel() }

@@ -288,28 +288,42 @@ extension SessionCore {
                 // It has ended already; its message is on the way.
                 onDelegateQueue { completion(nil) }
             } catch {
-                whenBack { $0.cancel(task, producingResumeData: producingResumeData, completion) }
+                let again = Waiting {
+                    $0.cancel(task, producingResumeData: producingResumeData, completion)
+                } giveUp: {
+                    $0.onDelegateQueue { completion(nil) }
+                }
+                whenBack(again)
             }
         }
     }
 
-    /// Calls `body` once the service has been told again that the session is here; soon, where it is not away.
-    private func whenBack(_ body: @escaping @Sendable (SessionCore) -> Void) {
+    /// Has it done once the service has been told again that the session is here; soon, where it is not away.
+    private func whenBack(_ work: Waiting) {
         let isOpen = state.withLock { state in
-            if !state.isInvalid { state.whenBack.append(body) }
-            return !state.isInvalid
+            if !state.isOver { state.whenBack.append(work) }
+            return !state.isOver
         }
-        guard isOpen, !connection.isUnreachable else { return }
+        guard isOpen else { return work.giveUp(self) }
+        guard !connection.isUnreachable else { return }
         requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in runWaiting() }
     }
 
-    /// Runs the closures that have waited for the service to be back.
+    /// Does what has waited for the service to be back.
     func runWaiting() {
-        let bodies = state.withLock { state in
+        for work in takeWaiting() { work.run(self) }
+    }
+
+    /// The session is over: what waits for the service is not told to it any more.
+    func giveUpWaiting() {
+        for work in takeWaiting() { work.giveUp(self) }
+    }
+
+    private func takeWaiting() -> [Waiting] {
+        state.withLock { state in
             defer { state.whenBack = [] }
             return state.whenBack
         }
-        for body in bodies { body(self) }
     }
 
     /// Nil for a task that the service certainly does not have.
@@ -340,7 +354,7 @@ extension SessionCore {
             } catch is Problem {
                 // A hint and a label: a task that has ended needs neither.
             } catch {
-                return whenBack { $0.tellChanges(of: task) }
+                return whenBack(Waiting(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }
             // It may have been changed once more meanwhile.
             task.state.withLock { if $0.unsent == change { $0.unsent = nil } }

@@ -105,6 +105,8 @@ extension SessionCore {
         guard isFirst else { return }
         reader?.cancel()
         connection.sessions.remove(self)
+        // Before the delegate's last message.
+        giveUpWaiting()
         callDelegate { session, delegate in
             delegate.urlSession(session, didBecomeInvalidWithError: error)
         }

@@ -65,7 +65,7 @@ final class SessionCore: Sendable {
         var belated: [Int] = []
         var isRetrying = false
         /// Other work that waits for the service.
-        var whenBack: [@Sendable (SessionCore) -> Void] = []
+        var whenBack: [Waiting] = []
         var reader: EventReader?
         /// Pause before the next attempt to attach.
         var pause: Duration = .zero
@@ -86,6 +86,19 @@ final class SessionCore: Sendable {
         var backlogWaiters: [DispatchSemaphore] = []
         /// Those who wait for the attachment.
         var waiters: [AttachmentWaiter] = []
+
+        /// Whether nothing of it is told to the service any more: it has ended, or is refused.
+        var isOver: Bool {
+            if case .failed = attachment { return true }
+            return isInvalid
+        }
+    }
+
+    /// Work that waits for the service to be back.
+    struct Waiting: Sendable {
+        var run: @Sendable (SessionCore) -> Void
+        /// Called in its place where the session is over before.
+        var giveUp: @Sendable (SessionCore) -> Void
     }
 
     /// What a session lets go of at its end, some of it the app's.
