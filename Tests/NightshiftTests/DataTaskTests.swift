@@ -119,6 +119,48 @@ import Testing
         #expect(task.state == .completed)
     }
 
+    /// A session whose app does something the next time that a load begins.
+    private func session(_ delegate: any URLSessionDelegate, _ value: ValueInUse) async -> BackgroundURLSession {
+        let session = world.process().session(delegate) { $0.httpAdditionalHeaders = ["X-Name": value] }
+        // The service has the fields by then.
+        _ = await session.allTasks
+        return session
+    }
+
+    @Test func `T1: A data task that is cancelled while its load begins ends once, and loads nothing`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let (delegate, value) = (ResponseRecorder(), ValueInUse())
+        let session = await session(delegate, value)
+        let task = session.dataTask(with: request("/hello"))
+        value.whenUsed { task.cancel() }
+        task.resume()
+        try await delegate.heard.wait(for: "the end") { !$0.isEmpty }
+        session.dataTask(with: request("/hello")).resume()
+        #expect(
+            try await delegate.heard.are([
+                "1 completed -999", "2 response 200", "2 received 'hello'", "2 completed",
+            ]))
+    }
+
+    @Test func `T1: A data task that is suspended and resumed while its load begins loads once`() async throws {
+        origin.serve("/hello", .text("hello"))
+        let (delegate, value) = (ResponseRecorder(), ValueInUse())
+        let session = await session(delegate, value)
+        let task = session.dataTask(with: request("/hello"))
+        value.whenUsed {
+            task.suspend()
+            task.resume()
+        }
+        task.resume()
+        try await delegate.heard.wait(for: "the end") { $0.contains("1 completed") }
+        session.dataTask(with: request("/hello")).resume()
+        #expect(
+            try await delegate.heard.are([
+                "1 response 200", "1 received 'hello'", "1 completed", "2 response 200", "2 received 'hello'",
+                "2 completed",
+            ]))
+    }
+
     @Test func `T1: A session that is invalidated ends its data tasks, then itself`() async throws {
         origin.serve("/held", .text("hello", .stallAfter(1)))
         let delegate = Recorder()
@@ -324,5 +366,24 @@ final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
         isInvalid.update { $0 = true }
+    }
+}
+
+/// The value of a header field, which an app may make of anything: it does something of its own when it is used.
+private final class ValueInUse: CustomStringConvertible, Sendable {
+    private let action = Watched<(@Sendable () -> Void)?>(nil)
+
+    /// - Parameter body: called once.
+    func whenUsed(_ body: @escaping @Sendable () -> Void) {
+        action.update { $0 = body }
+    }
+
+    var description: String {
+        let body = action.update { action -> (@Sendable () -> Void)? in
+            defer { action = nil }
+            return action
+        }
+        body?()
+        return "value"
     }
 }

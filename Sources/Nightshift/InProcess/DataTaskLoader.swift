@@ -52,8 +52,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let loading else {
             return queue.addOperation { [core] in core.ended(task, error: URLError.cancelled(task)) }
         }
-        task.content.withLock { $0.loading = loading }
-        loading.resume()
+        // Whoever has cancelled it meanwhile knew of nothing to stop.
+        if !task.take(loading) { stop(loading) }
     }
 
     private func makeSession() -> URLSession {
@@ -65,12 +65,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     /// Ends the task as cancelled, whatever it is waiting for.
     func cancel(_ task: BackgroundDataTask) {
         queue.addOperation { [self] in
-            let load = state.withLock { $0.loads.values.first { $0.task === task } }
-            if let load, load.pending.last?.isEnd != true, let loading = task.content.withLock(\.loading) {
-                loading.cancel()
-            } else {
-                core.ended(task, error: URLError.cancelled(task))
-            }
+            if let loading = task.content.withLock(\.loading) { stop(loading) }
+            core.ended(task, error: URLError.cancelled(task))
         }
     }
 
@@ -200,11 +196,14 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     /// A download that is to outlive this process belongs to the service, which requests the file again.
     private func becomeDownload(_ task: BackgroundDataTask) {
-        let request = task.content.withLock { content in
+        let request = task.content.withLock { content -> URLRequest? in
+            guard content.phase == .open else { return nil }
             content.phase = .completed
             content.loading = nil
             return content.request
         }
+        // Whoever has cancelled it just now ends it.
+        guard let request else { return }
         let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
         guard let download = made as? BackgroundDownloadTask else { preconditionFailure("made as a download") }
         core.callDelegate { session, delegate in
@@ -324,11 +323,6 @@ private final class Load: @unchecked Sendable {
     enum Message {
         case data(Data)
         case end((any Error)?)
-
-        var isEnd: Bool {
-            if case .end = self { return true }
-            return false
-        }
     }
 
     init(_ task: BackgroundDataTask, hasOwnCookies: Bool) {

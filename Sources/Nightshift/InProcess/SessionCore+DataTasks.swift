@@ -20,11 +20,7 @@ extension SessionCore {
     /// Begins to load a task that was resumed for the first time.
     func load(_ task: BackgroundDataTask) {
         if let failure { return end(task, error: failure) }
-        guard let loader = currentLoader else { return }
-        loader.begin(task)
-        // Suspended or cancelled meanwhile, before there was anything to suspend or cancel.
-        let (isHeld, isCancelled) = task.content.withLock { ($0.suspensions > 0, $0.phase == .canceling) }
-        if isCancelled { cancelLoading(task) } else if isHeld { task.content.withLock(\.loading)?.suspend() }
+        currentLoader?.begin(task)
     }
 
     func cancelLoading(_ task: BackgroundDataTask) {

@@ -14,6 +14,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     private let ownProgress = Progress(totalUnitCount: -1)
     private static let following = DispatchQueue(label: "nightshift.data-tasks.progress")
     let content: Mutex<Content>
+    /// Of whoever tells FoundationNetworking's task what the app wants, one at a time.
+    private let turn = Mutex(())
 
     struct Content {
         var request: URLRequest
@@ -30,8 +32,12 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         var expectedToSend: Int64 = 0
         /// Credentials in a row that the server did not take.
         var refusals = 0
+        /// Whether it was given to the loader.
+        var hasBegun = false
         /// FoundationNetworking's task, once it has been resumed.
         var loading: URLSessionDataTask?
+        /// Whether ``loading`` stands still, as it does at first.
+        var isHeld = true
     }
 
     init(_ session: SessionCore, identifier: Int, request: URLRequest) {
@@ -97,23 +103,49 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
 
     /// Undoes one ``suspend()``. Returns at once.
     public override func resume() {
-        let isFirst = content.withLock { content -> Bool? in
-            guard content.phase == .open, content.suspensions > 0 else { return nil }
+        let isFirst = content.withLock { content in
+            guard content.phase == .open, content.suspensions > 0 else { return false }
             content.suspensions -= 1
-            return content.suspensions == 0 ? content.loading == nil : nil
+            guard content.suspensions == 0, !content.hasBegun else { return false }
+            content.hasBegun = true
+            return true
         }
-        guard let isFirst else { return }
-        if isFirst { session.load(self) } else { content.withLock(\.loading)?.resume() }
+        if isFirst { session.load(self) } else { follow() }
     }
 
     /// Nests: as many calls of ``resume()`` are needed.
     public override func suspend() {
-        let loading = content.withLock { content -> URLSessionDataTask? in
-            guard content.phase == .open else { return nil }
-            content.suspensions += 1
-            return content.suspensions == 1 ? content.loading : nil
+        content.withLock { content in
+            if content.phase == .open { content.suspensions += 1 }
         }
-        loading?.suspend()
+        follow()
+    }
+
+    /// Takes FoundationNetworking's task for its own, unless it has ended or is about to.
+    func take(_ loading: URLSessionDataTask) -> Bool {
+        let isTaken = content.withLock { content in
+            guard content.phase == .open else { return false }
+            (content.loading, content.isHeld) = (loading, true)
+            return true
+        }
+        if isTaken { follow() }
+        return isTaken
+    }
+
+    /// Has FoundationNetworking's task load or stand still, as the app wants it now. There the calls nest: it hears what is news alone.
+    private func follow() {
+        turn.withLock { _ in
+            let news = content.withLock { content -> (loading: URLSessionDataTask, isHeld: Bool)? in
+                let isHeld = content.suspensions > 0
+                guard content.phase == .open, let loading = content.loading, content.isHeld != isHeld else {
+                    return nil
+                }
+                content.isHeld = isHeld
+                return (loading, isHeld)
+            }
+            guard let news else { return }
+            if news.isHeld { news.loading.suspend() } else { news.loading.resume() }
+        }
     }
 
     /// Returns at once; the delegate is told when it is done, with `NSURLErrorCancelled`.
