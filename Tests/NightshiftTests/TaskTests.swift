@@ -276,6 +276,24 @@ import Testing
         }
     }
 
+    @Test func `T5: An upload that ends before its hand-over is answered does not keep its file open`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let file = try world.directory.write("body", to: "body")
+        world.service.state.update { state in
+            state.unanswered["POST /v1/process/sessions/org.example.photos/tasks"] = .max
+        }
+        let task = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
+        let core = try #require(task as? BackgroundUploadTask).core
+        Thread.detachNewThread { task.resume() }
+        try await world.service.state.wait(for: "the task") { $0.sources[1] == 4 }
+        try world.service.end(1)
+        try await delegate.heard.wait(for: "its end") { $0.last == "1 completed" }
+        // Also while the app keeps the task.
+        try await eventually("the file is closed", within: .seconds(60)) { !core.hasOpenSource }
+    }
+
     @Test func `T5 T13: An upload goes on from the resume data of a cancelled one, and names no file`() async throws {
         let world = try World()
         let delegate = Recorder()

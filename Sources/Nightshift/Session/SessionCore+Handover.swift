@@ -69,6 +69,7 @@ extension SessionCore {
 
     /// Waits for the thread that tells the service of this task already, no longer than `patience`.
     private func report(_ task: TaskCore, patience: Duration) throws {
+        defer { task.closeSourceIfEnded() }
         try task.turn.run(within: patience) { try reportInTurn(task, patience: $0) }
     }
 
@@ -168,7 +169,6 @@ extension SessionCore {
         events.async { [self] in
             guard let object = state.withLock({ $0.tasks[task.identifier] }) else { return }
             task.end(error: error)
-            task.closeSource()
             callDelegate { session, delegate in
                 (delegate as? any URLSessionTaskDelegate)?.urlSession(
                     session, task: object, didCompleteWithError: error)
@@ -328,7 +328,8 @@ extension SessionCore {
 
     /// Nil for a task that the service certainly does not have.
     private func idToCancel(_ task: TaskCore) throws -> TaskID? {
-        try task.turn.run(within: task.handoverPatience) { try idToCancel(task, patience: $0) }
+        defer { task.closeSourceIfEnded() }
+        return try task.turn.run(within: task.handoverPatience) { try idToCancel(task, patience: $0) }
     }
 
     private func idToCancel(_ task: TaskCore, patience: Duration) throws -> TaskID? {

@@ -86,6 +86,7 @@ extension SessionCore {
             return state.tasks.removeValue(forKey: task.identifier)
         }
         withExtendedLifetime(object) {}
+        task.closeSourceIfEnded()
     }
 
     func invalidateIfFinished() {

@@ -50,6 +50,13 @@ extension TaskCore {
     /// How long the service may take to take the task over.
     var handoverPatience: Duration { hasOpenSource ? SessionCore.copyPatience : SessionCore.requestPatience }
 
+    /// Its end may come before the answer to its hand-over: nobody wants a copy then. While the service is being told of the task, which
+    /// names the descriptor, it stays open: whoever does that comes here behind it.
+    func closeSourceIfEnded() {
+        guard state.withLock({ $0.phase == .completed }) else { return }
+        try? turn.run(within: .zero) { _ in closeSource() }
+    }
+
     /// The service has its copy, or nobody wants one any more.
     func closeSource() {
         let descriptor = state.withLock { state in

@@ -111,7 +111,6 @@ final class TaskCore: Sendable {
     }
 
     deinit {
-        // Its end may have come before the answer to its hand-over.
         closeSource()
     }
 
