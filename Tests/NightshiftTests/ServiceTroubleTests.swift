@@ -348,6 +348,24 @@ import Testing
         #expect(data.read { $0 } == [nil])
     }
 
+    @Test func `T13: Tasks of a session that somebody has removed end as cancelled`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let first = session.downloadTask(with: url())
+        for task in [first, session.downloadTask(with: url())] { task.resume() }
+        // As `DELETE /v1/sessions/` leaves it: with the tasks go the messages of their ends.
+        world.service.state.update { state in
+            state.tasks = [:]
+            state.settings = [:]
+        }
+        first.cancel()
+        try await delegate.heard.wait(within: .seconds(60), for: "the first end") { $0 == ["1 completed -999"] }
+        world.service.breakStreams()
+        session.finishTasksAndInvalidate()
+        #expect(try await delegate.heard.are(["1 completed -999", "2 completed -999", "invalid"]))
+    }
+
     @Test func `T13: A session is attached again when the service does not know the process any more`() async throws {
         let world = try World()
         let delegate = Recorder()

@@ -67,10 +67,11 @@ extension SessionCore {
     /// On ``requests``: says that the session is here, learns what the service has of it, and begins to read its messages.
     private func attach() {
         guard state.withLock({ !$0.isInvalid && $0.needsAttachment }) else { return }
+        let known = state.withLock { $0.tasks.compactMapValues { $0.core.state.withLock(\.id) } }
         do {
             let attachment = try attachSession(patience: Self.requestPatience)
             let tasks = try openTasksOfService()
-            attached(attachment, tasks)
+            attached(attachment, tasks, known: known)
         } catch let problem as Problem {
             refused(problem)
         } catch {
@@ -96,7 +97,8 @@ extension SessionCore {
         return tasks
     }
 
-    private func attached(_ attachment: SessionAttachment, _ tasks: [SessionTask]) {
+    /// - Parameter known: the tasks that the service had before it was asked.
+    private func attached(_ attachment: SessionAttachment, _ tasks: [SessionTask], known: [Int: TaskID]) {
         let lastHandled = folder.withLock { folder in
             if folder == nil { folder = DeliveryFolder(connection.paths, session: attachment.session) }
             return folder?.handled.max() ?? 0
@@ -106,7 +108,9 @@ extension SessionCore {
             core.apply(task)
             tellChanges(of: core)
         }
+        let listed = Set(tasks.map(\.task.id))
         let waiters = state.withLock { state in
+            state.unlisted = known.filter { !listed.contains($0.value) }
             state.lastHandled = max(state.lastHandled, lastHandled)
             state.nextIdentifier = max(state.nextIdentifier ?? 1, attachment.nextTaskIdentifier)
             if case .pending = state.attachment { state.attachment = .attached }
@@ -140,6 +144,20 @@ extension SessionCore {
                 }
             }
             return known
+        }
+    }
+
+    /// Asks for tasks that were not listed and of whose end no message has told.
+    func lookFor(_ tasks: [Int: TaskID]) {
+        for (identifier, id) in tasks {
+            guard let task = state.withLock({ $0.tasks[identifier] }) else { continue }
+            do {
+                try connection.notify(.task(id), hasty: true, patience: Self.requestPatience)
+            } catch let problem as Problem where problem.status == 404 {
+                endForgotten(task.core)
+            } catch {
+                // It is there, or is asked for behind the next attachment.
+            }
         }
     }
 

@@ -21,13 +21,14 @@ extension SessionCore {
     /// Notes that every message up to this one that is missing was handled before, by this process or an earlier one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
-        let waiters = state.withLock { state in
+        let (waiters, unlisted) = state.withLock { state in
             state.isCaughtUp = true
             state.lastHandled = max(state.lastHandled, through)
-            defer { state.backlogWaiters = [] }
-            return state.backlogWaiters
+            defer { (state.backlogWaiters, state.unlisted) = ([], [:]) }
+            return (state.backlogWaiters, state.unlisted.filter { state.tasks[$0.key] != nil })
         }
         for waiter in waiters { waiter.signal() }
+        if !unlisted.isEmpty { requests.async { [self] in lookFor(unlisted) } }
         connection.commands.advanced(self)
     }
 

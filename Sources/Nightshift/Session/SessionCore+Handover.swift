@@ -177,6 +177,12 @@ extension SessionCore {
         }
     }
 
+    /// Ends a task that the service has forgotten: somebody has removed it with its session, and no message tells of that.
+    func endForgotten(_ task: TaskCore) {
+        let url = task.state.withLock { $0.originalRequest?.url }
+        endHere(task, error: .make(NSURLErrorCancelled, "The task was removed.", url: url))
+    }
+
     // MARK: - Belated
 
     private func reportLater(_ task: TaskCore) {
@@ -284,9 +290,10 @@ extension SessionCore {
                     patience: Self.requestPatience)
                 let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.handOut() : nil
                 onDelegateQueue { completion(data) }
-            } catch is Problem {
-                // It has ended already; its message is on the way.
+            } catch let problem as Problem {
                 onDelegateQueue { completion(nil) }
+                // Any other has ended already, and its message is on the way.
+                if problem.status == 404 { endForgotten(task) }
             } catch {
                 let again = Waiting {
                     $0.cancel(task, producingResumeData: producingResumeData, completion)

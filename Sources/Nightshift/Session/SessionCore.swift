@@ -58,6 +58,8 @@ final class SessionCore: Sendable {
         var nextIdentifier: Int64?
         var tasks: [Int: any BackgroundTask] = [:]
         var taskIdentifiers: [TaskID: Int] = [:]
+        /// Tasks that the service had and has not listed at the last attachment: messages tell of their ends, or it has forgotten them.
+        var unlisted: [Int: TaskID] = [:]
         /// Data tasks, which are this process's own; their numbers are none of ``tasks``.
         var dataTasks: [Int: BackgroundDataTask] = [:]
         var loader: DataTaskLoader?

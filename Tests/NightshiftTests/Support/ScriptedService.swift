@@ -388,6 +388,7 @@ final class ScriptedService: Sendable {
         case "retarget":
             let wish = try JSON.decode(RetargetRequest.self, from: request.body)
             state.update { $0.retargets.append(wish) }
+        case nil where request.method == "GET": break
         case nil where request.method == "PATCH":
             let change = try JSON.decode(TaskChange.self, from: request.body)
             state.update { $0.changes.append(change) }
