@@ -131,7 +131,7 @@ private final class Core: CurlDelegate {
             state.exchange = nil
             if state.isCancelled { return .cancelled }
             guard let head = state.head, head.status != 200 else { return .closed }
-            let problem = try? JSON.decode(Problem.self, from: Data(state.body))
+            let problem = try? JSON.decodeKnown(Problem.self, from: Data(state.body))
             return .refused(
                 problem
                     ?? Problem(

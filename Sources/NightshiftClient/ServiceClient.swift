@@ -64,7 +64,7 @@ package struct ServiceClient: Sendable {
 
     static func requireGood(_ head: CurlHead, _ body: Data) throws {
         guard head.status >= 300 else { return }
-        throw (try? JSON.decode(Problem.self, from: body))
+        throw (try? JSON.decodeKnown(Problem.self, from: body))
             ?? Problem(
                 type: "about:blank", title: "The service answered with HTTP status \(head.status)", status: head.status)
     }

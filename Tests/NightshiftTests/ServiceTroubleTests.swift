@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import NightshiftAPI
+import NightshiftClient
 import TestSupport
 import Testing
 
@@ -364,6 +365,49 @@ import Testing
         world.service.breakStreams()
         session.finishTasksAndInvalidate()
         #expect(try await delegate.heard.are(["1 completed -999", "2 completed -999", "invalid"]))
+    }
+
+    private func status(_ id: Int64, _ state: TaskState) -> SessionTask {
+        var status = TaskStatus(
+            id: TaskID(id), session: SessionID(rawValue: "/app:photos"), taskIdentifier: id, kind: .download,
+            method: "GET", url: "http://example.org/\(id)", state: state, priority: 0.5,
+            createdAt: Date(timeIntervalSince1970: 1_800_000_000))
+        if state == .waiting { status.wait = Wait(reason: .starting, since: status.createdAt) }
+        return SessionTask(task: status, clientData: nil, resumedAt: nil)
+    }
+
+    @Test func `T13: Words of a later service hide no more of a session than they are about`() throws {
+        let states: [TaskState] = [.waiting, .finishing, .waiting, .running]
+        let page = SessionTaskPage(tasks: zip(Int64(1)..., states).map { status($0, $1) }, next: TaskID(7))
+        let text = String(decoding: try JSON.encode(page), as: UTF8.self)
+            .replacingOccurrences(of: "\"starting\"", with: "\"eclipse\"")
+            .replacingOccurrences(of: "\"finishing\"", with: "\"eclipsed\"")
+        let read = try Endpoint<SessionTaskPage>.tasks(inSession: "photos").answer(from: Data(text.utf8))
+        #expect(read.next == TaskID(7) && read.tasks.map(\.task.id) == [TaskID(1), TaskID(3), TaskID(4)])
+        #expect(read.tasks.map(\.task.state) == [.waiting, .waiting, .running])
+        #expect(read.tasks.allSatisfy { $0.task.wait == nil })
+        #expect(read.tasks.map(\.task.createdAt) == page.tasks.prefix(3).map(\.task.createdAt))
+    }
+
+    @Test func `T13: A failure that a later service has a new word for ends its task`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        session.downloadTask(with: url()).resume()
+        try await world.service.state.wait(for: "the stream") { !$0.streams.isEmpty }
+        world.service.change(1) { task in
+            task.task.state = .failed
+            task.task.error = TransferFailure(.timedOut, "The sun is gone.")
+        }
+        world.service.state.update { state in
+            guard let task = state.tasks.values.first else { return }
+            let message = SessionMessage(id: 1, kind: .ended, task: task)
+            let frame = ScriptedService.frame("message", id: 1, message)
+                .replacingOccurrences(of: "timedOut", with: "eclipse")
+            for stream in state.streams { stream.send(frame) }
+        }
+        try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledged == [1] }
+        #expect(delegate.heard.read { $0 } == ["1 completed \(NSURLErrorCannotWriteToFile)"])
     }
 
     @Test func `T13: A session is attached again when the service does not know the process any more`() async throws {

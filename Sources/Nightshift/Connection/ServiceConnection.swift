@@ -331,7 +331,7 @@ package final class ServiceConnection: Sendable {
 
     private func receive(_ event: ServerSentEvent) {
         let data = Data(event.data.utf8)
-        if event.name == "hello", let hello = try? JSON.decode(ProcessHello.self, from: data) {
+        if event.name == "hello", let hello = try? JSON.decodeKnown(ProcessHello.self, from: data) {
             state.withLock { $0.channel = hello.channel }
             guard backgroundTasks.channelOpened(self, hello) else { return dropChannel(hello) }
             let waiters = state.withLock { state in
@@ -347,7 +347,7 @@ package final class ServiceConnection: Sendable {
             serviceIsBack()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
-        } else if event.name == "command", let command = try? JSON.decode(ProcessCommand.self, from: data) {
+        } else if event.name == "command", let command = try? JSON.decodeKnown(ProcessCommand.self, from: data) {
             commands.receive(command, on: state.withLock(\.channel))
         } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
             if refresh.receive(notice) { commands.refreshStatusChanged() }

@@ -267,7 +267,7 @@ final class WakeHandler: Sendable {
 extension ProcessCommand {
     /// What the source of the wake has to say; nil where it cannot be understood.
     fileprivate func decodedPayload<Value: Decodable>(_ type: Value.Type) -> Value? {
-        payload.flatMap { try? JSON.decode(type, from: $0) }
+        payload.flatMap { try? JSON.decodeKnown(type, from: $0) }
     }
 }
 

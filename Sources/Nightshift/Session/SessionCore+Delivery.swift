@@ -9,7 +9,7 @@ extension SessionCore {
     func receive(_ event: ServerSentEvent) {
         state.withLock { $0.pause = .zero }
         let data = Data(event.data.utf8)
-        if event.name == "message", let message = try? JSON.decode(SessionMessage.self, from: data) {
+        if event.name == "message", let message = try? JSON.decodeKnown(SessionMessage.self, from: data) {
             receive(message)
         } else if event.name == "progress", let progress = try? JSON.decode(TaskProgress.self, from: data) {
             receive(progress)

@@ -294,6 +294,9 @@ extension SessionCore {
                 onDelegateQueue { completion(nil) }
                 // Any other has ended already, and its message is on the way.
                 if problem.status == 404 { endForgotten(task) }
+            } catch is ServiceUnusable {
+                // It was done, and the answer is a later service's.
+                onDelegateQueue { completion(nil) }
             } catch {
                 let again = Waiting {
                     $0.cancel(task, producingResumeData: producingResumeData, completion)

@@ -24,6 +24,17 @@ package struct ProcessHello: Hashable, Sendable, Codable {
         self.state = state
         self.clock = clock
     }
+
+    /// The channel of a process that does not know the word for a state is open all the same: commands say what to do.
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        app = try container.decode(AppID.self, forKey: .app)
+        isInstalled = try container.decode(Bool.self, forKey: .isInstalled)
+        isManaged = try container.decode(Bool.self, forKey: .isManaged)
+        state = (try? container.decode(AppState.self, forKey: .state)) ?? .inactive
+        clock = try container.decodeIfPresent(String.self, forKey: .clock)
+        channel = try container.decodeIfPresent(String.self, forKey: .channel)
+    }
 }
 
 /// An event `command` of `GET /v1/process/commands`: something the app is to do and then acknowledge by its number.

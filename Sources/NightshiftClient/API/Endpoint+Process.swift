@@ -48,7 +48,7 @@ extension Endpoint where Answer == SessionTaskPage {
         Self(
             .get,
             APIPath("process", "sessions", identifier, "tasks").query("after", last?.rawValue)
-                .query("limit", Int64(Limits.pageSize)))
+                .query("limit", Int64(Limits.pageSize)), mayBeNewer: true)
     }
 }
 

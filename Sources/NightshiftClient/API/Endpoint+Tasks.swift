@@ -39,7 +39,7 @@ extension Endpoint where Answer == TaskStatus {
     package static func resume(_ id: TaskID) -> Self { Self(.post, path(id, "resume")) }
 
     package static func cancel(_ id: TaskID, _ request: CancelRequest) -> Self {
-        Self(.post, path(id, "cancel"), request)
+        Self(.post, path(id, "cancel"), request, mayBeNewer: true)
     }
 
     package static func retarget(_ id: TaskID, _ request: RetargetRequest) -> Self {

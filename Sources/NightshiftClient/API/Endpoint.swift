@@ -56,13 +56,18 @@ package struct EncodedRequest: Hashable, Sendable {
 
 extension Endpoint where Answer: Decodable {
     /// Answered with JSON. A request without a body has no content at all, which the API tells from empty JSON.
-    init(_ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil) {
+    ///
+    /// - Parameter mayBeNewer: whether words of a later service are left out: for what apps ask, whose library stays as it is.
+    init(
+        _ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil, mayBeNewer: Bool = false
+    ) {
         self.method = method
         self.path = path.text
         content = body.map { .json($0) } ?? .none
         decode = { data in
             do {
-                return try JSON.decode(Answer.self, from: data)
+                return try mayBeNewer
+                    ? JSON.decodeKnown(Answer.self, from: data) : JSON.decode(Answer.self, from: data)
             } catch {
                 throw ServiceUnusable(
                     message: "The service's answer cannot be understood; it may be of another version. "
