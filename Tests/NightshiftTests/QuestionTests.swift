@@ -158,6 +158,18 @@ import Testing
         #expect(answer.request?.url == "http://example.org/fresh")
         #expect(task.originalRequest?.url == url("http://example.org/fresh"))
     }
+
+    /// It would wait for an answer until its time is over.
+    @Test func `T11: A delayed task whose new request the service refuses is cancelled`() async throws {
+        let world = try World()
+        let session = world.process().session(DelayingDelegate("ftp://example.org/fresh"))
+        let task = session.downloadTask(with: url())
+        task.earliestBeginDate = Date(timeIntervalSince1970: 2_000_000_000)
+        task.resume()
+        world.service.push(.delayedRequest, 1)
+        try await world.service.state.wait(within: .seconds(60), for: "an answer") { !$0.answers.isEmpty }
+        #expect(world.service.state.read { $0.answers.map(\.disposition) } == [.cancel])
+    }
 }
 
 private final class TrustingDelegate: NSObject, URLSessionTaskDelegate {
@@ -196,10 +208,14 @@ private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
 }
 
 private final class DelayingDelegate: NSObject, URLSessionDelayedRequestDelegate {
+    private let text: String
+
+    init(_ text: String = "http://example.org/fresh") { self.text = text }
+
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
         completionHandler: @Sendable @escaping (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
     ) {
-        completionHandler(.useNewRequest, URLRequest(url: url("http://example.org/fresh")))
+        completionHandler(.useNewRequest, URLRequest(url: url(text)))
     }
 }

@@ -76,6 +76,12 @@ extension SessionCore {
         requests.async { [self] in
             do {
                 try connection.notify(.answer(answer, inSession: identifier), patience: Self.requestPatience)
+            } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {
+                // The task still waits, and the app has said what it wants.
+                Notice.print(
+                    "A task of the session \(identifier) is cancelled, as the app's answer for it cannot be used: "
+                        + (problem.detail ?? problem.title))
+                return self.answer(MessageAnswer(message: answer.message, disposition: .cancel))
             } catch is Problem {
                 // Nobody waits for it any more.
             } catch {

@@ -410,4 +410,7 @@ extension Problem {
     var isPassing: Bool {
         status == 503 || status == 429 || type == Self.notConnectedType
     }
+
+    /// Whether the request asks for what cannot be, and will not be had by asking again.
+    var isAboutContent: Bool { status == 400 || status == 413 || status == 422 }
 }

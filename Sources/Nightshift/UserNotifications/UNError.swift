@@ -30,9 +30,9 @@ public struct UNError: CustomNSError, Hashable, Sendable {
     }
 
     init(_ problem: Problem) {
-        let isAboutContent = problem.status == 422 || problem.status == 400 || problem.status == 413
         self.init(
-            isAboutContent ? .notificationInvalidNoContent : .notificationsNotAllowed, problem.detail ?? problem.title)
+            problem.isAboutContent ? .notificationInvalidNoContent : .notificationsNotAllowed,
+            problem.detail ?? problem.title)
     }
 
     public static var errorDomain: String { UNErrorDomain }

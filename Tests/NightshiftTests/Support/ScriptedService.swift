@@ -338,6 +338,7 @@ final class ScriptedService: Sendable {
             }
         case ("POST", "answers"):
             let answer = try JSON.decode(MessageAnswer.self, from: request.body)
+            guard answer.request?.url?.hasPrefix("ftp:") != true else { throw Problem.invalid("Not over FTP.") }
             state.update { state in
                 state.answers.append(answer)
                 state.messages.removeAll { $0.id == answer.message }
