@@ -1,8 +1,10 @@
 import Foundation
-import Nightshift
+import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
+
+@testable import Nightshift
 
 /// Spec sections 2.4 and 3: what the delegate hears, in which order, and how often.
 @Suite struct DeliveryTests {
@@ -357,6 +359,34 @@ import Testing
         try world.service.end(1)
         try await delegate.heard.wait(for: "message 4") { $0.last == "1 completed" }
         try await eventually("nothing is noted") { !FileManager.default.fileExists(atPath: record) }
+    }
+
+    @Test func `T7: A note that a full disk cuts short does not become one of another message`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let paths = ServicePaths(
+                environment: ["NIGHTSHIFT_HOME": directory.path], homeDirectory: URL(filePath: directory.path))
+            let session = SessionID(rawValue: "/app:photos")
+            let folder = DeliveryFolder(paths, session: session)
+            folder.note(1_234)
+            // Room for two more bytes.
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+            let isKnown = getrlimit(resource, &limit) == 0
+            let most = limit.rlim_cur
+            limit.rlim_cur = 7
+            let isSet = setrlimit(resource, &limit) == 0
+            try #require(isKnown && isSet)
+            folder.note(9_012)
+            limit.rlim_cur = most
+            let isLifted = setrlimit(resource, &limit) == 0
+            try #require(isLifted)
+            folder.note(3_456)
+            let noted = DeliveryFolder(paths, session: session).handled
+            try #require(noted == [1_234, 3_456])
+            withExtendedLifetime(directory) {}
+        }
     }
 
     @Test func `T7: A session that is to end gives its delegate what it had missed first`() async throws {

@@ -68,7 +68,9 @@ final class DeliveryFolder {
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         let line = Array("\(id)\n".utf8)
-        _ = write(descriptor, line, line.count)
+        let size = lseek(descriptor, 0, SEEK_END)
+        // A disk that is full may take a part: with the next line that would name another message, one that is yet to come.
+        if write(descriptor, line, line.count) != line.count, size >= 0 { _ = ftruncate(descriptor, size) }
     }
 
     /// The service has sent a message. They come in the order of their ids: what was noted before it and has not come was
