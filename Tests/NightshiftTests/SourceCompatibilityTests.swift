@@ -72,6 +72,31 @@ private let kept = Watched<World?>(nil)
         }
     }
 
+    /// As C libraries make one: without a program of its own, and without the threads of its parent.
+    @Test func `T7: A child that is forked off an app exits, and the service hears nothing of it`() async {
+        await #expect(processExitsWith: .success) {
+            let world = try World()
+            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let session = URLSession(configuration: .background(withIdentifier: "z"))
+            _ = session.downloadTask(with: url())
+            let symbol = try #require(dlsym(nil, "fork"))
+            let fork = unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)
+            let child = fork()
+            if child == 0 { exit(EXIT_SUCCESS) }
+            var status: Int32 = -1
+            do {
+                try await eventually("the child's end", within: .seconds(60)) {
+                    waitpid(child, &status, WNOHANG) == child
+                }
+            } catch {
+                kill(child, SIGKILL)
+                throw error
+            }
+            let isUnheard = world.service.state.read { $0.requests.isEmpty }
+            try #require(status == 0 && isUnheard)
+        }
+    }
+
     @Test func `T7: A configuration's copy is independent`() throws {
         let configuration = URLSessionConfiguration.background(withIdentifier: "x")
         configuration.timeoutIntervalForResource = 5

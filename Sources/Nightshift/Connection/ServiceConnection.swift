@@ -64,9 +64,17 @@ package final class ServiceConnection: Sendable {
         let environment = ProcessInfo.processInfo.environment
         let connection = ServiceConnection(
             environment: environment, executable: ServiceConnection.ownExecutable, app: environment["NIGHTSHIFT_APP"])
-        atexit { ServiceConnection.shared.sessions.handOverAll(patience: .seconds(2)) }
+        // Known before anything can be forked off.
+        _ = ServiceConnection.ownProcess
+        atexit {
+            // A child without a program of its own has this handler, too, and none of the threads that would get it an answer.
+            guard getpid() == ServiceConnection.ownProcess else { return }
+            ServiceConnection.shared.sessions.handOverAll(patience: .seconds(2))
+        }
         return connection
     }()
+
+    private static let ownProcess = getpid()
 
     private static let ownExecutable =
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
