@@ -37,7 +37,7 @@ struct Dispatcher: Sendable {
         }
         let response = try await answer(to: request, from: caller)
         let isLarge = Self.isLarge(request, response)
-        try await Self.write(response, to: request, writer)
+        try await writer.write(response: response.head, body: Self.body(of: response, to: request))
         if isLarge { onLargeRequest() }
     }
 
@@ -54,18 +54,13 @@ struct Dispatcher: Sendable {
         _ request: Request, writer: consuming ResponseWriter, channel: any Channel
     ) async throws {
         let problem = Problem.forbidden("This service belongs to another user.")
-        try await write(Reply.problem(problem).response, to: request, writer)
+        let response = Reply.problem(problem).response
+        try await writer.write(response: response.head, body: body(of: response, to: request))
     }
 
-    /// Writes an answer; one to HEAD ends with its head (RFC 9110, section 9.3.2), or what follows would count as the next answer.
-    private static func write(
-        _ response: Response, to request: Request, _ writer: consuming ResponseWriter
-    ) async throws {
-        if request.method == .head {
-            try await writer.writeResponse(response.head)
-        } else {
-            try await writer.write(response: response.head, body: response.body)
-        }
+    /// What is written behind the head: nothing to HEAD (RFC 9110, section 9.3.2), or it would count as the next answer.
+    private static func body(of response: Response, to request: Request) -> ResponseBody {
+        request.method == .head ? ResponseBody() : response.body
     }
 
     private func answer(to request: Request, from caller: Caller) async throws -> Response {

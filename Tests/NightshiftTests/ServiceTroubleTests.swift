@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 import NightshiftClient
+import Synchronization
 import TestSupport
 import Testing
 

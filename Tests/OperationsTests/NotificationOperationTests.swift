@@ -2,6 +2,7 @@ import Foundation
 import NightshiftAPI
 import Notifications
 import Operations
+import Store
 import Testing
 
 /// R3: What apps' processes ask of notifications.

@@ -44,12 +44,9 @@ final class PageSession: Sendable {
             }
         }
         let response = await answer(decision, request)
-        if request.method == .head {
-            // What follows the head would count as the next answer (RFC 9110, section 9.3.2).
-            try await writer.writeResponse(response.head)
-        } else {
-            try await writer.write(response: response.head, body: response.body)
-        }
+        // What followed the head would count as the next answer (RFC 9110, section 9.3.2).
+        let body = request.method == .head ? ResponseBody() : response.body
+        try await writer.write(response: response.head, body: body)
     }
 
     private func answer(_ decision: RequestGate.Decision, _ request: Request) async -> Response {
