@@ -131,7 +131,9 @@ extension Simulations {
                     #expect(world.transport.begun.contains { $0.request.url == other })
                     #expect(await world.status(later)?.state == .completed)
                     try FileManager.default.moveItem(atPath: aside, toPath: files)
-                    await world.advance(by: 30)
+                    // It runs until its answer is kept, though nothing is on its way any more.
+                    await world.advance(by: 30, inspecting: false)
+                    await world.inspect()
                     // It is done, however late that can be written down.
                     #expect(await world.status(id)?.state == .completed)
                     try await world.stop()
