@@ -18,6 +18,7 @@ package final class Store: Sendable {
     package let wakeSignal: GrowthSignal
     /// Tasks whose rows make no sense.
     package let unreadable: UnreadableTasks
+    private let isClosed = Mutex(false)
 
     /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
     ///
@@ -165,11 +166,16 @@ package final class Store: Sendable {
         writer.add(transactionObserver: observer, extent: .databaseLifetime)
     }
 
-    /// Moves everything into the one file and ends all use of it; later calls throw.
+    /// Moves everything into the one file and ends all use of it; later calls throw, and closing it again does nothing.
     package func close() throws(StoreError) {
         do {
-            _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
-            try writer.close()
+            try isClosed.withLock { isClosed in
+                // SQLite ends the process that asks for something of a connection that is gone.
+                guard !isClosed else { return }
+                _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+                try writer.close()
+                isClosed = true
+            }
         } catch {
             throw StoreError(error)
         }

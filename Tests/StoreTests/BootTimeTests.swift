@@ -53,6 +53,8 @@ import Testing
             return (open, ended.id, suspended)
         }
         try store.close()
+        // Whoever closes it again takes nothing from the next one, and does not end the process.
+        try store.close()
         let again = try fixture.open(row.now)
         let record = try #require(try await again.read { try $0.task(open) })
         #expect(record.deadline == 9_000 + row.seenShift)
