@@ -178,6 +178,22 @@ import Testing
         session.invalidateAndCancel()
     }
 
+    @Test func `T7: A session ends that is cancelled while a finished file cannot be handed over`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let task = session.downloadTask(with: url())
+        task.resume()
+        let links = world.directory.path("state/delivered/files/%2Fapp%3Aorg.example.photos")
+        try await eventually("the folder of the session") { FileManager.default.fileExists(atPath: links) }
+        try FileManager.default.removeItem(atPath: links)
+        try Data().write(to: URL(filePath: links))
+        try world.service.end(1)
+        try await eventually("the end has come") { task.response != nil }
+        session.invalidateAndCancel()
+        #expect(try await delegate.heard.are(["1 completed \(NSURLErrorCancelled)", "invalid"]))
+    }
+
     @Test func `T7: A finished file that is gone fails its task, and nothing waits for it`() async throws {
         let world = try World()
         let delegate = Recorder()

@@ -181,17 +181,31 @@ extension SessionCore {
             do {
                 return try handOut(status, message, isDownload: task.core.kind == .download, url: url)
             } catch {
+                // Nobody wants it any more, and the session's end waits behind this.
+                if state.withLock(\.isCancelled) {
+                    return Outcome(error: .make(NSURLErrorCancelled, "cancelled", url: url))
+                }
                 if isNews {
                     Notice.print(
                         "A finished transfer of the session \(identifier) cannot be handed over yet, and is tried again: \(error)"
                     )
                 }
                 isNews = false
-                Thread.sleep(forTimeInterval: pause)
+                wait(pause)
                 pause = min(pause * 2, Self.longestDeliveryPause)
             }
         }
         return nil
+    }
+
+    /// Lets seconds pass, fewer where the session is to end.
+    private func wait(_ pause: Double) {
+        var left = pause
+        while left > 0, !state.withLock({ $0.isCancelled || $0.isInvalid }) {
+            let step = min(left, 0.25)
+            Thread.sleep(forTimeInterval: step)
+            left -= step
+        }
     }
 
     /// Seconds until a file that could not be handed over is tried again; they double.

@@ -142,8 +142,8 @@ extension TransferService {
         guard !isBrief else { return }
         // The place of a version that is gone; new bytes would be the next to use it.
         let unused = partials.freshPath(for: transfer.record)
-        // Of a task that continues another one they lie under the other one's name.
-        let former = receiver.inputs.partialFile?.path
+        // Of a task that continues another one they lie under the other one's name, which that one may be using again.
+        let former = receiver.inputs.partialFile
         let path = transfer.record.partial?.path
         guard await save(transfer.record, entries) else {
             interrupt(id, .diskSpace)
@@ -152,7 +152,9 @@ extension TransferService {
         // The next exchange, if there is one by now, may be using it.
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         unlink(unused)
-        if let former, former != path { unlink(former) }
+        if let former, former.path != path, let inode = former.inode, FileStanding(name: former.path)?.inode == inode {
+            unlink(former.path)
+        }
         receiver.ceiling.value = .max
         handle.resumeWriting()
         await divide(id)
