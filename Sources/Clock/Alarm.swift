@@ -3,7 +3,7 @@ import NightshiftAPI
 /// The one moment at which an actor wants to be woken: setting another takes its place.
 ///
 /// A value of the actor that owns it, and as safe as that actor's other state. It sleeps and rings on the actor where it was
-/// set; it never rings by itself before its moment, never twice, and not once another moment is set or ``cancel()`` was called.
+/// set; it never rings by itself before its moment, never twice, and not after ``cancel()`` unless the sleep was over by then.
 package struct Alarm: Sendable {
     private var pending: (moment: Double, task: Task<Void, Never>)?
 
@@ -31,8 +31,6 @@ package struct Alarm: Sendable {
             // Captured, so that the task runs where the alarm was set.
             _ = isolation
             guard (try? await clock.sleep(untilBootSeconds: bootSeconds ?? moment)) != nil else { return }
-            // The owner may have set another moment between the sleep's end and its turn.
-            guard !Task.isCancelled else { return }
             await ring(moment)
         }
         pending = (moment, task)

@@ -80,7 +80,8 @@ import Testing
         #expect(owner.rings.read { $0 } == [7, 21])
     }
 
-    @Test func `A moment that is replaced between the end of its sleep and its ring does not ring`() async throws {
+    /// Its owner may have left it out of the next moment, as one that has come: what was due is looked at all the same.
+    @Test func `A moment that has come rings, though another is set before its ring has its turn`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -88,7 +89,7 @@ import Testing
         await owner.letCome(5, andSet: 7)
         clock.advance(to: 7)
         try await owner.rings.wait(within: .seconds(60), for: "the ring of the other") { $0.contains(7) }
-        #expect(owner.rings.read { $0 } == [7])
+        #expect(owner.rings.read { $0 } == [5, 7])
     }
 
     @Test func itIsSetForNoMoment() async throws {
