@@ -50,8 +50,18 @@ struct CrossingOnceTests {
             }
             if moment != .endsUnderTheNext { try await service.start(under: machine.command) }
             // Where a service has ended it because its ten seconds were over, it is started again, behind a pause.
-            try await eventually("the wake's end, \(number): \(moment)", within: .seconds(120)) {
-                try await service.wakesOnDisk() == 0 && script.done().count == number + 1
+            do {
+                try await eventually("the wake's end, \(number): \(moment)", within: .seconds(120)) {
+                    try await service.wakesOnDisk() == 0 && script.done().count == number + 1
+                }
+            } catch {
+                let journal = try await service.cli(["journal", "--since", "all"]).output
+                let app = try await service.cli(["app", "show", WatchingScript.id, "--json"]).output
+                let rows = try await service.wakesOnDisk()
+                Issue.record(
+                    "\(rows) wakes on disk, \(try script.begun().count) begun, \(try script.done().count) done: \(app)\n\(journal)"
+                )
+                throw error
             }
         }
         // Each was started once, and again only where the service has ended it; nothing is left that would be.
