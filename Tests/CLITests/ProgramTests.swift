@@ -236,67 +236,61 @@ struct ProgramTests {
         #expect(world.errors.text.contains("nightshift cancel 14"))
     }
 
-    @Test func getGoesOnAfterTheServiceWentAway() async throws {
-        let world = try World()
+    /// A service with one task, whose streams of events are answered one after the other, and by the last of these again.
+    private func service(
+        of world: World, streams replies: [@Sendable () throws -> ScriptedService.Reply]
+    ) throws -> ScriptedService {
         let streams = Mutex(0)
-        let service = try world.service { request in
+        return try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
             case ("GET", "/v1/status"): return try .json(Samples.status)
             case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
             case ("GET", "/v1/events"):
                 let number = streams.withLock { count in
-                    count += 1
+                    defer { count += 1 }
                     return count
                 }
-                switch number {
-                case 1: return try .events([.journal(Samples.entry(101, .started, task: 14))], staysOpen: false)
-                case 2: return .hangUp
-                case 3: throw Problem.unavailable("The service is stopping.")
-                default: return try .events([.journal(Samples.entry(102, .completed, task: 14))], staysOpen: true)
-                }
+                return try replies[min(number, replies.count - 1)]()
             case ("GET", "/v1/tasks/14"): return try .json(Samples.completed())
             default: throw Problem.notFound(request.path)
             }
         }
+    }
+
+    private func toldEvents(_ world: World) throws -> [String] {
+        try world.output.text.split(separator: "\n").map { try JSON.decode(Line.self, from: Data($0.utf8)).event }
+    }
+
+    @Test func getGoesOnAfterTheServiceWentAway() async throws {
+        let world = try World()
+        let service = try service(
+            of: world,
+            streams: [
+                { try .events([.journal(Samples.entry(101, .started, task: 14))], staysOpen: false) }, { .hangUp },
+                { throw Problem.unavailable("The service is stopping.") },
+                { try .events([.journal(Samples.entry(102, .completed, task: 14))], staysOpen: true) },
+            ])
         defer { service.stop() }
         #expect(await world.run("get", "--json", "http://a.example/1") == .whole)
         let ids = service.requests.filter { $0.path.hasPrefix("/v1/events") }.map { $0.headers["last-event-id"] }
         #expect(ids == ["100", "101", "101", "101"])
-        let events = try world.output.text.split(separator: "\n").map {
-            try JSON.decode(Line.self, from: Data($0.utf8)).event
-        }
+        let events = try toldEvents(world)
         #expect(events == ["accepted", "journal", "connectionLost", "connectionRestored", "journal", "ended"])
         #expect(world.errors.text.isEmpty)
     }
 
     @Test func `A service that is back is told though nothing happens`() async throws {
         let world = try World()
-        let streams = Mutex(0)
-        let service = try world.service { request in
-            switch (request.method, request.path.prefix { $0 != "?" }) {
-            case ("GET", "/v1/status"): return try .json(Samples.status)
-            case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
-            case ("GET", "/v1/events"):
-                let number = streams.withLock { count in
-                    count += 1
-                    return count
-                }
-                switch number {
-                case 1: return .hangUp
-                case 2: return .events([String](), staysOpen: false)
-                default: return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
-                }
-            case ("GET", "/v1/tasks/14"): return try .json(Samples.completed())
-            default: throw Problem.notFound(request.path)
-            }
-        }
+        let service = try service(
+            of: world,
+            streams: [
+                { .hangUp }, { .events([String](), staysOpen: false) },
+                { try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true) },
+            ])
         defer { service.stop() }
         #expect(await world.run("get", "--json", "http://a.example/1") == .whole)
-        let events = try world.output.text.split(separator: "\n").map {
-            try JSON.decode(Line.self, from: Data($0.utf8)).event
-        }
         let change = ["connectionLost", "connectionRestored"]
-        #expect(events == ["accepted"] + change + change + ["journal", "ended"])
+        #expect(try toldEvents(world) == ["accepted"] + change + change + ["journal", "ended"])
     }
 
     @Test func `The ids of what was accepted are told as JSON, though the list cannot be handed over to its end`()

@@ -157,17 +157,24 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A finished file waits for trouble on the way to the app to pass`() async throws {
-        let world = try World()
-        let delegate = Recorder()
-        let session = world.process().session(delegate)
+    /// A download whose file cannot be handed over: a plain file stands in place of the folder for it.
+    ///
+    /// - Returns: the task, and that file.
+    private func blockedDownload(_ world: World, _ session: URLSession) async throws -> (URLSessionTask, String) {
         let task = session.downloadTask(with: url())
         task.resume()
         let links = world.directory.path("state/delivered/files/%2Fapp%3Aorg.example.photos")
         try await eventually("the folder of the session") { FileManager.default.fileExists(atPath: links) }
-        // Where the delegate's own name for the file would be.
         try FileManager.default.removeItem(atPath: links)
         try Data().write(to: URL(filePath: links))
+        return (task, links)
+    }
+
+    @Test func `T7: A finished file waits for trouble on the way to the app to pass`() async throws {
+        let world = try World()
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        let (task, links) = try await blockedDownload(world, session)
         let message = try world.service.end(1)
         try await eventually("the end has come") { task.response != nil }
         #expect(delegate.heard.read { $0 } == [])
@@ -182,12 +189,7 @@ import Testing
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
-        let task = session.downloadTask(with: url())
-        task.resume()
-        let links = world.directory.path("state/delivered/files/%2Fapp%3Aorg.example.photos")
-        try await eventually("the folder of the session") { FileManager.default.fileExists(atPath: links) }
-        try FileManager.default.removeItem(atPath: links)
-        try Data().write(to: URL(filePath: links))
+        let (task, _) = try await blockedDownload(world, session)
         try world.service.end(1)
         try await eventually("the end has come") { task.response != nil }
         session.invalidateAndCancel()

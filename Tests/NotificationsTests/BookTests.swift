@@ -196,8 +196,8 @@ import Testing
         }
     }
 
-    @Test func `R3: Later and again: at its time, each time, and no time is made up for`() throws {
-        var scene = Scene()
+    /// One to be shown in 100 s, and one each 60 s.
+    private static func addOnceAndAgain(to scene: inout Scene) throws {
         try scene.step { (book, now) throws(Problem) in
             try book.add(
                 NotificationRequest(notification: Scene.notification("once"), delay: 100), for: Scene.app, now: now)
@@ -205,6 +205,11 @@ import Testing
                 NotificationRequest(notification: Scene.notification("again"), delay: 60, repeats: true),
                 for: Scene.app, now: now)
         }
+    }
+
+    @Test func `R3: Later and again: at its time, each time, and no time is made up for`() throws {
+        var scene = Scene()
+        try Self.addOnceAndAgain(to: &scene)
         #expect(scene.book.nextLook(after: scene.now) == scene.now + 60)
         #expect(scene.book.notifications(of: Scene.app).pending.map(\.delay) == [100, 60])
         scene.pass(59)
@@ -370,13 +375,7 @@ import Testing
 
     @Test func `R3: A clock that is set back has nobody wait for longer than was asked for`() throws {
         var scene = Scene()
-        try scene.step { (book, now) throws(Problem) in
-            try book.add(
-                NotificationRequest(notification: Scene.notification("once"), delay: 100), for: Scene.app, now: now)
-            try book.add(
-                NotificationRequest(notification: Scene.notification("again"), delay: 60, repeats: true),
-                for: Scene.app, now: now)
-        }
+        try Self.addOnceAndAgain(to: &scene)
         // Years, by which the clock of a device without a battery of its own is wrong.
         scene.now -= 1e8
         scene.pass(0)

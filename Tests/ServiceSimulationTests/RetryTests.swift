@@ -34,15 +34,21 @@ extension Simulations {
             }
         }
 
+        /// Two downloads of hosts that cannot be reached, after some minutes.
+        private static func twoThatFail(_ world: World) async -> (urls: [String], ids: [TaskID]) {
+            let urls = ["first", "second"].map {
+                Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
+            }
+            await world.start()
+            let ids = await world.enqueue(urls.map { world.request($0) })
+            await world.advance(by: 400)
+            return (urls, ids)
+        }
+
         @Test func `One that cannot be read is refused and keeps no other from trying`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry with one that is damaged", jitter: 0.99) { world in
-                    let urls = ["first", "second"].map {
-                        Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
-                    }
-                    await world.start()
-                    let ids = await world.enqueue(urls.map { world.request($0) })
-                    await world.advance(by: 400)
+                    let (_, ids) = await Self.twoThatFail(world)
                     try world.edit("UPDATE tasks SET request = 'no JSON' WHERE id = \(ids[0])")
                     let answer = await world.retry(RetryRequest(tasks: ids))
                     #expect(answer?.count == 1)
@@ -54,12 +60,7 @@ extension Simulations {
         @Test func oneThatIsNamedTriesAtOnceWithItsOrigin() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry one", jitter: 0.99) { world in
-                    let urls = ["first", "second"].map {
-                        Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
-                    }
-                    await world.start()
-                    let ids = await world.enqueue(urls.map { world.request($0) })
-                    await world.advance(by: 400)
+                    let (urls, ids) = await Self.twoThatFail(world)
                     let count = await world.status(ids[0])?.wait?.count ?? 0
                     #expect(count > 5)
                     // Nothing is known against its host, nor of its failures.
