@@ -263,6 +263,8 @@ package actor AppService {
 
     /// Gives every app's machine the wakes that are wanted. One update runs at a time: an older one must not undo a newer.
     func updateWantedWakes() async {
+        // Before that nobody knows what runs already: whoever is at work would be launched for it a second time. ``run()`` looks.
+        guard isPrepared else { return }
         isUpdateRequested = true
         guard !isUpdatingWakes else { return }
         isUpdatingWakes = true

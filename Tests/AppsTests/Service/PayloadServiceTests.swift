@@ -148,6 +148,30 @@ import Testing
         try await next.end()
     }
 
+    @Test func `R6: a device that slept while the service started has no program launched that is at work already`()
+        async throws
+    {
+        let first = try await ServiceScene()
+        try await put(first, [(.region, "home", Self.home)])
+        let (process, _) = try await launched(first)
+        try await eventually("the record") {
+            try await first.store.read { try $0.app(ServiceScene.app) }?.process != nil
+        }
+        try await first.crash()
+        var conditions = DeviceConditions()
+        conditions.sleeps = 1
+        let next = try await ServiceScene(moment: DeviceMoment(conditions: conditions), after: first)
+        try await eventually("its being taken up") {
+            try await next.history().contains { $0.decision == .appAdopted }
+        }
+        #expect(next.scripted?.launches.count == 1)
+        next.scripted?.end(process, .exited(0))
+        try await eventually("the end of the wake") {
+            try await next.store.read { try $0.wantedWakes() }.isEmpty
+        }
+        try await next.end()
+    }
+
     @Test func `R3: a program that its user brings to the front reads what was chosen`() async throws {
         let scene = try await ServiceScene()
         let notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))
