@@ -67,6 +67,8 @@ package actor LocationService {
     private var alarm = Alarm()
     /// Those who wait for the sources to be looked at.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
+    /// How often it was said what sources there are.
+    private var sourcesTold = 0
     private let companions = Mailbox<LocationService>()
 
     package init(_ environment: Environment) {
@@ -195,6 +197,7 @@ package actor LocationService {
 
     /// A source has said something.
     package func take(_ update: FixUpdate) async {
+        if case .sources = update { sourcesTold += 1 }
         await tell { $0.take(update, now: $1) }
         if book.sources != nil { sourcesAreKnown() }
     }
@@ -203,9 +206,10 @@ package actor LocationService {
     /// nothing before it can be, so that nobody else would have them looked at.
     func sourcesToBeKnown() async {
         while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
-        guard !kept.isClosed, book.sourcesMayHaveChanged(now), let update = await environment.source.look() else {
-            return
-        }
+        guard !kept.isClosed, book.sourcesMayHaveChanged(now) else { return }
+        let toldBefore = sourcesTold
+        // What the sources have said by themselves meanwhile may be newer than this answer, and is said once.
+        guard let update = await environment.source.look(), sourcesTold == toldBefore else { return }
         await take(update)
     }
 

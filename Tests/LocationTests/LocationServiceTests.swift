@@ -167,6 +167,24 @@ import Testing
         await scene.service.stop()
     }
 
+    @Test func `R6: A source that appears while the sources are looked at counts, whenever the look is answered`()
+        async throws
+    {
+        let scene = try Scene()
+        try await scene.prepare()
+        let service = scene.service
+        let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
+        scene.source.show(ScriptedFixSource.none)
+        scene.source.duringNextLook {
+            await service.take(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: false))
+        }
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
+        #expect(try await service.processLocation(of: Scene.app).canMonitorRegions)
+        #expect(try await service.status().sources == [source])
+        #expect(scene.source.looks == 1)
+        await service.stop()
+    }
+
     @Test func `R6: Who waits for the sources when the service ends is answered`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()

@@ -5,7 +5,15 @@ import Synchronization
 package final class ScriptedFixSource: FixSource {
     package let updates: AsyncStream<FixUpdate>
     private let continuation: AsyncStream<FixUpdate>.Continuation
-    private let kept = Mutex<(wishes: [FixWish], looks: Int, seen: FixUpdate?, isShutDown: Bool)>(([], 0, nil, false))
+    private let kept = Mutex(Kept())
+
+    private struct Kept {
+        var wishes: [FixWish] = []
+        var looks = 0
+        var seen: FixUpdate?
+        var meanwhile: (@Sendable () async -> Void)?
+        var isShutDown = false
+    }
 
     package init() {
         (updates, continuation) = AsyncStream.makeStream()
@@ -27,11 +35,19 @@ package final class ScriptedFixSource: FixSource {
     /// Says what is seen by whoever looks; before, nobody sees anything new.
     package func show(_ update: FixUpdate) { kept.withLock { $0.seen = update } }
 
+    /// Happens once, between what the next look sees and its answer.
+    package func duringNextLook(_ meanwhile: @escaping @Sendable () async -> Void) {
+        kept.withLock { $0.meanwhile = meanwhile }
+    }
+
     package func look() async -> FixUpdate? {
-        kept.withLock { kept in
+        let answer = kept.withLock { kept in
             kept.looks += 1
-            return kept.seen
+            defer { kept.meanwhile = nil }
+            return kept
         }
+        await answer.meanwhile?()
+        return answer.seen
     }
 
     package func shutdown() {
