@@ -82,6 +82,7 @@ gateway-bench: gateway-release
 bench: release $(gatewaybench)
 	@scripts/packages.sh bench
 	$(SWIFT) build $(release) --product misbehaving-origin
+	$(SWIFT) build $(release) --product resumable-upload-server
 	$(SWIFT) build $(release) --product freshness-report
 	$(SWIFT) build $(release) --product receiver-report
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release

@@ -24,6 +24,7 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioResumableUpload: Target.Dependency = .product(name: "NIOResumableUpload", package: "swift-nio-extras")
 let rawFields: Target.Dependency = .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
@@ -193,6 +194,14 @@ let package = Package(
         .executableTarget(
             name: "misbehaving-origin", dependencies: ["TestSupport", argumentParser], path: "Tests/MisbehavingOrigin",
             swiftSettings: strict),
+        // swift-nio-extras' server of uploads, as a program.
+        .executableTarget(
+            name: "resumable-upload-server",
+            dependencies: [
+                "CDigest", argumentParser, httpTypes, nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix,
+                nioResumableUpload,
+            ],
+            path: "Tests/ResumableUploadServer", swiftSettings: strict),
         .target(
             name: "SimulationSupport",
             dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging, grdb],
@@ -356,8 +365,13 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "TestSupport", "nightshiftd", "nightshift", "misbehaving-origin",
-                "app-probe", "SimpleBackgroundTransfer", "DownloadQueue",
+                "resumable-upload-server", "app-probe", "SimpleBackgroundTransfer", "DownloadQueue",
             ],
             swiftSettings: strict),
     ]
 )
+
+// A build of some suites alone: NIGHTSHIFT_TESTS names them, separated by spaces. Without it, all are built.
+if let names = Context.environment["NIGHTSHIFT_TESTS"]?.split(separator: " ").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

@@ -61,11 +61,10 @@ if [ "${#suites[@]}" -eq 0 ]; then
     suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}")
 fi
 
-# What others have written, servers for uploads and schemathesis: built and installed once.
+# What others have written in Python, servers for uploads and schemathesis: installed once.
 export SCHEMATHESIS_VENV=${SCHEMATHESIS_VENV:-$PWD/.build-peers/schemathesis}
 build_peers() {
-    Tests/Peers/build.sh && Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare &&
-        Tests/LocalAPITests/schemathesis.sh --prepare
+    Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare && Tests/LocalAPITests/schemathesis.sh --prepare
 }
 build_peers >"$room/peers" 2>&1 &
 peers=$!

@@ -22,13 +22,10 @@ extension ProcessTests {
             let guardian: pid_t
         }
 
-        private static let program =
-            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-            + "/process-host-probe"
-
         private func startProbe(_ suspension: SystemProcessHost.Suspension) async throws -> Probe {
             let process = try ChildProcess(
-                Self.program, arguments: [scratch.path, "\(suspension)", scratch.path, "(\(busy)) & \(busy)"],
+                Programs.processHostProbe,
+                arguments: [scratch.path, "\(suspension)", scratch.path, "(\(busy)) & \(busy)"],
                 output: .inherit, errors: .inherit, ownGroup: true)
             return try await probe(process)
         }
@@ -269,7 +266,7 @@ extension ProcessTests {
             let outer = try Scene()
             defer { outer.end() }
             let app = try outer.launchShell(
-                "'\(Self.program)' '\(scratch.path)' automatic '\(scratch.path)' '\(busy)' & \(busy)")
+                "'\(Programs.processHostProbe)' '\(scratch.path)' automatic '\(scratch.path)' '\(busy)' & \(busy)")
             try await eventually("the inner service's report") {
                 FileManager.default.fileExists(atPath: scratch.path("report"))
             }

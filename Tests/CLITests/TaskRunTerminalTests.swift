@@ -7,9 +7,6 @@ import Testing
 
 /// Row L2: a program that is run as background work has the terminal, and its user's keys reach it. With script(1) as terminal.
 struct TaskRunTerminalTests {
-    private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        .appending(path: "nightshift").path(percentEncoded: false)
-
     /// A terminal in which `line` runs, in its foreground.
     private final class Terminal: Sendable {
         let process: ChildProcess
@@ -60,7 +57,8 @@ struct TaskRunTerminalTests {
         defer { service.stop() }
         let script = "trap \"exit 6\" INT; echo ready; while :; do sleep 0.05; done"
         let terminal = try Terminal(
-            world, "bash -mc '\(Self.program) task run -- sh -c '\\''\(script)'\\''; echo status $?; read x; echo $x'")
+            world,
+            "bash -mc '\(Programs.commandLine) task run -- sh -c '\\''\(script)'\\''; echo status $?; read x; echo $x'")
         try await terminal.shows("ready")
         try terminal.type(3)
         try await terminal.shows("status 6")
@@ -79,7 +77,8 @@ struct TaskRunTerminalTests {
         let script = "trap \"echo continued\" CONT; echo ready; while [ ! -e gate ]; do sleep 0.05; done; exit 6"
         let terminal = try Terminal(
             world,
-            "bash -mc '\(Self.program) task run -- bash -c '\\''\(script)'\\''; echo stopped $?; fg; echo status $?'")
+            "bash -mc '\(Programs.commandLine) task run -- bash -c '\\''\(script)'\\''; echo stopped $?; fg; echo status $?'"
+        )
         try await terminal.shows("ready")
         try terminal.type(26)
         try await terminal.shows("stopped 147")

@@ -15,12 +15,9 @@ struct TaskRunTests {
         -> ChildProcess.Outcome
     {
         try await ChildProcess.run(
-            Self.program, ["task", "run"] + arguments, environment: Self.environment(world, environment),
+            Programs.commandLine, ["task", "run"] + arguments, environment: Self.environment(world, environment),
             directory: world.path)
     }
-
-    private static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        .appending(path: "nightshift").path(percentEncoded: false)
 
     private static func environment(_ world: World, _ more: [String: String]) -> [String: String] {
         let own = ["NIGHTSHIFT_HOME": world.path, "HOME": world.path, "PATH": "/usr/bin:/bin"]
@@ -112,7 +109,7 @@ struct TaskRunTests {
     @Test func `L2: A stop that comes before the program has begun stops neither it nor who makes it`() async throws {
         let world = try World()
         let process = try GatedProcess(
-            executable: Self.program, program: "/bin/sh",
+            executable: Programs.commandLine, program: "/bin/sh",
             arguments: ["sh", "-c", "touch $HOME/begun; kill -TSTP $$; exit 5"],
             environment: Self.environment(world, [:]), leadsGroup: true)
         defer { process.abandon() }
@@ -246,7 +243,7 @@ struct TaskRunTests {
         let service = try granting(world)
         defer { service.stop() }
         let process = try ChildProcess(
-            Self.program,
+            Programs.commandLine,
             arguments: ["task", "run", "--", "sh", "-c", "trap 'exit 8' TERM; touch up; while :; do sleep 0.05; done"],
             environment: Self.environment(world, [:]), directory: world.path, diesWithParent: false)
         try await eventually("the program is up") { FileManager.default.fileExists(atPath: world.path + "/up") }

@@ -6,7 +6,7 @@ import Testing
 /// The system's log belongs to what somebody may want to read.
 @Suite(.timeLimit(.minutes(20))) struct QuietJournalTests {
     private static let canBeSomebody =
-        Machine.isRoot && Machine.canTrace && Machine.has("setpriv")
+        Machine.isRoot && Machine.canTrace && Programs.has("setpriv")
         && FileManager.default.isExecutableFile(atPath: Programs.daemon)
 
     /// libdispatch wants better nice values for some of its threads than a user's service may give them.

@@ -182,20 +182,23 @@ import Testing
     }
 
     @Test func `B4: a task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
-        let (service, origin, id) = try await download(rate: 512 << 10) { $0.connections = 4 }
-        try await service.wait(id, for: "4 MiB") { $0.countOfBytesReceived >= 4 << 20 }
+        // More than a minute of it is left when it is cancelled.
+        let (service, origin, id) = try await download(rate: 64 << 10) { $0.connections = 4 }
+        try await service.wait(id, for: "1 MiB") { $0.countOfBytesReceived >= 1 << 20 }
         let suspended = try await service.api.post("/v1/tasks/\(id)/suspend", CancelRequest?.none, as: TaskStatus.self)
         #expect(origin.openConnectionCount <= 4)
         _ = try await service.api.post("/v1/tasks/\(id)/resume", CancelRequest?.none, as: TaskStatus.self)
         try await service.wait(id, for: "more") { $0.countOfBytesReceived > suspended.countOfBytesReceived + 2 << 20 }
         let cancelled = try await service.api.post(
             "/v1/tasks/\(id)/cancel", CancelRequest(producingResumeData: true), as: TaskStatus.self)
+        origin.setBehaviours([], for: "/f")
         var next = TaskRequest()
         next.resumeData = cancelled.resumeData
         let task = try await service.waitForEnd(try await service.api.enqueue(next))
         try expectWhole(task)
         #expect(task.restarts == 0)
         let excess = origin.bodyBytesSent(for: "/f") - Self.content.size
-        #expect(excess < 4 << 20, "\(excess) bytes came twice")
+        // Less than there was by then.
+        #expect(excess < 5 << 19, "\(excess) bytes came twice")
     }
 }

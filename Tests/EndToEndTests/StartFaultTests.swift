@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// B1: a task that takes the service down does not do it for ever, and everything else goes on.
-@Suite(.enabled(if: Machine.has("cc") || Machine.has("clang"), "needs a compiler for C"))
+@Suite(.enabled(if: Programs.has("cc") || Programs.has("clang"), "needs a compiler for C"))
 struct StartFaultTests {
     /// Ends the process by a trap whenever it connects to one port: put before the C library's own by the loader.
     private static let trap = """
@@ -28,7 +28,7 @@ struct StartFaultTests {
         let directory = try TemporaryDirectory(in: "/tmp")
         let source = try directory.write(Self.trap, to: "trap.c")
         let library = directory.path("trap.so")
-        let compiler = Machine.has("cc") ? "cc" : "clang"
+        let compiler = Programs.has("cc") ? "cc" : "clang"
         let built = try await ChildProcess.run(
             compiler, ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], within: .seconds(60))
         try #require(built.code == 0, "\(built.errors)")

@@ -51,9 +51,7 @@ struct Play {
 
     /// The sample traces.
     static func sample(_ name: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: "Examples/traces/\(name).jsonl"), encoding: .utf8)
+        try String(contentsOfFile: "\(Programs.source)/Examples/traces/\(name).jsonl", encoding: .utf8)
     }
 }
 

@@ -68,8 +68,6 @@ struct SampleTests {
     }
 
     @Test func `B3: Two processes write the same bytes`() async throws {
-        let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "nightshiftd").path
         let text = try Play.sample("week")
         var outputs: [String] = []
         // Swift's hashing differs from process to process, and here it is told to.
@@ -77,7 +75,7 @@ struct SampleTests {
             var environment = ProcessInfo.processInfo.environment
             environment["SWIFT_DETERMINISTIC_HASHING"] = seed == "1" ? "1" : nil
             let run = try await ChildProcess.run(
-                program, ["simulate", "-"], environment: environment, input: text, within: .seconds(120))
+                Programs.daemon, ["simulate", "-"], environment: environment, input: text, within: .seconds(120))
             #expect(run.code == 0, "\(run.errors)")
             outputs.append(run.output)
         }
@@ -99,9 +97,7 @@ struct SampleTests {
     func `B3: The program says what is wrong`(
         arguments: [String], input: String, code: Int32, words: String
     ) async throws {
-        let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "nightshiftd").path
-        let run = try await ChildProcess.run(program, arguments, input: input)
+        let run = try await ChildProcess.run(Programs.daemon, arguments, input: input)
         #expect(run.code == code)
         #expect(run.errors.contains(words), "\(run.errors)")
         #expect(run.output.isEmpty)

@@ -117,6 +117,36 @@ struct Socket: Sendable, Hashable {
         return UInt16(bigEndian: address.sin6_port)
     }
 
+    /// The port of the other side.
+    private var peerPort: UInt16 {
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getpeername(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin6_port)
+    }
+
+    /// The bytes that were sent and that the other side, a process of this machine, has not read: what the kernel holds for both.
+    /// Bytes that move meanwhile may count twice, and never not at all.
+    func bytesUnread(on host: Loopback) -> Int64 {
+        var unsent: Int32 = 0
+        _ = ioctl(descriptor, UInt(TIOCOUTQ), &unsent)
+        let table = (try? fileBytes(host == .ipv4 ? "/proc/net/tcp" : "/proc/net/tcp6")) ?? []
+        let (peer, own) = (peerPort, port)
+        // sl, local address, remote address, state, tx_queue:rx_queue; numbers in hexadecimal (proc(5)).
+        let unread = table.split(separator: UInt8(ascii: "\n")).lazy.compactMap { line -> Int64? in
+            let fields = String(decoding: line, as: UTF8.self).split(separator: " ")
+            guard fields.count > 4 else { return nil }
+            let (ports, queues) = (fields[1...2].map { $0.split(separator: ":").last }, fields[4].split(separator: ":"))
+            guard ports[0].flatMap({ UInt16($0, radix: 16) }) == peer,
+                ports[1].flatMap({ UInt16($0, radix: 16) }) == own
+            else { return nil }
+            return queues.last.flatMap { Int64($0, radix: 16) }
+        }.first
+        return Int64(unsent) + (unread ?? 0)
+    }
+
     /// The next connection, or nil once the listener was shut down.
     func accepted() -> Socket? {
         while true {

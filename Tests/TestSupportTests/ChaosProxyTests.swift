@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -61,6 +62,23 @@ struct ChaosProxyTests {
         #expect([18, 56].contains(try await get().code))
         #expect(proxy.totals.cuts == 1 && proxy.totals.bytesDown < 1_200_000)
         #expect(try content.firstMismatch(inFileAt: try await get().file) == nil)
+    }
+
+    @Test func `T8: What a client has not read when its connection is cut is counted`() async throws {
+        proxy.change { $0.firstCut = 1_000_000 }
+        let reader = try ChildProcess(
+            "/bin/bash",
+            arguments: [
+                "-c",
+                """
+                exec 3<>/dev/tcp/127.0.0.1/\(proxy.port) &&
+                    printf 'GET /file HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && head -c 1000 <&3 && exec sleep 600
+                """,
+            ], output: .file(directory.path("output")), errors: .file(directory.path("errors")))
+        defer { reader.kill(SIGKILL) }
+        try await proxy.wait(for: "the cut") { $0.cuts == 1 && $0.openConnections == 0 }
+        let totals = proxy.totals
+        #expect(totals.bytesCutOff >= totals.bytesDown - 1_000 && totals.bytesCutOff <= totals.bytesDown, "\(totals)")
     }
 
     @Test(arguments: [true, false])

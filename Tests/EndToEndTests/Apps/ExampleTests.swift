@@ -142,7 +142,7 @@ import Testing
         #expect(service.names(in: "\(folder)/incoming") == [])
     }
 
-    @Test(.enabled(if: Machine.has("python3")))
+    @Test(.enabled(if: Programs.has("python3")))
     func `T9: the podcasts in Python are woken, and file their episodes`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: Machine.has("python3")))
+    @Test(.enabled(if: Programs.has("python3")))
     func `R1: the feeds in Python are fetched for, and say what came of it`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
@@ -203,7 +203,7 @@ import Testing
         #expect(try await refresh(id, service).lastUse == nil)
     }
 
-    @Test(.enabled(if: Machine.has("jq")))
+    @Test(.enabled(if: Programs.has("jq")))
     func `R6: the arrivals in shell are woken when the device comes home, and not before they may`() async throws {
         let service = try service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }

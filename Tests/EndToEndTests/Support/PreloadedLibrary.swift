@@ -7,13 +7,13 @@ final class PreloadedLibrary: Sendable {
     let command: [String]
     private let directory: TemporaryDirectory
 
-    static let isPossible = Machine.has("cc") || Machine.has("clang")
+    static let isPossible = Programs.has("cc") || Programs.has("clang")
 
     init(_ source: String) async throws {
         directory = try TemporaryDirectory(in: "/tmp")
         let (file, library) = (try directory.write(source, to: "library.c"), directory.path("library.so"))
         let built = try await ChildProcess.run(
-            Machine.has("cc") ? "cc" : "clang", ["-shared", "-fPIC", "-O1", "-o", library, file, "-ldl"],
+            Programs.has("cc") ? "cc" : "clang", ["-shared", "-fPIC", "-O1", "-o", library, file, "-ldl"],
             within: .seconds(60))
         guard built.code == 0 else { throw NotPossibleHere(description: built.errors) }
         command = ["env", "LD_PRELOAD=\(library)"]

@@ -5,20 +5,6 @@ import NightshiftCurl
 import Synchronization
 import TestSupport
 
-/// The programs under test, as the build put them beside the tests.
-enum Programs {
-    static let folder =
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-    static let daemon = folder + "/nightshiftd"
-    static let commandLine = folder + "/nightshift"
-
-    static func has(_ program: String) -> Bool {
-        ["/usr/bin", "/bin", "/usr/local/bin"].contains {
-            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
-        }
-    }
-}
-
 /// The real service with an origin, and the real page in front of it: processes that end with this object.
 final class PageFixture: Sendable {
     let files: TemporaryDirectory

@@ -66,6 +66,9 @@ package final class ChaosProxy: Sendable {
         package var openConnections = 0
         /// Connections that ended because of ``Cuts``.
         package var cuts = 0
+        /// Of ``bytesDown``, those that the clients of these connections had not read when they were cut: what the proxy held back,
+        /// and what the kernel held. Some of the latter may still arrive.
+        package var bytesCutOff: Int64 = 0
         /// From clients to the server.
         package var bytesUp: Int64 = 0
         package var bytesDown: Int64 = 0

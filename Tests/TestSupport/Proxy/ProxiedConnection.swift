@@ -133,7 +133,12 @@ struct ProxiedConnection {
             if isOver { state.totals.cuts += 1 }
             return (due + conditions.latency, isOver, isOver && Bool.random(using: &state.random))
         }
-        if isOver { return cutsWithReset ? .reset : .close }
+        if isOver {
+            let heldBack = Int64(down.queuedBytes) + (index == 1 ? count : 0)
+            let cutOff = heldBack + client.bytesUnread(on: core.host)
+            core.state.update { $0.totals.bytesCutOff += cutOff }
+            return cutsWithReset ? .reset : .close
+        }
         direction.queuedBytes += bytes.count
         direction.pieces.append((due, bytes))
         return nil

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A server of `Tests/Peers`, in a process of its own that the test may end and start again.
+/// A server of `Tests/Peers` or `Tests/ResumableUploadServer`, in a process of its own that the test may end and start again.
 package final class UploadServer: Sendable {
     package enum Kind: String, Sendable {
         /// swift-nio-extras' resumable uploads: the IETF draft, in memory.
@@ -36,24 +36,23 @@ package final class UploadServer: Sendable {
     }
 
     package func start() async throws {
-        let log = directory.path("output")
+        let (output, errors) = (directory.path("output"), directory.path("errors"))
         let program =
             kind == .resumable
-            ? Self.root.appending(path: ".build-peers/swift/debug/resumable-upload-server").path
-            : Self.root.appending(path: "Tests/Peers/\(kind.rawValue)/run.sh").path
-        guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw WebServer.CannotStart(description: "\(program) is missing: Tests/Peers/build.sh builds it")
-        }
-        let started = try ChildProcess(program, arguments: options, output: .file(log), errors: .file(log))
+            ? Programs.resumableUploadServer : "\(Programs.source)/Tests/Peers/\(kind.rawValue)/run.sh"
+        // Of the process before this one.
+        try? FileManager.default.removeItem(atPath: output)
+        let started = try ChildProcess(program, arguments: options, output: .file(output), errors: .file(errors))
         process.withLock { $0 = started }
+        func text(_ path: String) -> String {
+            (try? fileBytes(path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        // It prints its port when all is there that a client may ask for.
         try await eventually("\(program) on port \(port)", within: .seconds(120)) {
             if let exit = started.exit {
-                let printed = (try? fileBytes(log)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-                throw WebServer.CannotStart(description: "\(program) ended with \(exit): \(printed)")
+                throw WebServer.CannotStart(description: "\(program) ended with \(exit): \(text(errors))")
             }
-            guard let connection = try? Socket.connected(to: .ipv4, port: port) else { return false }
-            connection.close()
-            return true
+            return text(output).split(separator: "\n").contains("\(port)")
         }
     }
 
@@ -80,12 +79,8 @@ package final class UploadServer: Sendable {
 
     /// A URL that lets its holder PUT, or GET, one object.
     package func presigned(_ verb: String, _ key: String) async throws -> String {
-        let script = Self.root.appending(path: "Tests/Peers/s3/presign.sh").path
-        let outcome = try await ChildProcess.run(script, ["\(port)", verb, key])
+        let outcome = try await ChildProcess.run(
+            "\(Programs.source)/Tests/Peers/s3/presign.sh", ["\(port)", verb, key])
         return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
-
-    private static let root =
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
 }

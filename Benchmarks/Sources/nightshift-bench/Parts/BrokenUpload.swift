@@ -16,7 +16,7 @@ struct BrokenUpload {
         var section = Section(
             title: "An upload of \(size >> 20) MiB that is broken off after three quarters",
             method:
-                "\(rounds) rounds after one for warming up, to \(server.name), through a proxy that ends the first connection. curl tries "
+                "\(rounds) rounds after one for warming up, to a server of resumable uploads (swift-nio-extras), through a proxy that ends the first connection. curl tries "
                 + "again, from the start, as it is told to with `--retry`. What curl sends is counted by the proxy; what Nightshift "
                 + "sends may go on at another address, and is what its service has read of the file.",
             header: [
@@ -92,7 +92,7 @@ struct BrokenUpload {
         private func through(_ send: (String) throws -> Cost) throws -> (cost: Cost, sent: Int64) {
             let wire = try Wire(bench: bench, to: server.port, ["--cut-first", "\(cut)"])
             do {
-                let cost = try send("http://127.0.0.1:\(wire.port)\(server.path)")
+                let cost = try send("http://127.0.0.1:\(wire.port)/upload.bin")
                 return (cost, try wire.stop())
             } catch {
                 _ = try? wire.stop()

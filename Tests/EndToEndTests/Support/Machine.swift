@@ -1,16 +1,6 @@
 import Foundation
 import TestSupport
 
-/// The programs under test, as the build put them beside the tests.
-enum Programs {
-    static let daemon = folder + "/nightshiftd"
-    static let commandLine = folder + "/nightshift"
-    static let appProbe = folder + "/app-probe"
-
-    static let folder =
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
-}
-
 /// What the person who runs the tests says in the environment.
 enum TestRun {
     static func number(_ name: String) -> UInt64? {
@@ -27,22 +17,16 @@ struct NotPossibleHere: Error, CustomStringConvertible {
 enum Machine {
     static let isRoot = geteuid() == 0
 
-    static func has(_ program: String) -> Bool {
-        ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"].contains {
-            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
-        }
-    }
-
     /// Mounting needs root in the machine's own name space.
-    static let canMount = isRoot && has("mount") && has("umount") && succeeds("unshare", "-m", "true")
+    static let canMount = isRoot && Programs.has("mount") && Programs.has("umount") && succeeds("unshare", "-m", "true")
 
     static let hasLoopDevices =
-        canMount && has("mkfs.ext4") && has("losetup") && succeeds("losetup", "--find")
+        canMount && Programs.has("mkfs.ext4") && Programs.has("losetup") && succeeds("losetup", "--find")
 
-    static let hasReflinks = hasLoopDevices && has("mkfs.xfs")
+    static let hasReflinks = hasLoopDevices && Programs.has("mkfs.xfs")
 
     /// strace needs the right to trace.
-    static let canTrace = has("strace") && succeeds("strace", "-o", "/dev/null", "true")
+    static let canTrace = Programs.has("strace") && succeeds("strace", "-o", "/dev/null", "true")
 
     /// Boot time of one's own: as root, where the kernel moves a program into its time namespace when it is executed.
     static let canShiftBootTime =
