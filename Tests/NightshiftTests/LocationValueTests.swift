@@ -108,7 +108,7 @@ import Testing
         answer.regions = [RegionStatus(region: try region("home"), state: .inside)]
         book.add(.monitor(try region("work")))
         book.add(.stopMonitoring("home"))
-        book.learn(answer, isFirst: true)
+        book.learn(answer, isFirst: true, askedAfter: 0)
         #expect(book.regions == [try region("work")])
         // A later wish about the same region stands in the place of one that waits, but not of one that is being told.
         let next = book.tell()
@@ -125,7 +125,7 @@ import Testing
         book.told(first.number, answer)
         #expect(book.regions.map(\.radius).sorted() == [6, 7])
         // What comes beside everything else does not count where something is known.
-        book.learn(ProcessLocation(permission: .denied), isFirst: true)
+        book.learn(ProcessLocation(permission: .denied), isFirst: true, askedAfter: 0)
         #expect(book.permission == .always)
     }
 
@@ -136,15 +136,36 @@ import Testing
         #expect(book.status == .restricted)
         var answer = ProcessLocation(permission: .ask)
         answer.place = Coordinate(latitude: 1, longitude: 2).map { Place($0, accuracy: 5, time: Date()) }
-        book.learn(answer)
+        book.learn(answer, askedAfter: 0)
         #expect(book.status == .notDetermined && book.place == nil)
         book.learn(.always)
-        book.learn(answer)
+        book.learn(answer, askedAfter: 0)
         #expect(book.status == .authorizedAlways && book.place != nil)
         book.channelOpened()
         #expect(book.status == .authorizedAlways)
         book.learn(.denied)
         #expect(book.status == .denied && book.place == nil)
+    }
+
+    @Test func `R6: A place that an event brings is newer than every answer to an earlier question`() throws {
+        let place = { (longitude: Double) in
+            Coordinate(latitude: 1, longitude: longitude).map { Place($0, accuracy: 5, time: Date()) }
+        }
+        var book = LocationBook()
+        var answer = ProcessLocation(permission: .always)
+        // The first question is under way when the event comes, and its answer knows of no place.
+        book.learn(try #require(place(2)))
+        book.learn(answer, askedAfter: 0)
+        #expect(book.place?.longitude == 2)
+        answer.place = place(3)
+        book.learn(answer, askedAfter: 1)
+        #expect(book.place?.longitude == 3)
+        // The same for an answer to a wish.
+        book.add(.significantChanges(true))
+        let sent = book.tell()
+        book.learn(try #require(place(4)))
+        book.told(try #require(sent).number, answer)
+        #expect(book.place?.longitude == 4)
     }
 
     @Test func `R6: A place is on one side of a boundary for certain, or on neither`() throws {

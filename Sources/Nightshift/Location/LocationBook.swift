@@ -26,6 +26,11 @@ struct LocationBook: Sendable {
     private var telling: Int?
     /// The user's word as the channel has told it: newer than any answer.
     private var told: LocationPermission?
+    /// The last place that an event has brought, and how many have.
+    private var eventPlace: Place?
+    private(set) var eventPlaces = 0
+    /// ``eventPlaces`` when the wish that is being told was sent.
+    private var eventPlacesBeforeTelling = 0
     /// Why the service tells this program nothing of location.
     private(set) var refusal: Problem?
 
@@ -62,10 +67,15 @@ struct LocationBook: Sendable {
 
     // MARK: - What the service says
 
-    /// - Parameter isFirst: whether it was asked beside everything else, and does not count where something is known.
-    mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false) {
+    /// Applies an answer of the service.
+    ///
+    /// - Parameters:
+    ///   - isFirst: whether it was asked beside everything else, and does not count where something is known.
+    ///   - places: ``eventPlaces`` when the question was sent: a place that an event has brought since is newer than the answer's.
+    mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false, askedAfter places: Int) {
         guard !isFirst || known == nil else { return }
         known = answer
+        if places < eventPlaces { known?.place = eventPlace }
         refusal = nil
     }
 
@@ -79,6 +89,8 @@ struct LocationBook: Sendable {
     }
 
     mutating func learn(_ place: Place) {
+        eventPlace = place
+        eventPlaces += 1
         known?.place = place
     }
 
@@ -99,6 +111,7 @@ struct LocationBook: Sendable {
     /// The next wish that the service is to hear.
     mutating func tell() -> (number: Int, wish: Wish)? {
         telling = wishes.first?.number
+        eventPlacesBeforeTelling = eventPlaces
         return wishes.first
     }
 
@@ -117,7 +130,7 @@ struct LocationBook: Sendable {
         case .stopMonitoring(let identifier): known?.regions.removeAll { $0.region.identifier == identifier }
         case .monitor, .significantChanges: break
         }
-        if let answer { learn(answer) }
+        if let answer { learn(answer, askedAfter: eventPlacesBeforeTelling) }
     }
 }
 

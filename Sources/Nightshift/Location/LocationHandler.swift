@@ -105,9 +105,10 @@ final class LocationHandler: Sendable {
     @discardableResult
     private func ask(isFirst: Bool = false) -> Bool {
         guard let connection = state.withLock(\.connection) else { return false }
+        let places = state.withLock(\.book.eventPlaces)
         do {
             let answer = try connection.request(.processLocation, hasty: true, patience: Self.patience)
-            state.withLock { $0.book.learn(answer, isFirst: isFirst) }
+            state.withLock { $0.book.learn(answer, isFirst: isFirst, askedAfter: places) }
             return true
         } catch let problem as Problem {
             state.withLock { $0.book.learn(problem) }
