@@ -1,5 +1,6 @@
 import Foundation
 package import Glibc
+import NightshiftAPI
 
 /// What `/proc/PID/stat` says of a process (proc_pid_stat(5)).
 package struct ProcessStatistics: Hashable, Sendable {
@@ -21,7 +22,7 @@ package struct ProcessStatistics: Hashable, Sendable {
         if isStopped { return true }
         // Of the leader alone: another thread that waits so does not keep it from stopping.
         let path = "/proc/\(process)/task/\(process)/children"
-        guard isInKernel, let children = try? String(contentsOfFile: path, encoding: .utf8) else { return false }
+        guard isInKernel, let children = KernelFile.text(path) else { return false }
         return children.split(separator: " ").contains { child in
             pid_t(child).flatMap { ProcessStatistics(of: $0) }?.isStopped == true
         }
@@ -34,7 +35,7 @@ package struct ProcessStatistics: Hashable, Sendable {
 
     /// Nil where there is no such process.
     package init?(of process: pid_t) {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
+        guard let text = KernelFile.text("/proc/\(process)/stat") else { return nil }
         self.init(parsing: text)
     }
 

@@ -7,7 +7,7 @@ package struct SystemClock: ServiceClock {
     private let bootID: String
 
     package init() {
-        let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+        let text = KernelFile.text("/proc/sys/kernel/random/boot_id")
         // Without /proc every start counts as a boot: only synced bytes are then trusted, which is safe.
         bootID = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? UUID().uuidString
     }

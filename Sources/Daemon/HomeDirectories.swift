@@ -63,7 +63,7 @@ enum HomeDirectories {
         let user = geteuid()
         var trusted: Set<UInt32> = [0]
         // In a user namespace everybody from outside has this number; nobody within is one of them.
-        if let text = try? String(contentsOfFile: "/proc/sys/kernel/overflowuid", encoding: .utf8),
+        if let text = KernelFile.text("/proc/sys/kernel/overflowuid"),
             let unmapped = UInt32(text.trimmingCharacters(in: .whitespacesAndNewlines)), isInUserNamespace
         {
             trusted.insert(unmapped)
@@ -73,7 +73,7 @@ enum HomeDirectories {
 
     /// Whether not all users of the machine have numbers here: the first namespace maps each to itself.
     private static var isInUserNamespace: Bool {
-        let map = (try? String(contentsOfFile: "/proc/self/uid_map", encoding: .utf8)) ?? ""
+        let map = KernelFile.text("/proc/self/uid_map") ?? ""
         return map.split(whereSeparator: \.isWhitespace).map(String.init) != ["0", "0", "4294967295"]
     }
 

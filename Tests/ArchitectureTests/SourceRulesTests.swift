@@ -230,4 +230,12 @@ import Testing
         }
         #expect(found > 5)
     }
+
+    /// Foundation's other ways stop after the first page of a file whose size says 0.
+    @Test func `Files of the kernel are read in one place`() throws {
+        let read = /contents(?:OfFile|Of|\(atPath):?[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
+        try forEachSource { path, source in
+            #expect(!source.text.contains(read), "\(path)")
+        }
+    }
 }

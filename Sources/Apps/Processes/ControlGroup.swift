@@ -68,7 +68,7 @@ struct ControlGroup: Hashable, Sendable {
     }
 
     var processes: [pid_t] {
-        let text = (try? String(contentsOfFile: "\(path)/cgroup.procs", encoding: .utf8)) ?? ""
+        let text = KernelFile.text("\(path)/cgroup.procs") ?? ""
         return text.split(separator: "\n").compactMap { pid_t($0) }
     }
 

@@ -116,7 +116,7 @@ struct ControlGroups: Sendable {
     }
 
     private static func mountPoint() -> String? {
-        guard let text = try? String(contentsOfFile: "/proc/mounts", encoding: .utf8) else { return nil }
+        guard let text = KernelFile.text("/proc/mounts") else { return nil }
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ")
             // A space or a backslash in the path would be written as an octal number (fstab(5)); then it is left alone.
@@ -126,7 +126,7 @@ struct ControlGroups: Sendable {
     }
 
     private static func path(ofProcess process: String) -> String? {
-        guard let text = try? String(contentsOfFile: "/proc/\(process)/cgroup", encoding: .utf8) else { return nil }
+        guard let text = KernelFile.text("/proc/\(process)/cgroup") else { return nil }
         return text.split(separator: "\n").first { $0.hasPrefix("0::/") }.map { String($0.dropFirst(3)) }
     }
 }

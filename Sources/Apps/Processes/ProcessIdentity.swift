@@ -1,6 +1,7 @@
 import Clock
 import Foundation
 import Glibc
+import NightshiftAPI
 
 /// One process, never to be taken for another: the kernel gives numbers again, but not at the same time of the same boot.
 package struct ProcessIdentity: Codable, Hashable, Sendable, CustomStringConvertible {
@@ -29,7 +30,7 @@ package struct ProcessIdentity: Codable, Hashable, Sendable, CustomStringConvert
 
     /// The kernel's name for this boot; empty without /proc.
     package static let currentBootID =
-        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
+        KernelFile.text("/proc/sys/kernel/random/boot_id")?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
 
     package var description: String { "process \(pid)" }

@@ -8,7 +8,7 @@ import Synchronization
 extension SystemProcessHost {
     package func locks(_ process: ProcessIdentity) -> [HeldLock] {
         // Without any lock on the machine there is nothing to look for.
-        guard let text = Self.text("/proc/locks"), !text.isEmpty else { return [] }
+        guard let text = KernelFile.text("/proc/locks"), !text.isEmpty else { return [] }
         guard let hosted = state.withLock({ $0.processes[process] }) else { return [] }
         let members = hosted.group?.processes ?? Self.members(ofGroup: process.pid)
         var held: [OpenFile: [(lock: FileLock, process: pid_t, path: String)]] = [:]
@@ -66,7 +66,7 @@ extension SystemProcessHost {
     /// The locks of a process, with the descriptors that they are on.
     private static func locks(of process: pid_t) -> [(descriptor: String, lock: FileLock)] {
         names("/proc/\(process)/fdinfo").flatMap { descriptor in
-            (text("/proc/\(process)/fdinfo/\(descriptor)") ?? "").split(separator: "\n").compactMap { line in
+            (KernelFile.text("/proc/\(process)/fdinfo/\(descriptor)") ?? "").split(separator: "\n").compactMap { line in
                 guard line.hasPrefix("lock:"), let lock = FileLock(parsing: line.dropFirst(5)), !lock.isAwaited else {
                     return nil
                 }
@@ -97,6 +97,4 @@ extension SystemProcessHost {
     private static func names(_ folder: String) -> [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
-
-    private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
 }

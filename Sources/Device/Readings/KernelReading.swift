@@ -8,7 +8,8 @@ enum KernelReading {
     static func now(freeSpaceOf path: String) -> (reading: ProviderReading, interface: String?) {
         let addresses = NetworkInterfaces.addresses()
         let route = DefaultRoute.interface(
-            ipv4: text("/proc/thread-self/net/route"), ipv6: text("/proc/thread-self/net/ipv6_route"))
+            ipv4: KernelFile.text("/proc/thread-self/net/route") ?? "",
+            ipv6: KernelFile.text("/proc/thread-self/net/ipv6_route") ?? "")
         var reading = ProviderReading(
             source: .kernel, isPresent: true,
             values: network(addresses, interface: route.map { NetworkInterface(named: $0) }))
@@ -45,10 +46,6 @@ enum KernelReading {
             by: Int64(clamping: status.f_frsize))
         return overflow ? .max : bytes
     }
-
-    private static func text(_ path: String) -> String {
-        (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-    }
 }
 
 /// A network interface as sysfs describes it.
@@ -60,8 +57,8 @@ struct NetworkInterface: Equatable {
 extension NetworkInterface {
     init(named name: String, below root: String = "/sys/class/net") {
         let folder = "\(root)/\(name)"
-        let uevent = (try? String(contentsOfFile: "\(folder)/uevent", encoding: .utf8)) ?? ""
-        let type = (try? String(contentsOfFile: "\(folder)/type", encoding: .utf8)) ?? ""
+        let uevent = KernelFile.text("\(folder)/uevent") ?? ""
+        let type = KernelFile.text("\(folder)/type") ?? ""
         self.init(
             name: name,
             kind: Self.kind(
