@@ -190,6 +190,7 @@ let package = Package(
             exclude: ["org.example.DownloadQueue.desktop"]),
 
         // Tests: their tools first.
+        .target(name: "TestHome", path: "Tests/TestHome"),
         .target(name: "TestSupport", dependencies: ["NightshiftAPI"], path: "Tests/TestSupport", swiftSettings: strict),
         .executableTarget(
             name: "misbehaving-origin", dependencies: ["TestSupport", argumentParser], path: "Tests/MisbehavingOrigin",
@@ -371,7 +372,10 @@ let package = Package(
     ]
 )
 
-// A build of some suites alone: NIGHTSHIFT_TESTS names them, separated by spaces. Without it, all are built.
+// Every suite gives its process a home of its own.
+for target in package.targets where target.type == .test { target.dependencies.append("TestHome") }
+
+// A build of some suites alone: NIGHTSHIFT_TESTS names their targets, separated by spaces. Without it, all are built.
 if let names = Context.environment["NIGHTSHIFT_TESTS"]?.split(separator: " ").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -1,37 +1,55 @@
 #!/usr/bin/env bash
-# Builds everything with its tests once and runs every suite; the last lines say how it went.
+# Builds the tests once and runs their suites; the last lines say how it went.
 #
 # As many suites run side by side as there are lanes; each is parallel in itself, and waits a lot. With LOAD=8 in the
 # environment, eight busy loops run beside them.
-# Usage: scripts/test.sh [SUITE ...]     LANES= how many suites side by side (2)     LOAD= how many busy loops (0)
+# Usage: scripts/test.sh [--quick | --rest] [SUITE ...]
+#   --quick   what shows the most in a third of the time; other suites are not built either
+#   --rest    what --quick leaves out
+#   LANES=    how many suites side by side (2)
+#   LOAD=     how many busy loops (0)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # shellcheck source=scripts/suite.sh
 source scripts/suite.sh
 
-# What a lane does with a suite: its output comes when it is over, in one piece.
+# Values, machines and walks, the API, the command line; and of what crosses targets one file for each group of rows, with real
+# programs that are really killed.
+quick=(
+    EndToEndTests.RandomKillTests EndToEndTests.Apps/OnceTests EndToEndTests.FetchScriptTests EndToEndTests.CrossingOnceTests
+    ServiceSimulationTests.Simulations/RandomScenarioTests ServiceSimulationTests.Simulations/CrashTests
+    TransfersTests LocalAPITests CLITests PushTests SchedulerTests StoreTests RefreshTests LocationTests NotificationsTests
+    OperationsTests SessionsTests BooksTests ClockTests PushProtocolTests ArchitectureTests
+)
+
+# What a lane does with a suite: its output comes when it is over, in one piece. After the suite come parts of it that are left out.
 run_suite() {
-    local suite=$1 room=$2 start=$SECONDS status=0 ran closing passed log=$2/$1.log
+    local room=$1 suite=$2 start=$SECONDS status=0 ran closing passed name log
+    shift 2
+    name=${suite//\//.}
+    log=$room/$name.log
     case $suite in
     # The document of the API, asked by somebody who tries what nobody here thought of.
     schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
     # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
     consumers) scripts/consumers.sh >"$log" 2>&1 || status=$? ;;
+    # Counts its tests itself.
+    gateway) scripts/gateway-tests.sh >"$log" 2>&1 || status=$? ;;
     *)
-        run_tests .build/debug/nightshiftPackageTests.xctest "$suite" "$log" || status=$?
+        run_tests .build/debug/nightshiftPackageTests.xctest "$suite" "$log" "$@" || status=$?
         passed=$((${ran:-0} - $(grep -cE '^✘ Test .* failed after' "$log" || true)))
         # With the comments that belong to them.
-        grep -E '^(✘|↳) ' "$log" | grep -vE '^↳ (Testing Library Version|Target Platform):' >"$room/$suite.issues" || true
+        grep -E '^(✘|↳) ' "$log" | grep -vE '^↳ (Testing Library Version|Target Platform):' >"$room/$name.issues" || true
         # What passed needs no more than its number.
         sed -i -E '/^(◇|✔) /d' "$log"
         echo "$closing" >>"$log"
         ;;
     esac
-    [ "$status" -eq 0 ] || touch "$room/$suite.failed"
+    [ "$status" -eq 0 ] || touch "$room/$name.failed"
     # A script is one test.
-    echo "${passed:-$((status == 0))}" >"$room/$suite.passed"
-    echo "$((SECONDS - start)) s  $suite" >"$room/$suite.time"
+    echo "${passed:-$((status == 0))}" >"$room/$name.passed"
+    echo "$((SECONDS - start)) s  $suite" >"$room/$name.time"
     (
         flock 9
         printf '\n== %s (%d s)\n' "$suite" "$((SECONDS - start))"
@@ -40,7 +58,8 @@ run_suite() {
 }
 
 if [ "${1:-}" = --lane ]; then
-    run_suite "$3" "$2"
+    read -r -a left_out <<<"${LEFT_OUT:-}"
+    run_suite "$2" "$3" "${left_out[@]}"
     exit 0
 fi
 
@@ -52,40 +71,95 @@ trap 'end_load; rm -rf "$room"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+mode=
+case ${1:-} in --quick | --rest) mode=$1 && shift ;; esac
 suites=("$@")
+left_out=()
 if [ "${#suites[@]}" -eq 0 ]; then
     # The longest first, so that the lanes end together.
     longest=(ServiceSimulationTests EndToEndTests consumers EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
     mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
         grep -vxF "$(printf '%s\n' "${longest[@]}")")
-    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}")
+    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}" gateway)
+    case $mode in
+    --quick)
+        suites=("${quick[@]}")
+        # Fewer seeds of the simulations.
+        export NIGHTSHIFT_ROUNDS=${NIGHTSHIFT_ROUNDS:-1}
+        ;;
+    --rest)
+        mapfile -t suites < <(printf '%s\n' "${suites[@]}" | grep -vxF "$(printf '%s\n' "${quick[@]}")")
+        # The simulations run whole: with all seeds.
+        mapfile -t left_out < <(printf '%s\n' "${quick[@]}" | grep '^EndToEndTests')
+        ;;
+    esac
 fi
+
+# The targets of the suites; a script runs the programs alone.
+targets() { printf '%s\n' "${suites[@]}" | sed 's/\..*//' | grep 'Tests$' | sort -u | tr '\n' ' '; }
 
 # What others have written in Python, servers for uploads and schemathesis: installed once.
 export SCHEMATHESIS_VENV=${SCHEMATHESIS_VENV:-$PWD/.build-peers/schemathesis}
 build_peers() {
     Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare && Tests/LocalAPITests/schemathesis.sh --prepare
 }
-build_peers >"$room/peers" 2>&1 &
-peers=$!
-swift build --build-tests
-wait "$peers" || { cat "$room/peers"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
+peers=
+if [ "$mode" != --quick ]; then
+    build_peers >"$room/peers" 2>&1 &
+    peers=$!
+    swift build --build-tests
+else
+    NIGHTSHIFT_TESTS=$(targets) swift build --product nightshiftPackageTests
+fi
+[ -z "$peers" ] || wait "$peers" || { cat "$room/peers"; echo "make test: FAILED to prepare Tests/Peers"; exit 1; }
+
+# The tests have this home, and nothing of yours; what they leave there is looked for at the end.
+export NIGHTSHIFT_TEST_HOME=$room/home
+mkdir "$room/home"
 
 build_seconds=$SECONDS
 start_load "${LOAD:-0}"
-printf '%s\n' "${suites[@]}" | xargs -P "${LANES:-2}" -I '{}' scripts/test.sh --lane "$room" '{}' || true
+printf '%s\n' "${suites[@]}" |
+    LEFT_OUT="${left_out[*]}" xargs -P "${LANES:-2}" -I '{}' scripts/test.sh --lane "$room" '{}' || true
 end_load
+
+# left_running prints a line for each process that the tests have left: programs of this build, and what has the tests' home.
+left_running() {
+    local folder id
+    for folder in /proc/[0-9]*; do
+        id=${folder#/proc/}
+        case $(readlink "$folder/exe" 2>/dev/null) in
+        "$PWD"/.build/*) ;;
+        *) grep -qzxF "NIGHTSHIFT_TEST_HOME=$room/home" "$folder/environ" 2>/dev/null || continue ;;
+        esac
+        # Not this script and what it runs.
+        [ "$id" != $$ ] && [ "$(ps -o ppid= -p "$id" 2>/dev/null | tr -d ' ')" != $$ ] || continue
+        printf '%s %s\n' "$id" "$(tr '\0' ' ' <"$folder/cmdline" 2>/dev/null)"
+    done
+}
+# What ends with its test may take a moment.
+for _ in $(seq 100); do
+    left=$(left_running)
+    [ -n "$left" ] || break
+    sleep 0.1
+done
 
 passed=$(cat "$room"/*.passed | awk '{ sum += $1 } END { print sum + 0 }')
 failed=()
 for suite in "${suites[@]}"; do
+    name=${suite//\//.}
     # One that says nothing of itself was cut off.
-    if [ -e "$room/$suite.failed" ] || [ ! -e "$room/$suite.time" ]; then failed+=("$suite"); fi
+    if [ -e "$room/$name.failed" ] || [ ! -e "$room/$name.time" ]; then failed+=("$suite"); fi
 done
 
 printf '\nWhere the time went, beside %d busy loops:\n' "${LOAD:-0}"
 { echo "$build_seconds s  build"; cat "$room"/*.time; } | sort -rn
 echo
+if [ -n "$left" ]; then
+    printf 'Tests have left these processes behind, which are ended now:\n%s\n' "$left"
+    cut -d ' ' -f 1 <<<"$left" | xargs kill -KILL 2>/dev/null || true
+    failed+=(leftovers)
+fi
 if [ "${#failed[@]}" -gt 0 ]; then
     # Once more at the end, where whoever reads only the end finds it.
     cat "$room"/*.issues 2>/dev/null || true

@@ -1,8 +1,10 @@
 import Foundation
 
-/// All bytes of a file.
+/// The bytes of a file. Files of /proc, whose size says 0, are read to their end: `Data(contentsOf:)` stops at a short read.
 package func fileBytes(_ path: String) throws -> [UInt8] {
-    [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    return [UInt8](try file.readToEnd() ?? Data())
 }
 
 extension [UInt8] {

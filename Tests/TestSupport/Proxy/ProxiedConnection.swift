@@ -13,6 +13,8 @@ struct ProxiedConnection {
     private struct Direction {
         var pieces: [(due: ContinuousClock.Instant, bytes: [UInt8])] = []
         var queuedBytes = 0
+        /// From the sender since the connection began.
+        var receivedBytes: Int64 = 0
         /// The sender has finished; the receiver learns of it when all has arrived.
         var hasEnded = false
         var hasPassedEnd = false
@@ -115,6 +117,7 @@ struct ProxiedConnection {
         if failed { return .reset }
         guard !bytes.isEmpty else { return nil }
         let count = Int64(bytes.count)
+        direction.receivedBytes += count
         let (due, isOver, cutsWithReset) = core.state.update { state -> (ContinuousClock.Instant, Bool, Bool) in
             let left = state.open[id]?.bytesLeft.map { $0 - count }
             state.open[id]?.bytesLeft = left
@@ -135,7 +138,8 @@ struct ProxiedConnection {
         }
         if isOver {
             let heldBack = Int64(down.queuedBytes) + (index == 1 ? count : 0)
-            let cutOff = heldBack + client.bytesUnread(on: core.host)
+            let received = index == 1 ? direction.receivedBytes : down.receivedBytes
+            let cutOff = min(heldBack + client.bytesUnread(on: core.host), received)
             core.state.update { $0.totals.bytesCutOff += cutOff }
             return cutsWithReset ? .reset : .close
         }

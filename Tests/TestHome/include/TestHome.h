@@ -1,0 +1,1 @@
+// A home of their own for tests: see home.c. Nothing is called.
