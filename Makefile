@@ -30,7 +30,7 @@ gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENC
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-push test gateway-test bench release install uninstall format lint clean
+.PHONY: help build demo demo-push test test-all gateway-test bench release install uninstall format lint clean
 .PHONY: gateway-release gateway-bench install-gateway uninstall-gateway
 
 help:
@@ -40,7 +40,8 @@ help:
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make install-gateway PREFIX=, make uninstall-gateway PREFIX='
 	@echo '                       the same for the push gateway, a service of the system on a machine of its own'
-	@echo 'make test LOAD=        every test; with LOAD=8, beside eight busy loops'
+	@echo 'make test LOAD=        the tests that show the most, in a third of the time; with LOAD=8, beside eight busy loops'
+	@echo 'make test-all LOAD=    every test, those of the push gateway included'
 	@echo 'make gateway-test      build the push gateway, and test it with provider libraries from PyPI'
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo "make bench BENCH='--only push'"
@@ -62,6 +63,10 @@ demo-push: build
 
 test:
 	@scripts/packages.sh build test
+	@LOAD='$(LOAD)' scripts/test.sh --quick
+
+test-all:
+	@scripts/packages.sh build test cluster
 	@LOAD='$(LOAD)' scripts/test.sh
 
 gateway-test:
