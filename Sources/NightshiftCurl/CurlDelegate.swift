@@ -1,3 +1,5 @@
+import NightshiftAPI
+
 /// The receiver of an exchange's events. It is called on the loop's thread, in order, and must not block.
 ///
 /// None of the calls may wait for anything that only the loop can bring about.
@@ -52,23 +54,30 @@ package struct CurlHead: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Bytes of a body that comes as it is on the connection, its length in front; nil for any other.
-    var plainLength: Int64? {
-        guard version.hasPrefix("1"), !fields.contains(where: { $0.isNamed("transfer-encoding") }) else { return nil }
-        let lengths = fields.filter { $0.isNamed("content-length") }
-        guard lengths.count == 1, lengths[0].value.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
-        return Int64(lengths[0].value)
+    /// Where the body ends.
+    func framing(for method: String) -> ResponseFraming {
+        ResponseFraming(
+            status: status, method: method, httpVersion: version, lengths: values("content-length"),
+            codings: values("transfer-encoding"))
     }
 
-    /// Bytes of the body as the head has it; nil where it does not say.
-    var announcedLength: Int64? {
-        fields.first { $0.isNamed("content-length") }.flatMap { Int64($0.value) }
+    /// Bytes of a body that comes as it is on the connection, its length before it; nil for any other.
+    func plainLength(for method: String) -> Int64? {
+        guard version.hasPrefix("1"), method != "HEAD", values("transfer-encoding").isEmpty,
+            values("content-length").count == 1, case .length(let length) = framing(for: method)
+        else { return nil }
+        return length
     }
 
-    /// Whether something other than the connection's end says where the body ends (RFC 9112, section 6.3).
-    var delimitsBody: Bool {
-        version.hasPrefix("2") || version.hasPrefix("3") || status == 204 || status == 304
-            || fields.contains { $0.isNamed("content-length") || $0.isNamed("transfer-encoding") }
+    /// The length of a body that libcurl reads to the end of the connection: it drops a length as soon as there is a
+    /// `Transfer-Encoding`, even one that changes nothing.
+    func ignoredLength(for method: String) -> Int64? {
+        guard !values("transfer-encoding").isEmpty, case .length(let length) = framing(for: method) else { return nil }
+        return length
+    }
+
+    private func values(_ lowercasedName: String) -> [String] {
+        fields.filter { $0.isNamed(lowercasedName) }.map(\.value)
     }
 }
 

@@ -23,6 +23,9 @@ final class Transfer {
     /// The rest of the body, once libcurl has nothing to do with it any more.
     private(set) var socketBody: CurlSocketBody?
 
+    /// Bytes still missing of a body whose length libcurl does not heed; nil for any other.
+    private var unheededRest: Int64?
+
     /// Bytes of a body that came over a shared connection.
     private var receivedBytes: Int64 = 0
 
@@ -175,6 +178,8 @@ final class Transfer {
             pendingHead = head
             // libcurl answers challenges, and a refused expectation, by itself; nothing else is followed by another head.
             if request.credential == nil, ![401, 407, 417].contains(head.status) { reportHead() }
+            // An error for libcurl, which would wait for the end of the connection.
+            if unheededRest == 0 { return 0 }
         }
         return line.count
     }
@@ -183,9 +188,11 @@ final class Transfer {
         guard let head = pendingHead else { return }
         pendingHead = nil
         heads.isPastHead = true
-        if let length = head.plainLength, request.method != "HEAD" { bodyRest = length } else { ledger = nil }
-        if let length = head.announcedLength { leaveSharedConnection(at: length) }
-        if !head.delimitsBody, request.method != "HEAD" { watchForCloseNotify() }
+        let framing = head.framing(for: request.method)
+        if let length = head.plainLength(for: request.method) { bodyRest = length } else { ledger = nil }
+        if let length = framing.length { leaveSharedConnection(at: length) }
+        if framing == .connection { watchForCloseNotify() }
+        unheededRest = head.ignoredLength(for: request.method)
         delegate.received(head: head)
     }
 
@@ -207,9 +214,15 @@ final class Transfer {
         if pendingHead != nil { reportHead() }
         let isLimited = ownLimit != nil || core.isLimited
         if isLimited, !mayMove() { return nightshift_curl_write_pause }
-        switch delegate.received(body: bytes) {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: unheededRest ?? .max)))
+        switch delegate.received(body: piece) {
         case .taken:
-            if isLimited { moved(bytes.count) }
+            if isLimited { moved(piece.count) }
+            if let rest = unheededRest {
+                unheededRest = rest - Int64(piece.count)
+                // An error for libcurl, as below.
+                if unheededRest == 0 { return 0 }
+            }
             if core.sharesConnections {
                 receivedBytes += Int64(bytes.count)
                 leaveSharedConnection(at: receivedBytes)
@@ -413,9 +426,15 @@ final class Transfer {
         if code == CURLE_OK, closeNotify?.isMissing == true {
             failure = (CURLE_PARTIAL_FILE, "The secure connection was cut off in the middle of the body.", 0)
         }
-        let code = failure?.code ?? code
+        var code = failure?.code ?? code
         let phase = phase
+        // It was this side that ended it, where the response ends.
+        if unheededRest == 0, failure == nil, code == CURLE_WRITE_ERROR { code = CURLE_OK }
         if code == CURLE_OK { reportHead() }
+        if code == CURLE_OK, let rest = unheededRest, rest > 0 {
+            code = CURLE_PARTIAL_FILE
+            failure = (code, "The connection was closed with \(rest) bytes still to come.", 0)
+        }
         var end = CurlEnd(
             code: Int32(code.rawValue), message: failure?.message ?? CurlEnd.words(errorText, code),
             systemError: failure?.systemError ?? socketMaker.systemError(of: easy, at: code), phase: phase,

@@ -106,6 +106,24 @@ import Testing
             ]))
     }
 
+    @Test func `T8: A body with a length ends there although identity is named, and not before`() async throws {
+        origin.serve("/whole", .text("hello"))
+        origin.serve("/empty", .text(""))
+        origin.serve("/cut", .text("hello"))
+        let identity = Behaviour.field("Transfer-Encoding", "identity")
+        for path in ["/whole", "/empty"] { origin.setBehaviours([identity], for: path) }
+        origin.setBehaviours([identity, .cutAfter(2)], for: "/cut")
+        for (path, words) in [
+            ("/whole", ["1 response 200", "1 received 'hello'", "1 completed"]),
+            ("/empty", ["1 response 200", "1 completed"]),
+            ("/cut", ["1 response 200", "1 received 'he'", "1 completed -1005"]),
+        ] {
+            let delegate = ResponseRecorder()
+            world.process().session(delegate, identifier: path).dataTask(with: request(path)).resume()
+            #expect(try await delegate.heard.are(words), "\(path)")
+        }
+    }
+
     @Test func `T1: A refused connection and a cancellation are errors`() async throws {
         let delegate = Recorder()
         let session = world.process().session(delegate)

@@ -103,12 +103,21 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             load.held = (answer, Data())
         } else {
             present(response, of: load)
+            load.rest = response.unheededLength(for: dataTask.currentRequest)
+            if load.rest == 0 { finish(load, stopping: dataTask) }
         }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         guard let load = load(dataTask) else { return }
-        if load.held == nil { deliver(.data(data), of: load) } else { load.held?.body.append(data) }
+        if load.held == nil { deliver(.data(load.piece(of: data)), of: load) } else { load.held?.body.append(data) }
+        if load.rest == 0 { finish(load, stopping: dataTask) }
+    }
+
+    /// The body has ended, and FoundationNetworking waits for the end of the connection.
+    private func finish(_ load: Load, stopping loading: URLSessionTask) {
+        stop(loading)
+        deliver(.end(nil), of: load)
     }
 
     func urlSession(
@@ -130,6 +139,11 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard let load = load(task) else { return }
         if error == nil { showHeld(load) }
+        if error == nil, let rest = load.rest, rest > 0 {
+            let words = "The connection was closed with \(rest) bytes still to come."
+            let url = task.currentRequest?.url
+            return deliver(.end(URLError.make(NSURLErrorNetworkConnectionLost, words, url: url)), of: load)
+        }
         deliver(.end(error), of: load)
     }
 
@@ -319,6 +333,16 @@ private final class Load: @unchecked Sendable {
     var pending: [Message] = []
     /// A 401 that the app may have an answer to, with its body: shown only where it has none.
     var held: (response: HTTPURLResponse, body: Data)?
+    /// Bytes still missing of a body whose length FoundationNetworking does not heed; nil for any other.
+    var rest: Int64?
+
+    /// The bytes of `data` that belong to the body.
+    func piece(of data: Data) -> Data {
+        guard let rest else { return data }
+        let piece = data.prefix(Int(min(rest, Int64(data.count))))
+        self.rest = rest - Int64(piece.count)
+        return piece
+    }
 
     enum Message {
         case data(Data)
@@ -332,6 +356,20 @@ private final class Load: @unchecked Sendable {
 }
 
 extension URLResponse {
+    /// The length of the body to a request, where FoundationNetworking reads to the end of the connection: libcurl drops a length
+    /// as soon as there is a `Transfer-Encoding`, even one that changes nothing.
+    fileprivate func unheededLength(for request: URLRequest?) -> Int64? {
+        guard let answer = self as? HTTPURLResponse, let coding = answer.value(forHTTPHeaderField: "Transfer-Encoding"),
+            // Its bytes are counted as they come out.
+            answer.value(forHTTPHeaderField: "Content-Encoding") == nil
+        else { return nil }
+        let framing = ResponseFraming(
+            status: answer.statusCode, method: request?.httpMethod ?? "GET", httpVersion: "1.1",
+            lengths: [answer.value(forHTTPHeaderField: "Content-Length")].compactMap(\.self), codings: [coding])
+        guard case .length(let length) = framing else { return nil }
+        return length
+    }
+
     fileprivate func isOfOneOrigin(with request: URLRequest) -> Bool {
         guard let own = url, let other = request.url else { return false }
         return TransferURL.areOfOneOrigin(own.absoluteString, other.absoluteString)

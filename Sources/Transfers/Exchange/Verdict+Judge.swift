@@ -192,7 +192,7 @@ private struct Question {
     func judgeOwnAnswer(_ policy: ResponsePolicy) -> Verdict {
         guard (200...299).contains(head.status) else { return judgeFailure(policy) }
         return .fresh(
-            Representation(validators: Validators(), total: head.bodyLength, acceptsRanges: false), restart: nil)
+            Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false), restart: nil)
     }
 
     // MARK: Other statuses
@@ -216,7 +216,7 @@ private struct Question {
             return .fail(TransferFailure(.httpStatus, HTTPStatus.explanation(status), status: status))
         }
         // A page about an error is never continued, so nothing is kept to recognise it by.
-        let page = Representation(validators: Validators(), total: head.bodyLength, acceptsRanges: false)
+        let page = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
         return .fresh(page, restart: count > 0 ? "the server answered \(HTTPStatus.name(status))" : nil)
     }
 }

@@ -79,30 +79,25 @@ extension Representation {
 }
 
 extension ResponseHead {
-    /// `Content-Length`, where it is the body's length.
-    var contentLength: Int64? {
-        guard headers.first("Transfer-Encoding") == nil, let field = headers.first("Content-Length") else { return nil }
-        var scanner = FieldScanner(field)
-        scanner.skipSpaces()
-        let length = scanner.number()
-        scanner.skipSpaces()
-        return scanner.isAtEnd ? length : nil
+    /// Where the body ends.
+    package var framing: ResponseFraming {
+        ResponseFraming(
+            status: status, method: method, httpVersion: httpVersion, lengths: headers.all("Content-Length"),
+            codings: headers.all("Transfer-Encoding"))
     }
 
-    /// The length of what follows the head, where it is known: an answer to HEAD and some others only tell of a length
+    /// The length of the body, where the head says it: an answer to HEAD and some others only tell of a length
     /// (RFC 9110, section 6.4.1).
-    var bodyLength: Int64? { method == "HEAD" || [204, 205, 304].contains(status) ? 0 : contentLength }
+    var contentLength: Int64? { framing.length }
 
     /// What is wrong with a head that announces two lengths (RFC 9112, section 6.3): wherever its body ends, it may be wrong.
     var lengthContradiction: TransferFailure? {
-        guard headers.first("Transfer-Encoding") == nil else { return nil }
-        let lengths = Set(
-            headers.all("Content-Length").flatMap { $0.split(separator: ",") }.map { String($0).trimmedOfBlanks })
-        guard lengths.count > 1 else { return nil }
-        return TransferFailure(
-            .protocolError,
-            "The server announced different lengths for one response: \(lengths.sorted().joined(separator: " and ")).",
-            status: status)
+        guard case .contradictory(let lengths) = framing else { return nil }
+        let words =
+            lengths.count == 1
+            ? "The server announced a length that is no number: \(lengths[0])."
+            : "The server announced different lengths for one response: \(lengths.joined(separator: " and "))."
+        return TransferFailure(.protocolError, words, status: status)
     }
 
     /// Whether the body has a content coding.

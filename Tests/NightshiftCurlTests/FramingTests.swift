@@ -1,0 +1,60 @@
+import Foundation
+import NightshiftCurl
+import TestSupport
+import Testing
+
+/// Bodies whose length libcurl drops, because there is a `Transfer-Encoding` that changes nothing.
+@Suite(.timeLimit(.minutes(20))) struct FramingTests {
+    private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 300000\r\n\r\n"
+
+    private func heard(_ script: [ScriptedServer.Step], rate: Int64? = nil) async throws -> (CurlEnd, Recorder.Heard) {
+        let server = try ScriptedServer(script)
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        var request = CurlRequest(url: server.url())
+        request.proxy = ""
+        request.rateLimit = rate
+        // What waits for the end of the connection would fail by this.
+        request.idleTimeout = 10
+        request.socketBodyBytes = 1
+        let recorder = Recorder()
+        _ = loop.begin(request, delegate: recorder)
+        let end = try await recorder.end()
+        withExtendedLifetime(server) {}
+        return (end, recorder.heard.read { $0 })
+    }
+
+    @Test(arguments: [0, 100_000, 299_999])
+    func `T8: a body that is cut short under identity is not whole`(count: Int) async throws {
+        let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(count)])
+        #expect(end.code == 18 && end.message.contains("\(300_000 - count) bytes"))
+        #expect(heard.body.count == count)
+    }
+
+    @Test(arguments: [nil, 2_000_000 as Int64])
+    func `T8: a body under identity ends with its last byte, whatever the connection does`(rate: Int64?) async throws {
+        let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(300_000), .stall], rate: rate)
+        #expect(end.code == 0)
+        #expect(heard.body.count == 300_000)
+    }
+
+    @Test func `T8: bytes behind the body are not a part of it`() async throws {
+        let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(400_000), .stall])
+        #expect(end.code == 0)
+        #expect(heard.body.count == 300_000)
+    }
+
+    @Test func `T8: an empty body under identity ends with its head`() async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 0\r\n\r\n"
+        let (end, heard) = try await heard([.read, .write(head), .stall])
+        #expect(end.code == 0)
+        #expect(heard.heads.map(\.status) == [200] && heard.body.isEmpty)
+    }
+
+    @Test func `T8: chunks say more than a length beside them`() async throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"
+        let (end, heard) = try await heard([.read, .write(head + "5\r\nhello\r\n0\r\n\r\n"), .stall])
+        #expect(end.code == 0)
+        #expect(heard.body == Array("hello".utf8))
+    }
+}
