@@ -30,7 +30,11 @@ package final class CurlTransport: Transport {
             origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request))
         let index = placement.withLock { $0.begin(wish) }
         let loop = index == LoopPlacement.sharing ? sharingLoop : loops[index]
-        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop) { [self] head, bytes in
+        let versions = RedirectedExchange.Versions(
+            wantsHTTP1: { [self] origin in placement.withLock { $0.wantsHTTP1(origin) } },
+            record: { [self] origin in placement.withLock { $0.recordHTTP1(origin) } })
+        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop, versions: versions) {
+            [self] head, bytes in
             placement.withLock { $0.end(wish, on: index, bytes: head?.httpVersion == "2" ? bytes : nil) }
         }
         exchange.begin()

@@ -32,7 +32,9 @@ struct LoopPlacement {
     /// The loop for one exchange more, or ``sharing``; each is to be told of its end.
     mutating func begin(_ request: Request) -> Int {
         guard request.isSecure else { return assign(0) }
-        if request.mayShare, habits.sendsSmallFiles(request.origin) { return Self.sharing }
+        if request.mayShare, habits.sendsSmallFiles(request.origin), !habits.wantsHTTP1(request.origin) {
+            return Self.sharing
+        }
         let loop = freest(for: request.origin)
         remember(request.origin, on: loop)
         return assign(loop)
@@ -43,6 +45,12 @@ struct LoopPlacement {
         if loop != Self.sharing { running[loop] -= 1 }
         if request.isSecure, let bytes { habits.record(request.origin, bytes: bytes) }
     }
+
+    /// ``OriginHabits/wantsHTTP1(_:)``.
+    func wantsHTTP1(_ origin: String) -> Bool { habits.wantsHTTP1(origin) }
+
+    /// ``OriginHabits/recordHTTP1(_:)``.
+    mutating func recordHTTP1(_ origin: String) { habits.recordHTTP1(origin) }
 
     private mutating func assign(_ loop: Int) -> Int {
         running[loop] += 1

@@ -9,7 +9,16 @@ import Transfers
 final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
     private let receiver: any ExchangeReceiver
     private let loop: CurlLoop
+    private let versions: Versions
     private let finish: @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
+
+    /// The HTTP versions that origins want, by scheme, host and port.
+    struct Versions: Sendable {
+        /// Whether an origin is asked with HTTP/1.1.
+        var wantsHTTP1: @Sendable (_ origin: String) -> Bool
+        /// An origin is asked with HTTP/1.1 from now on.
+        var record: @Sendable (_ origin: String) -> Void
+    }
 
     /// As it is now: a redirect may have taken something away for good.
     private var wire: WireRequest
@@ -33,11 +42,12 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// - Parameter finish: called once, on the loop's thread, before the receiver hears of the end.
     init(
-        _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop,
+        _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, versions: Versions,
         finish: @escaping @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop
+        self.versions = versions
         self.finish = finish
         self.wire = wire
         cookies = wire.handlesCookies || wire.notesCookies ? RedirectCookies() : nil
@@ -170,11 +180,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     func ended(_ end: CurlEnd) {
         current = nil
         if isCancelled { return report(.cancelled) }
+        if end.wantsHTTP1, let origin { versions.record(origin) }
         if let next {
             // The redirect is known, however its body ended.
             self.next = nil
             return follow(next)
         }
+        if end.wantsHTTP1, isAskedAgain(after: end) { return beginHop() }
         if let question = question ?? questions.question(after: end, of: request, trust?.finding) {
             return report(.challenged(question))
         }
@@ -183,6 +195,15 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         guard end.code != 0 else { return report(.complete) }
         report(.failed(TransferFailure(end, of: request)), at: FailurePoint.Stage(end, of: request))
     }
+
+    /// Whether the same request follows at once over HTTP/1.1: nothing has come, nobody has ended it, and asking twice does no
+    /// harm. One request at most, as that does not want HTTP/1.1 in turn.
+    private func isAskedAgain(after end: CurlEnd) -> Bool {
+        end.code != 0 && !end.wasCancelled && ownEnd == nil && head == nil && ["GET", "HEAD"].contains(request.method)
+    }
+
+    /// Of the server that is asked now.
+    private var origin: String? { (try? TransferURL(parsing: request.url))?.origin }
 
     private func responseHead(_ head: CurlHead) -> ResponseHead {
         var result = ResponseHead(
@@ -207,6 +228,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         question = nil
         trust = questions.trust(for: request)
         request.tlsHook = trust
+        request.usesHTTP1 = origin.map(versions.wantsHTTP1) ?? false
         sink = .discard(rest: BodySink.cheapRest)
         meter?.value = 0
         current = loop.begin(request, delegate: self)

@@ -99,6 +99,9 @@ package struct CurlEnd: Error, Hashable, Sendable {
     package var refusedTunnel: CurlRefusedTunnel?
     /// Whether a proxy was reached and told that it could not reach the server, or does not want to.
     package var proxyRefused = false
+    /// Whether the server's HTTP/2 did not get as far as a response, or libcurl has gone back to HTTP/1.1 for one
+    /// (`HTTP_1_1_REQUIRED`, RFC 9113, section 7): the origin is better asked with HTTP/1.1.
+    package var wantsHTTP1 = false
 
     package init(
         code: Int32, message: String = "", systemError: Int32 = 0, phase: CurlPhase = .resolving,

@@ -33,6 +33,8 @@ package struct CurlRequest: Sendable {
     /// The newest one; nil is no bound.
     package var maximumTLSVersion: TLSVersion?
     package var tlsHook: (any CurlTLSHook)?
+    /// Whether HTTP/2 is not offered.
+    package var usesHTTP1 = false
     /// How the user name and password of ``proxy`` are shown.
     package var proxyScheme = CurlCredential.Scheme.basic
     /// Bytes per second, both directions together; nil is unlimited.

@@ -61,7 +61,7 @@ struct EasyOptions {
     }
 
     private mutating func setSecurity(_ request: CurlRequest) {
-        set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+        set(CURLOPT_HTTP_VERSION, request.usesHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         let oldest = request.minimumTLSVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
         // A bound of 1.3 would bound nothing, and is a proxy's mark.
         let newest = request.maximumTLSVersion == .tls12 ? CURL_SSLVERSION_MAX_TLSv1_2 : CURL_SSLVERSION_MAX_NONE

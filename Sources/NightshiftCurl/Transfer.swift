@@ -32,6 +32,8 @@ final class Transfer {
     private var heads = HeadReader()
     /// A final head that libcurl may yet answer by itself.
     private var pendingHead: CurlHead?
+    /// The HTTP version of the final response; nil before its head.
+    private var finalVersion: String?
     /// Set while a body comes whose end is the connection's.
     private var closeNotify: CloseNotify?
     /// Where the next byte of the body to send is read.
@@ -189,6 +191,7 @@ final class Transfer {
         pendingHead = nil
         heads.isPastHead = true
         let framing = head.framing(for: request.method)
+        finalVersion = head.version
         if let length = head.plainLength(for: request.method) { bodyRest = length } else { ledger = nil }
         if let length = framing.length { leaveSharedConnection(at: length) }
         if framing == .connection { watchForCloseNotify() }
@@ -440,7 +443,17 @@ final class Transfer {
             systemError: failure?.systemError ?? socketMaker.systemError(of: easy, at: code), phase: phase,
             refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
         end.proxyRefused = code != CURLE_OK && proxyRefused
+        end.wantsHTTP1 = wantsHTTP1(code)
         return end
+    }
+
+    /// See ``CurlEnd/wantsHTTP1``. libcurl goes back by itself after the reset of a stream, over a second connection, and
+    /// does not say so; where the server closes the connection for that, it only calls its framing wrong.
+    private func wantsHTTP1(_ code: CURLcode) -> Bool {
+        guard !request.usesHTTP1, request.url.lowercased().hasPrefix("https:") else { return false }
+        if code == CURLE_HTTP2 { return !heads.isPastHead }
+        return code == CURLE_OK && finalVersion == "1.1" && request.credential == nil
+            && Progress.long(easy, CURLINFO_NUM_CONNECTS) > 1
     }
 
     /// A proxy's answer to CONNECT other than that the tunnel stands, or a SOCKS proxy's word about the server.
