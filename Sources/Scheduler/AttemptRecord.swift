@@ -72,4 +72,23 @@ package struct AttemptRecord: Hashable, Sendable {
         restarts += 1
         if restarts == 1 { furthest = 0 } else { failures = max(failures, restarts - 1) }
     }
+
+    // MARK: - Enough
+
+    /// Attempts in a row whose bytes were all lost, after which there is no other: more would fetch the same again for as long as
+    /// the transfer may take.
+    package static let mostLosses = 10
+    /// Bytes that attempts in a row may fetch and lose; three attempts there are whatever they bring.
+    package static let mostLostBytes: Int64 = 16 << 30
+    private static let leastLosses = 3
+
+    /// Whether attempts bring the same bytes again and again, and none can be continued.
+    ///
+    /// - Parameter bytes: what the present attempt has fetched, from byte 0 on.
+    package func isHopeless(fetching bytes: Int64) -> Bool {
+        let affordable = Int(clamping: Self.mostLostBytes / max(bytes, 1))
+        let most = max(Self.leastLosses, min(Self.mostLosses, affordable))
+        // Attempts that bring nothing lose nothing: they alone are not enough.
+        return fruitless >= most && restarts >= most - 1
+    }
 }

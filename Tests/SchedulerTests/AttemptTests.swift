@@ -16,6 +16,21 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 10))
     }
 
+    @Test func `Attempts are hopeless once many in a row have lost their bytes, and fewer where they are large`() {
+        func record(_ fruitless: Int, _ restarts: Int) -> AttemptRecord {
+            AttemptRecord(fruitless: fruitless, restarts: restarts)
+        }
+        let most = AttemptRecord.mostLosses
+        #expect(record(most, most - 1).isHopeless(fetching: 1))
+        #expect(!record(most - 1, most - 1).isHopeless(fetching: 1))
+        // Neither attempts without bytes nor losses with progress between them are enough.
+        #expect(!record(1_000, most - 2).isHopeless(fetching: 1))
+        #expect(!record(1, 1_000).isHopeless(fetching: 1))
+        let large = AttemptRecord.mostLostBytes / 4
+        #expect(record(4, 3).isHopeless(fetching: large) && !record(3, 3).isHopeless(fetching: large))
+        #expect(record(3, 2).isHopeless(fetching: .max) && !record(2, 2).isHopeless(fetching: .max))
+    }
+
     @Test func `More than was written down came before the service died`() {
         var record = AttemptRecord(failures: 4, fruitless: 3, furthest: 10)
         record.start(from: 10)

@@ -67,4 +67,18 @@ extension TaskRecord {
         case .download, .upload: nil
         }
     }
+
+    /// The failure that ends a download whose attempts bring the same bytes again and again; nil where it may be tried again.
+    ///
+    /// - Parameters:
+    ///   - failure: the present attempt's.
+    ///   - bytes: what that has fetched, from byte 0 on.
+    func hopeless(_ failure: TransferFailure, fetching bytes: Int64) -> TransferFailure? {
+        guard kind == .download, bytes > 0, attemptRecord.isHopeless(fetching: bytes), !hasAdvanced else { return nil }
+        var failure = failure
+        failure.message +=
+            " The download has started from byte 0 \(restarts + 1) times, and no attempt could be continued: "
+            + "it is not tried again."
+        return failure
+    }
 }

@@ -27,6 +27,57 @@ import Transfers
         #expect(scene.run.phase == .handedOver)
     }
 
+    /// Attempts that each fetch `bytes` from byte 0 and break off, until the task ends or there were `most`.
+    private static func attempts(
+        fetching bytes: Int64, tag: (Int) -> String? = { _ in nil }, most: Int = 100
+    ) -> (count: Int, record: TaskRecord) {
+        var record = TransferRunScene().run.record
+        record.fruitless = 0
+        for number in 1...most {
+            var scene = TransferRunScene { $0 = record }
+            _ = scene.run.exchangeBegan()
+            var partial = TransferRunScene.partial(0)
+            partial.entityTag = tag(number)
+            let response = ResponseSummary(status: 200, headers: [], httpVersion: "1.1")
+            scene.run.accept(
+                AcceptedResponse(
+                    response: response, url: "http://h/", partial: partial, isLarge: false, offset: 0,
+                    restart: number > 1 ? "lost" : nil), scene.now)
+            scene.run.record.received = bytes
+            _ = scene.ended(.trouble(TransferFailure(.truncated, "cut"), after: nil))
+            record = scene.run.record
+            if record.state.isTerminal { return (number, record) }
+        }
+        return (most, record)
+    }
+
+    @Test(arguments: [(1 as Int64, 10), (1 << 30, 10), (3 << 30, 5), (1 << 40, 3)])
+    func `T8: a download that no attempt can continue ends after ten, or when they have fetched too much`(
+        bytes: Int64, count: Int
+    ) {
+        let (attempts, record) = Self.attempts(fetching: bytes)
+        #expect(attempts == count && record.state == .failed)
+        #expect(record.error?.code == .truncated)
+        #expect(record.error?.message.contains("has started from byte 0 \(count) times") == true)
+    }
+
+    @Test func `T8: a server that names another version each time is given up, too`() {
+        let (attempts, record) = Self.attempts(fetching: 1_000, tag: { "\"\($0)\"" })
+        #expect(attempts == 12 && record.state == .failed)
+    }
+
+    @Test func `T8: attempts without any bytes do not end a download that cannot be continued`() {
+        let (_, record) = Self.attempts(fetching: 1_000, most: 9)
+        var scene = TransferRunScene { $0 = record }
+        for _ in 0..<50 {
+            _ = scene.run.exchangeBegan()
+            _ = scene.troubled(TransferRunScene.lost)
+            #expect(scene.run.record.state == .waiting)
+            let waiting = scene.run.record
+            scene = TransferRunScene { $0 = waiting }
+        }
+    }
+
     @Test func `Whole bytes without a file are trouble`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()

@@ -31,9 +31,13 @@ extension TransferRun {
         case .worthless(let failure):
             // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
             if startCount > 0 { return [.closeFile] + again(nil, failure.message, context, &hosts) }
+            let fetched = record.received
             record.partial = nil
             record.received = 0
             record.noteRestart()
+            if let hopeless = record.hopeless(failure, fetching: fetched) {
+                return [.closeFile] + fail(hopeless, context, &hosts)
+            }
             return [.closeFile] + troubled(failure, at: point(), context, &hosts)
         case .question where !round.isOwn:
             let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")

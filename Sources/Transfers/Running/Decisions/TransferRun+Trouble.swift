@@ -85,6 +85,11 @@ extension TransferRun {
             if !record.wrongSources.isEmpty { told.message += " Other URLs have sent the wrong file." }
             return fail(told, context, &hosts)
         }
+        if isAccepted, isFromStart, failure.code.isOfServer,
+            let hopeless = record.hopeless(failure, fetching: record.received)
+        {
+            return fail(hopeless, context, &hosts)
+        }
         if failure.code == .inputOutput { record.partial?.distrustUnsynced() }
         record.noteProgress()
         let hold = pause(outcome, context, &hosts)

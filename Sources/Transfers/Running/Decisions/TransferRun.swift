@@ -63,6 +63,8 @@ package struct TransferRun: Sendable {
     package var checkpointAt: Double
     /// Whether the record tells of the response that is being received.
     package var isAccepted = false
+    /// Whether that response has begun at byte 0.
+    private(set) var isFromStart = false
     /// What the row says of the bytes here, while mirrors are asked to go on with them.
     package internal(set) var ownPartial: PartialFile?
     /// Boot seconds at which the present exchange was begun, and at which its answer was taken.
@@ -127,6 +129,7 @@ package struct TransferRun: Sendable {
     /// The server's answer is taken.
     package mutating func accept(_ accepted: AcceptedResponse, _ now: ClockReading) {
         isAccepted = true
+        isFromStart = accepted.offset == 0
         var told = apply(.accept(accepted), now)
         if !inputs.isEmpty, !told.isEmpty { told[told.count - 1].inputs = inputs }
         entries += told
