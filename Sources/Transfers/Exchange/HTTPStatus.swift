@@ -9,21 +9,36 @@ package enum HTTPStatus {
         }
     }
 
+    /// Whether a success brings the file itself, or a part of it (RFC 9110, sections 6.4.2 and 15): 200, 203 and 206, and what the
+    /// registry does not know, which counts as 200. The others tell of something else, or have no content.
+    static func bringsRepresentation(_ status: Int) -> Bool {
+        (200...299).contains(status) && ![201, 202, 204, 205, 207, 208, 226].contains(status)
+    }
+
     /// As `404 Not Found`; the number alone where the registry has no phrase.
     package static func name(_ status: Int) -> String {
         phrases[status].map { "\(status) \($0)" } ?? "\(status)"
     }
 
     /// What happened and what can be done, for a person.
-    static func explanation(_ status: Int) -> String {
+    ///
+    /// - Parameter hasCondition: whether the request had a condition.
+    static func explanation(_ status: Int, hasCondition: Bool) -> String {
         let answer = "The server answered \(name(status))"
         return switch status {
         case 401: "\(answer): it wants a user name and a password, or did not accept those it got."
         case 403: "\(answer): it does not let this request in."
-        case 304, 412: "\(answer): the condition that the request had does not hold."
+        case 202: "\(answer): the file is not ready yet. Try again later."
+        case 204, 205: "\(answer): it has no content for this address, so there is no file to save."
+        case 200...299: "\(answer): that is no file."
+        case 304 where hasCondition, 412: "\(answer): the condition that the request had does not hold."
+        case 304: "\(answer): it says that the file has not changed, although the request had no condition."
         case 404, 410: "\(answer): there is nothing at this address."
         case 407: "\(answer): the proxy wants a user name and a password, or did not accept those it got."
         case 300...399: "\(answer): a redirect that cannot be followed."
+        case 421: "\(answer): it does not serve this name at this address."
+        case 451: "\(answer): the law keeps it from giving this out."
+        case 600...: "\(answer), which is no status of HTTP."
         default: "\(answer)."
         }
     }

@@ -57,7 +57,8 @@ package struct RetargetedBytes {
     func judge(head: ResponseHead, plan: ExchangePlan, now: Double) -> Verdict? {
         switch head.status {
         case 206: judgePart(head, plan, now)
-        case 200, 203: judgeWhole(head, plan, now)
+        case _ where head.isPart: judgePart(head, plan, now)
+        case _ where HTTPStatus.bringsRepresentation(head.status): judgeWhole(head, plan, now)
         case 400 where plan.asksForRange, 412 where plan.asksForRange:
             compare(instead: plan, because: "the server rejected the request for the rest (\(head.status))")
         case 416 where plan.asksForRange: .startAgain(reason: "the server has no bytes where the file was to go on")

@@ -26,26 +26,45 @@ extension Verdict {
         head: ResponseHead, plan: ExchangePlan, partial: PartialBytes?, policy: ResponsePolicy, now: Double
     ) -> Verdict {
         let question = Question(head: head, plan: plan, partial: partial, now: now)
-        if policy.asksConditionally || head.method == "HEAD" { return question.judgeOwnAnswer(policy) }
-        if let retargeted = partial.flatMap(RetargetedBytes.init), plan.asksForRange || retargeted.plan.comparesAll,
+        let asked = Asked(head: head, plan: plan, policy: policy)
+        if asked != .answer, let retargeted = partial.flatMap(RetargetedBytes.init),
+            plan.asksForRange || retargeted.plan.comparesAll,
             let verdict = retargeted.judge(head: head, plan: plan, now: now)
         {
             return verdict
         }
-        switch head.status {
-        case 206 where plan.asksForRange: return question.judgePart()
-        case 206: return question.judgeUnaskedPart()
-        case 200, 203: return question.judgeWhole()
-        case 416 where plan.asksForRange: return question.judgeUnsatisfied()
-        case 400 where plan.asksForRange, 412 where plan.asksForRange:
+        let isPart = head.isPart || asked == .rest && (head.status == 206 || head.isMultipartRanges)
+        switch ResponseMeaning(status: head.status, isPart: isPart, asked: asked, policy: policy) {
+        case .part where asked == .rest: return question.judgePart()
+        case .part: return question.unaskedPart
+        case .whole: return question.judgeWhole()
+        case .rangeUnsatisfied: return question.judgeUnsatisfied()
+        case .rangeRejected:
             // The whole was served before, so it is the condition or the range that is not understood.
             return question.stepDown(because: "the server rejected the request for the rest (\(head.status))")
                 ?? .startAgain(reason: "the server rejects requests for a part of the file (\(head.status))")
-        case 200...299 where plan.asksForRange, 304 where plan.asksForRange:
+        case .notTheRest:
             return .startAgain(
                 reason: "the server answered a request for the rest with \(HTTPStatus.name(head.status))")
-        case 200...299: return .fresh(Representation(whole: head, now: now), restart: question.lossReason)
-        default: return question.judgeFailure(policy)
+        case .result: return question.result
+        case .notReady: return question.retryLater("the file is not ready yet")
+        case .passing: return question.retryLater("it may do better later")
+        case .refused:
+            let words = HTTPStatus.explanation(head.status, hasCondition: policy.asksConditionally)
+            return .fail(TransferFailure(.httpStatus, words, status: head.status))
+        case .invalid:
+            let words = "The server answered with the status \(head.status)."
+            return .retryLater(TransferFailure(.protocolError, words, status: head.status), after: nil)
+        }
+    }
+}
+
+extension Asked {
+    init(head: ResponseHead, plan: ExchangePlan, policy: ResponsePolicy) {
+        if policy.asksConditionally || policy.hasOwnMethod || head.method == "HEAD" {
+            self = .answer
+        } else {
+            self = plan.asksForRange ? .rest : .whole
         }
     }
 }
@@ -133,19 +152,12 @@ private struct Question {
         return .append(representation, offset: first, length: length)
     }
 
-    /// A 206 although the whole was asked for: harmless if it is the whole, otherwise a broken server or cache.
-    func judgeUnaskedPart() -> Verdict {
-        if !head.isMultipartRanges, let field = head.headers.first("Content-Range"),
-            case .bytes(first: 0, let last, let total?)? = ContentRange(field: field), last + 1 == total,
-            head.contentLength == nil || head.contentLength == total
-        {
-            var representation = Representation(whole: head, now: now)
-            representation.total = total
-            return .fresh(representation, restart: lossReason)
-        }
-        return .retryLater(
+    /// A part although the whole was asked for: a broken server or cache.
+    var unaskedPart: Verdict {
+        .retryLater(
             TransferFailure(
-                .protocolError, "The server sent a part of the file although the whole was asked for.", status: 206),
+                .protocolError, "The server sent a part of the file although the whole was asked for.",
+                status: head.status),
             after: nil)
     }
 
@@ -153,6 +165,7 @@ private struct Question {
 
     func judgeWhole() -> Verdict {
         var representation = Representation(whole: head, now: now)
+        representation.total = head.lengthOfAllBytes ?? representation.total
         guard plan.asksForRange else { return .fresh(representation, restart: lossReason) }
         let given = Validators(head: head)
         if known.contradicts(given) { return .fresh(representation, restart: fileChanged) }
@@ -186,37 +199,19 @@ private struct Question {
             reason: "the server says the file has \(total) bytes; \(partial.count) are here, which it did not expect")
     }
 
-    // MARK: What the request's owner asked for by itself
-
-    /// The answer to a range, a condition or a HEAD of the request's own is its result, as it is: nothing of it is ever continued.
-    func judgeOwnAnswer(_ policy: ResponsePolicy) -> Verdict {
-        guard (200...299).contains(head.status) else { return judgeFailure(policy) }
-        return .fresh(
-            Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false), restart: nil)
-    }
-
     // MARK: Other statuses
 
-    func judgeFailure(_ policy: ResponsePolicy) -> Verdict {
-        let status = head.status
-        guard (300...599).contains(status) else {
-            return .retryLater(
-                TransferFailure(.protocolError, "The server answered with the status \(status).", status: status),
-                after: nil)
-        }
-        // 511 is a network's word, never the server's (RFC 6585, section 6).
-        if policy.retry == .transientResponses && HTTPStatus.isTransient(status) || status == 511 {
-            return .retryLater(
-                TransferFailure(
-                    .serverUnavailable, "The server answered \(HTTPStatus.name(status)); it may do better later.",
-                    status: status),
-                after: head.headers.first("Retry-After").flatMap(RetryAfter.init(field:)))
-        }
-        if policy.failsOnHTTPError {
-            return .fail(TransferFailure(.httpStatus, HTTPStatus.explanation(status), status: status))
-        }
-        // A page about an error is never continued, so nothing is kept to recognise it by.
-        let page = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
-        return .fresh(page, restart: count > 0 ? "the server answered \(HTTPStatus.name(status))" : nil)
+    /// The response as it is. Nothing of it is ever continued, so nothing is kept to recognise it by.
+    var result: Verdict {
+        let result = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
+        return .fresh(result, restart: count > 0 ? "the server answered \(HTTPStatus.name(head.status))" : nil)
+    }
+
+    func retryLater(_ words: String) -> Verdict {
+        .retryLater(
+            TransferFailure(
+                .serverUnavailable, "The server answered \(HTTPStatus.name(head.status)); \(words).",
+                status: head.status),
+            after: head.headers.first("Retry-After").flatMap(RetryAfter.init(field:)))
     }
 }

@@ -11,6 +11,8 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var isBehindPortal = false
     /// Whether the request has a range or a condition of its own: whatever comes is its answer.
     package var asksConditionally = false
+    /// Whether the request has another method than GET, or a body: any success is its answer.
+    package var hasOwnMethod = false
 
     package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
         self.retry = retry

@@ -90,7 +90,7 @@ extension SegmentRequest {
         head: ResponseHead, file: SourceIdentity, policy: ResponsePolicy, now: Double
     ) -> SegmentAnswer {
         var known = identity ?? file
-        if identity == nil, head.status == 206 {
+        if identity == nil, head.status == 206 || head.isPart {
             let given = Validators(head: head)
             guard given.identifyBytes else {
                 return .distrusted("the mirror gave nothing by which this version of the file could be recognised")
@@ -108,7 +108,7 @@ extension SegmentRequest {
         partial.mediaType = known.mediaType
         partial.doubt = known.doubt
         // Of a part it is looked at below; of anything else another URL is believed more readily.
-        partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206
+        partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206 && !head.isPart
         var policy = policy
         // A connection that is too many is no answer to the task.
         policy.retry = .transientResponses

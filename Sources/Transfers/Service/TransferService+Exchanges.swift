@@ -107,6 +107,7 @@ extension TransferService {
             mayRestart: transfer.mayRestart)
         policy.isBehindPortal = bounds.isBehindPortal(record)
         policy.asksConditionally = record.request.asksConditionally
+        policy.hasOwnMethod = record.method != "GET" || record.request.body?.isEmpty == false
         return policy
     }
 

@@ -20,7 +20,10 @@ extension TransferRun {
         let request = record.request
         let failure = TransferFailure(
             .httpStatus, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
-        if request.retryPolicy == .transientResponses, HTTPStatus.isTransient(head.status) {
+        let policy = ResponsePolicy(
+            retry: request.retryPolicy ?? .never, failsOnHTTPError: request.failsOnHTTPError ?? false)
+        let meaning = ResponseMeaning(status: head.status, isPart: false, asked: .answer, policy: policy)
+        if meaning == .passing {
             let after = head.headers.first("Retry-After").flatMap(RetryAfter.init(field:))
             let passing = TransferFailure(.serverUnavailable, failure.message, status: head.status)
             return troubled(passing, after: after, at: FailurePoint(head), context, &hosts)
@@ -30,8 +33,8 @@ extension TransferRun {
         record.currentURL = head.url == record.request.url ? nil : head.url
         record.startedAt = record.startedAt ?? context.now.wallSeconds
         record.upload = nil
-        let isRefused = (request.failsOnHTTPError ?? false) && !(200..<300).contains(head.status)
-        let conclusion = UploadConclusion(body: body, failure: isRefused ? failure : nil, entries: entries)
+        let conclusion = UploadConclusion(
+            body: body, failure: meaning == .refused ? failure : nil, entries: entries)
         return (othersMayStart ? [.admitOthers] : []) + conclude(conclusion, context.now)
     }
 
