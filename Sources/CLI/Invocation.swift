@@ -56,8 +56,12 @@ package struct Invocation: Sendable {
     }
 
     var service: Service {
-        Service(
-            client: ServiceClient(socket: paths.socket.path(percentEncoded: false)),
+        var client = ServiceClient(socket: paths.socket.path(percentEncoded: false))
+        client.onUnreadable = { [errors] parts in
+            for part in parts { errors.line("nightshift: \(TerminalText.escaped(part.sentence))") }
+        }
+        return Service(
+            client: client,
             launcher: ServiceLauncher(
                 paths: paths,
                 search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),

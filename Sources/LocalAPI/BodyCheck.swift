@@ -3,7 +3,8 @@ import NightshiftAPI
 
 /// Refuses keys that the schema does not know, at any depth: a mistyped option must not be silently without effect. Also
 /// refuses a key that stands twice in one object, where two readers may take two different values for it (RFC 8259, section
-/// 4), and finds the numbers that are not whole where they have to be.
+/// 4), texts with the character NUL, which no path, argument or column of the database can hold, and finds the numbers that
+/// are not whole where they have to be.
 ///
 /// Walks the bytes once; they are known to be JSON.
 enum BodyCheck {
@@ -18,15 +19,18 @@ enum BodyCheck {
             }
         }
         guard let found else { return }
+        if found.isValue { throw .invalid(found.detail, pointer: JSONPointer.string(found.path)) }
         throw .badRequest(found.detail, pointer: JSONPointer.string(found.path))
     }
 
     private struct Finding: Error {
         var path: [String]
         var detail: String
+        /// Whether the value cannot be, rather than its form.
+        var isValue = false
 
         func inside(_ key: String) -> Finding {
-            Finding(path: [key] + path, detail: detail)
+            Finding(path: [key] + path, detail: detail, isValue: isValue)
         }
     }
 
@@ -47,7 +51,7 @@ enum BodyCheck {
                 try array(schema.items)
             } else {
                 let start = position
-                skipValue()
+                try skipValue()
                 if schema.isInteger { try checkInteger(bytes[start..<position]) }
             }
         }
@@ -64,7 +68,7 @@ enum BodyCheck {
             skipSpace()
             var keys: Set<String> = []
             while let byte = peek, byte != UInt8(ascii: "}") {
-                let key = string()
+                let key = try string()
                 if let properties, properties[key] == nil {
                     let known = properties.keys.sorted().joined(separator: ", ")
                     throw Finding(path: [key], detail: "The key '\(key)' is unknown here; known are \(known).")
@@ -107,26 +111,34 @@ enum BodyCheck {
         }
 
         /// Goes behind a string, a number, or a word.
-        private mutating func skipValue() {
-            if peek == UInt8(ascii: "\"") { return skipString() }
+        private mutating func skipValue() throws(Finding) {
+            if peek == UInt8(ascii: "\"") { return try skipString() }
             while let byte = peek, byte != UInt8(ascii: "}"), byte != UInt8(ascii: "]"), byte != UInt8(ascii: ",") {
                 position += 1
             }
         }
 
-        private mutating func string() -> String {
+        private mutating func string() throws(Finding) -> String {
             let start = position
-            skipString()
+            try skipString()
             let quoted = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
             let inner = quoted.dropFirst().dropLast()
             guard inner.contains(UInt8(ascii: "\\")) else { return String(decoding: inner, as: UTF8.self) }
             return (try? JSON.decode(String.self, from: Data(quoted))) ?? String(decoding: inner, as: UTF8.self)
         }
 
-        private mutating func skipString() {
+        private mutating func skipString() throws(Finding) {
             position += 1
             while let byte = peek, byte != UInt8(ascii: "\"") {
-                position += byte == UInt8(ascii: "\\") ? 2 : 1
+                guard byte == UInt8(ascii: "\\") else {
+                    position += 1
+                    continue
+                }
+                // JSON has no other way to write it.
+                if bytes[min(position + 1, bytes.count)...].starts(with: "u0000".utf8) {
+                    throw Finding(path: [], detail: "A text cannot hold the character NUL.", isValue: true)
+                }
+                position += 2
             }
             position = min(position + 1, bytes.count)
         }

@@ -76,6 +76,7 @@ struct Call: Sendable {
         guard let value = context.parameters.get(name)?.removingPercentEncoding else {
             throw .badRequest("The path '\(request.uri.path)' is not percent-encoded UTF-8.")
         }
+        guard !value.utf8.contains(0) else { throw .notFound("Nothing has a name with the character NUL.") }
         return value
     }
 }

@@ -84,6 +84,7 @@ struct QueryParameters: Sendable {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
             throw .badRequest("The query '\(text)' is not percent-encoded UTF-8.")
         }
+        guard !decoded.utf8.contains(0) else { throw .badRequest("A query cannot hold the character NUL.") }
         return decoded
     }
 }

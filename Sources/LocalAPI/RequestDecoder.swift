@@ -40,10 +40,12 @@ struct RequestDecoder: Sendable {
             return try Self.decode(type, from: body, schema: schema)
         }
         guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
-        try Self.checkContentType(request)
+        // Nothing of a wrong type is read. Without a type there may be nothing: chunks tell it only at their end.
+        if request.headers[.contentType] != nil { try Self.checkContentType(request) }
         return try await largeBodies.withPermit {
             let body = try await collectInTurn(request, limit: limit)
             guard body.readableBytes > 0 else { return nil }
+            try Self.checkContentType(request)
             // Tens of milliseconds of work: not on the threads that all requests share.
             return try await NIOThreadPool.singleton.runIfActive {
                 try Self.decode(type, from: body, schema: schema)

@@ -6,16 +6,29 @@ extension JSON {
     /// Words that this program does not know, such as a new reason to wait, are left out, and with each the smallest part of the value
     /// that cannot do without it. What is left has to be the value still.
     package static func decodeKnown<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
+        try decodeReadable(type, from: data).value
+    }
+
+    /// Returns a value without the parts that this program cannot read, and the names of those parts.
+    ///
+    /// One element that cannot be read does not take the list with it.
+    ///
+    /// - Throws: The first error, where what is left is not the value.
+    package static func decodeReadable<Value: Decodable>(
+        _ type: Value.Type, from data: Data
+    ) throws -> (value: Value, unreadable: [UnreadablePart]) {
         do {
-            return try decode(type, from: data)
+            return (try decode(type, from: data), [])
         } catch let error as DecodingError {
             guard var tree = try? decode(JSONTree.self, from: data) else { throw error }
             var trouble = error
+            var unreadable: [UnreadablePart] = []
             for _ in 0..<mostLeftOut {
                 guard let less = tree.leavingOut(trouble) else { throw error }
+                unreadable.add(UnreadablePart(trouble, in: tree))
                 tree = less
                 do {
-                    return try decode(type, from: encode(tree))
+                    return (try decode(type, from: encode(tree)), unreadable)
                 } catch let next as DecodingError {
                     trouble = next
                 }
@@ -26,6 +39,43 @@ extension JSON {
 
     /// Parts of one value that are left out; equal ones in a list count as one.
     private static let mostLeftOut = 64
+}
+
+/// A part of an answer that could not be read and was left out.
+package struct UnreadablePart: Hashable, Sendable {
+    /// The keys on the way to it. Elements of lists have their identifier there, or else their index.
+    package var path: [String]
+    /// For a person: what is wrong with it.
+    package var reason: String
+
+    package init(path: [String], reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    package var sentence: String { "\(path.joined(separator: "/")) cannot be read and is left out: \(reason)" }
+}
+
+extension UnreadablePart {
+    fileprivate init(_ error: DecodingError, in tree: JSONTree) {
+        switch error {
+        case .keyNotFound(let key, let context):
+            self.init(path: tree.names(context.codingPath[...]), reason: "The key '\(key.stringValue)' is missing.")
+        case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context):
+            self.init(path: tree.names(context.codingPath[...]), reason: context.debugDescription)
+        @unknown default: self.init(path: [], reason: "\(error)")
+        }
+    }
+}
+
+extension [UnreadablePart] {
+    /// Adds a part. It takes the place of parts of its own, and keeps the reason of the first of them: it is missing them.
+    fileprivate mutating func add(_ part: UnreadablePart) {
+        var part = part
+        if let first = first(where: { $0.path.starts(with: part.path) }) { part.reason = first.reason }
+        removeAll { $0.path.starts(with: part.path) }
+        append(part)
+    }
 }
 
 /// A value of JSON whose type nobody knows.
@@ -91,6 +141,32 @@ private enum JSONTree: Hashable, Codable {
         }
         guard !path.isEmpty, let less = leavingOut(path[...], isMeant), less != self else { return nil }
         return less
+    }
+
+    /// The path for a person.
+    func names(_ path: ArraySlice<any CodingKey>) -> [String] {
+        guard let step = path.first else { return [] }
+        switch self {
+        case .object(let members):
+            return [step.stringValue] + (members[step.stringValue]?.names(path.dropFirst()) ?? [])
+        case .list(let elements):
+            guard let index = step.intValue, elements.indices.contains(index) else { return [step.stringValue] }
+            return [elements[index].identifier ?? String(index)] + elements[index].names(path.dropFirst())
+        default: return [step.stringValue]
+        }
+    }
+
+    /// The value of the key that tells an element of a list from the others.
+    private var identifier: String? {
+        guard case .object(let members) = self else { return nil }
+        for key in ["id", "identifier", "app", "name", "key"] {
+            switch members[key] {
+            case .text(let text): return text
+            case .integer(let number): return String(number)
+            default: continue
+            }
+        }
+        return nil
     }
 
     private func at(_ path: ArraySlice<any CodingKey>) -> JSONTree? {

@@ -7,10 +7,7 @@ package enum JSON {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            // The style cuts off what is left of a millisecond, and a whole one is often a trifle less in binary.
-            let moment = date.addingTimeInterval(0.000_1)
-            // A time that nobody could read would take the whole answer with it, the list of all tasks for one.
-            try container.encode(min(Timestamp.last, max(Timestamp.first, moment)).formatted(style))
+            try container.encode(Timestamp.text(date))
         }
         return try encoder.encode(value)
     }
@@ -26,6 +23,4 @@ package enum JSON {
         }
         return try decoder.decode(type, from: data)
     }
-
-    private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }

@@ -23,6 +23,37 @@ package enum Timestamp {
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
+    /// A time in UTC with milliseconds: `2026-11-21T06:00:00.000Z`.
+    ///
+    /// Not Foundation's style, which writes times before 1582 in another calendar than RFC 3339 has. A time that nobody could read
+    /// would take the whole answer with it, the list of all tasks for one: beyond ``first`` and ``last`` it is one of these.
+    package static func text(_ date: Date) -> String {
+        let bounds = first.timeIntervalSince1970...last.timeIntervalSince1970
+        // What is left of a millisecond is cut off, and a whole one is often a trifle less in binary.
+        let seconds = (date.timeIntervalSince1970 + 0.000_1).limited(to: bounds, or: bounds.upperBound)
+        let milliseconds = Int(saturating: (seconds * 1_000).rounded(.down))
+        let (day, rest) = milliseconds.quotientAndRemainder(flooring: 86_400_000)
+        let (year, month, dayOfMonth) = civilDay(day)
+        let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1_000 % 60)
+        return "\(padded(year, 4))-\(padded(month))-\(padded(dayOfMonth))"
+            + "T\(padded(hour)):\(padded(minute)):\(padded(second)).\(padded(rest % 1_000, 3))Z"
+    }
+
+    private static func padded(_ number: Int, _ count: Int = 2) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, count - digits.count)) + digits
+    }
+
+    /// The inverse of ``dayNumber(_:_:_:)``, counted in the same way.
+    private static func civilDay(_ number: Int) -> (year: Int, month: Int, day: Int) {
+        let (era, dayOfEra) = (number + 719_468).quotientAndRemainder(flooring: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        let month = shifted < 10 ? shifted + 3 : shifted - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
+    }
+
     private static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 4, 6, 9, 11: 30
@@ -75,5 +106,13 @@ package enum Timestamp {
             }
             return sign * (hours * 3_600 + minutes * 60)
         }
+    }
+}
+
+extension Int {
+    /// Both parts of a division that rounds down.
+    fileprivate func quotientAndRemainder(flooring divisor: Int) -> (Int, Int) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 }

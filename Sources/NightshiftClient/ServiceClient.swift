@@ -1,5 +1,5 @@
 import Foundation
-import NightshiftAPI
+package import NightshiftAPI
 import NightshiftCurl
 
 /// The local API over the service's socket: requests, answers, problems.
@@ -8,6 +8,8 @@ package struct ServiceClient: Sendable {
     package let socket: String
     /// Of every request beside its own.
     private var fields: [CurlField] = []
+    /// Receives the parts of answers that were left out because this program cannot read them.
+    package var onUnreadable: (@Sendable ([UnreadablePart]) -> Void)?
 
     /// One thread for all requests of this process; it starts with the first one.
     static let loop = CurlLoop()
@@ -41,7 +43,9 @@ package struct ServiceClient: Sendable {
         }
         let body = Data(response.body)
         try Self.requireGood(response.head, body)
-        return try endpoint.answer(from: body)
+        let (answer, unreadable) = try endpoint.readableAnswer(from: body)
+        if !unreadable.isEmpty { onUnreadable?(unreadable) }
+        return answer
     }
 
     /// Connects when it is first asked for an event; its end is the connection's end.

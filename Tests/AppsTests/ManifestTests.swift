@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: [
         ("minimum", RefreshInterval.minimum), ("never", .never), ("1800.5", .seconds(1800.5)), ("0", .minimum),
-        ("", nil),
+        ("", nil), ("0.0000001", .minimum),
     ])
     func `R1: Intervals of fetches`(text: String, interval: RefreshInterval?) throws {
         #expect(try manifest(withLine: "X-Nightshift-FetchInterval=\(text)").fetchInterval == interval)

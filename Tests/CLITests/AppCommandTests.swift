@@ -82,6 +82,20 @@ struct AppCommandTests {
         #expect(service.requests.first?.path == "/v1/apps/\(segment)")
     }
 
+    @Test func `B1: app list shows the others, and names the value of an app that it cannot read`() async throws {
+        let world = try World()
+        let whole = String(decoding: try JSON.encode(AppList(apps: AppSamples.all)), as: UTF8.self)
+        let answer = whole.replacing(#""faults":0"#, with: #""faults":"none","x":0"#, maxReplacements: 1)
+        try #require(answer != whole)
+        let service = try world.service { _ in .json(200, Data(answer.utf8)) }
+        defer { service.stop() }
+        #expect(await world.run("app", "list") == .whole)
+        #expect(world.errors.text.contains("nightshift: apps/\(AppSamples.all[0].id) cannot be read and is left out: "))
+        let rows = world.output.text.split(separator: "\n")
+        #expect(rows.count == AppSamples.all.count, "the header and all apps but one")
+        #expect(rows.contains { $0.contains("org.example.Faulty") })
+    }
+
     @Test func `L1: A program is meant from the current directory`() async throws {
         let world = try World()
         let service = try service(world)

@@ -112,4 +112,33 @@ import Testing
             #expect(empty.text == "null")
         }
     }
+
+    @Test(arguments: ["", "Content-Type: application/json\r\n"])
+    func `B1: A client that sends an optional body in chunks may send none`(type: String) async throws {
+        let answer = try await withServer(routes: routes) { server in
+            let client = try server.client()
+            try await client.send(
+                "POST /cancel HTTP/1.1\r\nHost: localhost\r\n\(type)Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+            return try await client.answer()
+        }
+        #expect(answer.status == 200 && answer.text == "null", "\(answer.text)")
+    }
+
+    @Test(arguments: [
+        (#"{"session":"a\u0000b","tasks":[]}"#, "/session"),
+        (#"{"tasks":[{"url":"http://a/","description":"\\\u0000"}]}"#, "/tasks/0/description"),
+    ])
+    func `B1: The service refuses texts with NUL, which the database would cut off`(
+        body: String, pointer: String
+    ) async throws {
+        let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: body) }
+        #expect(answer.status == 422, "\(answer.text)")
+        #expect(try answer.problem.pointer == pointer)
+    }
+
+    @Test func `B1: A backslash in front of the letters of an escaped NUL is taken`() async throws {
+        let body = #"{"tasks":[],"session":"a\\u0000"}"#
+        let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: body) }
+        #expect(try answer.decode(EnqueueRequest.self).session == SessionID(rawValue: #"a\u0000"#))
+    }
 }

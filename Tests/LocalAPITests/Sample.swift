@@ -10,6 +10,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
     /// Whether clients send it.
     var isRequest: Bool
     var decode: @Sendable (Data) throws -> Void
+    /// Reads a value and writes it.
+    var rewrite: @Sendable (Data) throws -> Data
 
     var testDescription: String { name }
 
@@ -24,6 +26,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         self.least = least
         self.isRequest = isRequest
         decode = { _ = try JSON.decode(Value.self, from: $0) }
+        rewrite = { try JSON.encode(try JSON.decode(Value.self, from: $0)) }
     }
 
     static let all: [Sample] = {

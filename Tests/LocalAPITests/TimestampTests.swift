@@ -30,6 +30,15 @@ import Testing
         #expect(throws: DecodingError.self) { try decode(text) }
     }
 
+    @Test func `B1: A time of any year is written as the text that is read as it`() throws {
+        for seconds in stride(from: -62_135_596_800.0, through: 253_402_300_799, by: 8_639_999_999.5) {
+            let text = Timestamp.text(Date(timeIntervalSince1970: seconds))
+            #expect(Timestamp.date(text)?.timeIntervalSince1970 == seconds, "\(text)")
+        }
+        #expect(Timestamp.text(Date(timeIntervalSince1970: -62_135_596_800)) == "0001-01-01T00:00:00.000Z")
+        #expect(Timestamp.text(Date(timeIntervalSince1970: 951_782_400.25)) == "2000-02-29T00:00:00.250Z")
+    }
+
     @Test func `What is written is read`() throws {
         for seconds in stride(from: -3_000_000_000.0, through: 30_000_000_000, by: 86_399_999.125) {
             let data = try JSON.encode([Date(timeIntervalSince1970: seconds)])

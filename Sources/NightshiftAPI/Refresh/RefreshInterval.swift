@@ -10,9 +10,12 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
     /// What no app can mean: a year.
     package static let longest = 31_536_000.0
 
+    /// Seconds. Anything shorter is over before a fetch is, so it means ``minimum``, and its text would need an exponent.
+    private static let shortest = 0.001
+
     /// Seconds without a fetch after each.
     package var sleep: Double {
-        guard case .seconds(let seconds) = self, seconds > 0 else { return 0 }
+        guard case .seconds(let seconds) = self, seconds >= Self.shortest else { return 0 }
         return min(seconds, Self.longest)
     }
 
@@ -25,7 +28,18 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
             guard description.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
                 let seconds = Double(description), seconds.isFinite, seconds <= Self.longest
             else { return nil }
-            self = seconds > 0 ? .seconds(seconds) : .minimum
+            self = seconds >= Self.shortest ? .seconds(seconds) : .minimum
+        }
+    }
+
+    /// The interval of a text that ``description`` has given, in this version or an earlier one, which wrote exponents.
+    private init?(written text: String) {
+        if let interval = Self(text) {
+            self = interval
+        } else if let seconds = Double(text), (0..<Self.shortest).contains(seconds) {
+            self = .minimum
+        } else {
+            return nil
         }
     }
 
@@ -33,7 +47,13 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
         switch self {
         case .never: "never"
         case .minimum: "minimum"
-        case .seconds(let seconds): seconds == seconds.rounded() ? "\(Int(saturating: seconds))" : "\(seconds)"
+        case .seconds:
+            // Only what `init(_:)` takes: one text that cannot be read would take a whole list with it.
+            if sleep < Self.shortest {
+                "minimum"
+            } else {
+                sleep == sleep.rounded() ? "\(Int(saturating: sleep))" : "\(sleep)"
+            }
         }
     }
 }
@@ -41,7 +61,7 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
 extension RefreshInterval: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        guard let interval = Self(try container.decode(String.self)) else {
+        guard let interval = Self(written: try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
                 in: container, debugDescription: "An interval is never, minimum, or seconds up to a year.")
         }

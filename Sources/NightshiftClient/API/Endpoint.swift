@@ -10,7 +10,7 @@ package struct Endpoint<Answer: Sendable>: Sendable {
     /// With its query; percent-encoded.
     package let path: String
     private let content: Content
-    private let decode: @Sendable (Data) throws -> Answer
+    private let decode: @Sendable (Data) throws -> (Answer, [UnreadablePart])
 
     private enum Content: Sendable {
         case none
@@ -34,7 +34,10 @@ package struct Endpoint<Answer: Sendable>: Sendable {
     /// What the body of a good answer says.
     ///
     /// - Throws: ``ServiceUnusable`` where it cannot be understood.
-    package func answer(from body: Data) throws -> Answer { try decode(body) }
+    package func answer(from body: Data) throws -> Answer { try decode(body).0 }
+
+    /// As ``answer(from:)``, with the parts of the answer that were left out because this program cannot read them.
+    func readableAnswer(from body: Data) throws -> (answer: Answer, unreadable: [UnreadablePart]) { try decode(body) }
 }
 
 /// The methods that the API knows.
@@ -57,6 +60,8 @@ package struct EncodedRequest: Hashable, Sendable {
 extension Endpoint where Answer: Decodable {
     /// Answered with JSON. A request without a body has no content at all, which the API tells from empty JSON.
     ///
+    /// What `GET` asks for is read as far as it can be: one element that makes no sense does not hide the others of its list.
+    ///
     /// - Parameter mayBeNewer: whether words of a later service are left out: for what apps ask, whose library stays as it is.
     init(
         _ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil, mayBeNewer: Bool = false
@@ -66,8 +71,8 @@ extension Endpoint where Answer: Decodable {
         content = body.map { .json($0) } ?? .none
         decode = { data in
             do {
-                return try mayBeNewer
-                    ? JSON.decodeKnown(Answer.self, from: data) : JSON.decode(Answer.self, from: data)
+                return try mayBeNewer || method == .get
+                    ? JSON.decodeReadable(Answer.self, from: data) : (JSON.decode(Answer.self, from: data), [])
             } catch {
                 throw ServiceUnusable(
                     message: "The service's answer cannot be understood; it may be of another version. "
@@ -83,7 +88,7 @@ extension Endpoint where Answer == Void {
         self.method = method
         self.path = path.text
         content = body.map { .json($0) } ?? .none
-        decode = { _ in }
+        decode = { _ in ((), []) }
     }
 
     /// A picture in PNG instead of JSON.
@@ -91,7 +96,7 @@ extension Endpoint where Answer == Void {
         self.method = method
         self.path = path.text
         content = .picture(picture)
-        decode = { _ in }
+        decode = { _ in ((), []) }
     }
 }
 
@@ -101,6 +106,6 @@ extension Endpoint where Answer == Data {
         method = .get
         self.path = path.text
         content = .none
-        decode = { $0 }
+        decode = { ($0, []) }
     }
 }
