@@ -4,17 +4,22 @@ package import NightshiftAPI
 
 /// The query that is made for each commit that brings a message. It has to stay away from tasks that have ended.
 package enum WakeStatements {
-    package static let sessions = """
+    package static let sessions = sessions(where: "")
+    static let sessionsOfApp = sessions(where: "AND sessions.app = ?")
+
+    private static func sessions(where condition: String) -> String {
+        """
         SELECT sessions.app AS app, sessions.name AS name, max(messages.id) AS through,
             max(messages.kind = 'challenge') AS challenged, max(messages.kind = 'delayedRequest') AS delayed
         FROM sessions JOIN messages ON messages.session = sessions.id
-        WHERE sessions.app IS NOT NULL AND sessions.launch_events
+        WHERE sessions.app IS NOT NULL AND sessions.launch_events \(condition)
         GROUP BY sessions.id
         HAVING through > sessions.woken_through AND (challenged OR delayed OR NOT EXISTS (
             SELECT 1 FROM tasks WHERE tasks.session = sessions.id AND tasks.ended_at IS NULL
                 AND tasks.state <> 'suspended'))
         ORDER BY sessions.id
         """
+    }
 }
 
 /// What apps have to be woken for. Wakes of sessions are derived from their messages; other sources write rows, in the
@@ -22,7 +27,16 @@ package enum WakeStatements {
 extension StoreTransaction {
     /// Every reason to wake an app, of every source.
     package func wantedWakes() throws -> [WantedWake] {
-        try sessionWakes() + rowWakes()
+        try sessionWakes(Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessions)))
+            + rowWakes(Row.fetchAll(db.cachedStatement(sql: Self.rows(where: ""))))
+    }
+
+    /// Every reason to wake one app.
+    package func wantedWakes(of app: AppID) throws -> [WantedWake] {
+        try sessionWakes(
+            Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessionsOfApp), arguments: [app.rawValue]))
+            + rowWakes(
+                Row.fetchAll(db.cachedStatement(sql: Self.rows(where: "WHERE app = ?")), arguments: [app.rawValue]))
     }
 
     /// Notes that the app is not to be woken for this again: only for what comes after it.
@@ -43,9 +57,8 @@ extension StoreTransaction {
 
     /// A session with messages that its app was not woken for yet, of which none of the tasks goes on or one waits for an
     /// answer.
-    private func sessionWakes() throws -> [WantedWake] {
-        let rows = try Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessions))
-        return rows.map { row in
+    private func sessionWakes(_ rows: [Row]) -> [WantedWake] {
+        rows.map { row in
             let reason: WakeReason =
                 if row["challenged"] { .challenge } else if row["delayed"] { .delayedRequest } else { .sessionEvents }
             return WantedWake(
@@ -91,14 +104,15 @@ extension StoreTransaction {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'wakes'")) ?? 0
     }
 
-    private func rowWakes() throws -> [WantedWake] {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    SELECT id, app, source, key, payload, expires_seen - (SELECT seen_before FROM clock) AS expires
-                    FROM wakes ORDER BY id
-                    """))
-        return try rows.map { row in
+    private static func rows(where condition: String) -> String {
+        """
+        SELECT id, app, source, key, payload, expires_seen - (SELECT seen_before FROM clock) AS expires
+        FROM wakes \(condition) ORDER BY id
+        """
+    }
+
+    private func rowWakes(_ rows: [Row]) throws -> [WantedWake] {
+        try rows.map { row in
             guard let source = WakeSource(rawValue: row["source"]) else {
                 throw StoreError(.damaged, "Wake \(row["id"] as Int64) cannot be read.")
             }

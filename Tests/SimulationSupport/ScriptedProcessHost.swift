@@ -149,6 +149,10 @@ package final class ScriptedProcessHost: ProcessHost {
 
     // MARK: - ProcessHost
 
+    package func hasEnded(_ process: ProcessIdentity) -> Bool {
+        state.withLock { $0.entries[process.pid]?.process != process }
+    }
+
     package func locks(_ process: ProcessIdentity) -> [HeldLock] {
         state.withLock { $0.entries[process.pid]?.locks ?? [] }
     }

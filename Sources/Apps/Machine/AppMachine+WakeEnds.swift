@@ -133,7 +133,7 @@ extension AppMachine {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
     }
 
-    private func isUnderWay(_ wake: WantedWake) -> Bool {
+    func isUnderWay(_ wake: WantedWake) -> Bool {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }
     }
 

@@ -9,6 +9,11 @@ extension AppMachine {
         return dropOutdated(now) + replaceUntold(now) + beginPossibleWakes(now)
     }
 
+    /// Whether ``setWantedWakes(_:now:)`` may do something: wakes that wait may begin since the clock or the entry has changed.
+    package func isChanged(by wakes: [WantedWake]) -> Bool {
+        wakes != wanted || wakes.contains { isOpen($0) && !isUnderWay($0) }
+    }
+
     /// The wakes that are under way or wanted, for the API.
     package func wakes(now: ClockReading) -> [WakeStatus] {
         begun.map { WakeStatus($0.wake, deadline: $0.deadline.map { now.wallTime(ofAwakeSeconds: $0) }) }

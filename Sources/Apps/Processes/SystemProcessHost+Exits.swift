@@ -3,6 +3,14 @@ import Glibc
 import Synchronization
 
 extension SystemProcessHost {
+    package func hasEnded(_ process: ProcessIdentity) -> Bool {
+        state.withLock { state in
+            guard let hosted = state.processes[process] else { return !process.isAlive }
+            var event = pollfd(fd: hosted.pidfd, events: Int16(POLLIN), revents: 0)
+            return poll(&event, 1, 0) == 1
+        }
+    }
+
     /// On the watcher's thread: a process, a guardian, a keeper, or the last one of a cgroup has ended.
     func descriptorBecameReadable(_ token: UInt64) {
         if Guardian.owns(token) {

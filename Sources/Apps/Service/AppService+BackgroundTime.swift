@@ -109,7 +109,7 @@ extension AppService {
 
     /// Tells what keeps the device busy, where that has changed.
     func reportActivity() {
-        let current = AppActivity(machines.values)
+        let current = machines.activity
         guard current != activity else { return }
         activity = current
         environment.activity(current)

@@ -19,7 +19,7 @@ extension AppService {
             executable.flatMap { $0.hasPrefix("/") ? $0 : nil }
             ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child)/exe"))
             ?? "/proc/\(child)/exe"
-        let known = machines.first { $0.value.record.process.map { ProcessIdentity($0) } == process }?.key
+        let known = machines.app(of: process)
         let id = known ?? AppID(rawValue: "\(program)#\(child)")
         let isNew = known == nil
         try requireReadable(id)

@@ -107,7 +107,7 @@ extension AppService {
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
         // A finished wake may have made room for one that came meanwhile.
-        if !finished.isEmpty { await updateWantedWakes() }
+        if !finished.isEmpty { await readWantedWakes(of: id) }
     }
 
     /// The end of a wake, until it is on disk.
@@ -265,8 +265,9 @@ extension AppService {
 
     /// The stream of the process that the app's machine is about.
     func connection(of id: AppID) -> Connection? {
-        let own = connections.filter { $0.value.app == id && !$0.value.isGuest }
-        return process(of: id).flatMap { own[$0.pid] } ?? own.values.first
+        func isOwn(_ connection: Connection) -> Bool { connection.app == id && !connection.isGuest }
+        if let pid = process(of: id)?.pid, let own = connections[pid], isOwn(own) { return own }
+        return connections.values.first(where: isOwn)
     }
 
     func logPath(_ id: AppID) -> String { path(id, "log") }
@@ -279,9 +280,7 @@ extension AppService {
 
     func setAlarm() {
         let now = now
-        let next =
-            ([unwritten.again].compactMap(\.self) + machines.values.compactMap(\.nextDeadline) + presentationDeadlines)
-            .min()
+        let next = ([unwritten.again, machines.nextDeadline()].compactMap(\.self) + presentationDeadlines).min()
         // Early where the machine sleeps meanwhile: then it is set again.
         let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
         alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
@@ -291,7 +290,9 @@ extension AppService {
 
     private func alarmRang(_ awakeSeconds: Double) async {
         alarm.rang(awakeSeconds)
-        for (id, machine) in machines where machine.isDue(now) {
+        for id in machines.takeDue(now) {
+            // Its end is on the way here, and says what has come of it: it is not late.
+            if let process = process(of: id), environment.host.hasEnded(process) { continue }
             await perform(id) { $0.tick(now: $1) }
         }
         endLatePresentations()

@@ -11,7 +11,7 @@ extension AppService {
         try requireApp(id)
         guard !isStopping else { throw .unavailable("The service is stopping.") }
         // The row may have been written just before.
-        await readWantedWakesAnew()
+        await readWantedWakes(of: id)
         var isFound = false
         await perform(id) { machine, now in
             guard let actions = machine.expireWake(source, key: key, now: now) else { return [] }

@@ -85,6 +85,7 @@ extension AppService {
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         tellings[id] = nil
         policies[id] = nil
+        readings[id] = nil
         // One that was installed in its place meanwhile was told before.
         await tellParts(id, installed: [nil] + [manifest(id)].compactMap(\.self))
     }
@@ -128,7 +129,7 @@ extension AppService {
         if machines[id]?.record.process == nil {
             try requireEntry(id)
             // Its user may have chosen a notification just before.
-            await readWantedWakesAnew()
+            await readWantedWakes(of: id)
         }
         await perform(id) { $0.bringToFront(now: $1) }
         return try await launched(id)

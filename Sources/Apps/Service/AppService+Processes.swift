@@ -196,8 +196,7 @@ extension AppService {
     }
 
     func exited(_ process: ProcessIdentity, _ end: ProcessEnd) async {
-        let found = machines.first { $0.value.record.process.map { ProcessIdentity($0) } == process }
-        guard let (id, machine) = found else { return }
+        guard let id = machines.app(of: process), let machine = machines[id] else { return }
         var exit = AppExit(time: now.date, cause: .exited)
         switch end {
         case .exited(let status):
@@ -226,11 +225,12 @@ extension AppService {
             clocks.removeValue(forKey: id)?.remove()
             if id.isProgram {
                 machines[id] = nil
+                readings[id] = nil
                 reportActivity()
             }
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
-        await updateWantedWakes()
+        await readWantedWakes(of: id)
     }
 
     /// Ends the streams of an app's own processes. Those that live on connect again, as who they are then.

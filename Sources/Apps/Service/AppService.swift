@@ -79,7 +79,7 @@ package actor AppService {
     }
 
     nonisolated let environment: Environment
-    var machines: [AppID: AppMachine] = [:]
+    var machines = MachineTable()
     /// Apps of which what is kept makes no sense. Nothing is done with them, so that nothing is written in place of that.
     var unreadable: [AppID: UnreadableApp] = [:]
     /// Processes that read commands, by their number.
@@ -119,8 +119,9 @@ package actor AppService {
     var recovered: [AppID: [AppAction]] = [:]
     private var isUpdatingWakes = false
     private var isUpdateRequested = false
-    /// The callers that wait for an update that begins after their call.
-    private var updateWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The number of the last reading of wanted wakes, and of the one that each app's machine was given last.
+    private var lastReading = 0
+    var readings: [AppID: Int] = [:]
     nonisolated let reporting = Mailbox<AppService>()
     /// What the other parts hear of apps.
     nonisolated let partCalls = CallSequence()
@@ -261,7 +262,8 @@ package actor AppService {
         for await (process, end) in environment.host.exits { await exited(process, end) }
     }
 
-    /// Gives every app's machine the wakes that are wanted. One update runs at a time: an older one must not undo a newer.
+    /// Gives every app's machine the wakes that are wanted. One update runs at a time, and begins again where it is asked for
+    /// meanwhile.
     func updateWantedWakes() async {
         // Before that nobody knows what runs already: whoever is at work would be launched for it a second time. ``run()`` looks.
         guard isPrepared else { return }
@@ -270,32 +272,33 @@ package actor AppService {
         isUpdatingWakes = true
         while isUpdateRequested, !isStopping {
             isUpdateRequested = false
-            let waiters = updateWaiters
-            updateWaiters = []
             await readWantedWakes()
-            for waiter in waiters { waiter.resume() }
         }
         isUpdatingWakes = false
-        // A service that stops updates nothing any more.
-        for waiter in updateWaiters { waiter.resume() }
-        updateWaiters = []
     }
 
     /// Updates the wanted wakes of an app that may have handled some meanwhile: no signal tells of that.
     func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
-        await readWantedWakesAnew()
+        await readWantedWakes(of: id)
     }
 
-    /// Returns when every machine has been given what the store had after the call.
-    func readWantedWakesAnew() async {
-        guard isUpdatingWakes else { return await updateWantedWakes() }
-        // The update under way may have read the rows of before.
-        isUpdateRequested = true
-        await withCheckedContinuation { updateWaiters.append($0) }
+    /// Returns when an app's machine has been given what the store had after the call.
+    func readWantedWakes(of id: AppID) async {
+        guard isPrepared, !isStopping else { return }
+        lastReading += 1
+        let reading = lastReading
+        do {
+            let wakes = try await store.read { try $0.wantedWakes(of: id) }
+            await apply(wakes, to: id, reading)
+        } catch {
+            environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
+        }
     }
 
     private func readWantedWakes() async {
+        lastReading += 1
+        let reading = lastReading
         let wakes: [WantedWake]
         do {
             wakes = try await store.read { try $0.wantedWakes() }
@@ -304,10 +307,20 @@ package actor AppService {
             return
         }
         let byApp = Dictionary(grouping: wakes, by: \.app)
-        for id in Set(byApp.keys).union(machines.keys) where !isStopping {
-            guard !id.isProgram || machines[id] != nil else { continue }
-            await perform(id) { $0.setWantedWakes(byApp[id] ?? [], now: $1) }
+        let waiting = machines.filter { !$0.value.wanted.isEmpty }.map(\.key)
+        for id in Set(byApp.keys).union(waiting) where !isStopping {
+            await apply(byApp[id] ?? [], to: id, reading)
         }
+    }
+
+    /// An app whose wakes are under way, and the same as before, costs nothing.
+    ///
+    /// - Parameter reading: an older one does not undo a newer.
+    private func apply(_ wakes: [WantedWake], to id: AppID, _ reading: Int) async {
+        guard !id.isProgram || machines[id] != nil, readings[id] ?? 0 < reading else { return }
+        readings[id] = reading
+        guard machines[id]?.isChanged(by: wakes) ?? true else { return }
+        await perform(id) { $0.setWantedWakes(wakes, now: $1) }
     }
 }
 

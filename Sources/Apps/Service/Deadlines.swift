@@ -1,0 +1,78 @@
+/// Deadlines by key, and the earliest of them: a heap in which a deadline that was changed stays until it comes to the top.
+struct Deadlines<Key: Hashable> {
+    private var current: [Key: Double] = [:]
+    private var heap: [Element] = []
+
+    private struct Element {
+        var deadline: Double
+        var key: Key
+    }
+
+    /// The deadline of a key; nil for none.
+    subscript(_ key: Key) -> Double? {
+        get { current[key] }
+        set {
+            guard newValue != current[key] else { return }
+            current[key] = newValue
+            guard let newValue else { return }
+            if heap.count > 2 * current.count + Self.spare {
+                rebuild()
+            } else {
+                push(Element(deadline: newValue, key: key))
+            }
+        }
+    }
+
+    /// Elements beyond twice the keys before the heap is built again.
+    private static var spare: Int { 16 }
+
+    /// The earliest deadline.
+    mutating func next() -> Double? {
+        while let first = heap.first {
+            if current[first.key] == first.deadline { return first.deadline }
+            pop()
+        }
+        return nil
+    }
+
+    /// Removes the deadlines up to a moment, and returns their keys, the earliest first.
+    mutating func takeDue(_ now: Double) -> [Key] {
+        var keys: [Key] = []
+        while let first = heap.first, first.deadline <= now {
+            pop()
+            guard current[first.key] == first.deadline else { continue }
+            current[first.key] = nil
+            keys.append(first.key)
+        }
+        return keys
+    }
+
+    private mutating func rebuild() {
+        heap = current.map { Element(deadline: $1, key: $0) }.sorted { $0.deadline < $1.deadline }
+    }
+
+    private mutating func push(_ element: Element) {
+        heap.append(element)
+        var index = heap.count - 1
+        while index > 0, heap[index].deadline < heap[(index - 1) / 2].deadline {
+            heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    private mutating func pop() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < heap.count && heap[child].deadline < heap[least].deadline {
+                least = child
+            }
+            guard least != index else { return }
+            heap.swapAt(index, least)
+            index = least
+        }
+    }
+}

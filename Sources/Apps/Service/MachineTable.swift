@@ -1,0 +1,72 @@
+import NightshiftAPI
+import Store
+
+/// The machines of all apps, with what the service asks of all of them at once: the next deadline, their activity, and whose a
+/// process is. A change of one machine costs the same however many there are.
+struct MachineTable {
+    private var machines: [AppID: AppMachine] = [:]
+    private var deadlines = Deadlines<AppID>()
+    /// By the number of the process.
+    private var owners: [Int32: Set<AppID>] = [:]
+    private var holders: [AppID: AwakeHolder] = [:]
+    private var wakes = 0
+    private var working = 0
+
+    subscript(_ id: AppID) -> AppMachine? {
+        get { machines[id] }
+        set {
+            if let old = machines[id] { remove(old, id) }
+            machines[id] = newValue
+            if let newValue { add(newValue, id) }
+            deadlines[id] = newValue?.nextDeadline
+        }
+    }
+
+    mutating func removeValue(forKey id: AppID) -> AppMachine? {
+        defer { self[id] = nil }
+        return self[id]
+    }
+
+    var keys: Dictionary<AppID, AppMachine>.Keys { machines.keys }
+
+    /// What all machines together make of the device.
+    var activity: AppActivity {
+        var activity = AppActivity()
+        activity.holders = holders.values.sorted { $0.app.rawValue < $1.app.rawValue }
+        activity.wakes = wakes
+        activity.working = working
+        return activity
+    }
+
+    /// Awake seconds of the next deadline of any machine.
+    mutating func nextDeadline() -> Double? { deadlines.next() }
+
+    /// Apps whose deadlines are over, the earliest first. Each has one again when its machine is next set.
+    mutating func takeDue(_ now: ClockReading) -> [AppID] { deadlines.takeDue(now.awakeSeconds) }
+
+    /// The app whose machine is about a process.
+    func app(of process: ProcessIdentity) -> AppID? {
+        owners[process.pid]?.first { machines[$0]?.record.process.map { ProcessIdentity($0) } == process }
+    }
+
+    private mutating func add(_ machine: AppMachine, _ id: AppID) {
+        if let pid = machine.record.process?.processID { owners[pid, default: []].insert(id) }
+        if let holder = machine.holder { holders[id] = holder }
+        wakes += machine.wakesUnderWay
+        if machine.isWorking { working += 1 }
+    }
+
+    private mutating func remove(_ machine: AppMachine, _ id: AppID) {
+        if let pid = machine.record.process?.processID {
+            owners[pid]?.remove(id)
+            if owners[pid]?.isEmpty == true { owners[pid] = nil }
+        }
+        holders[id] = nil
+        wakes -= machine.wakesUnderWay
+        if machine.isWorking { working -= 1 }
+    }
+}
+
+extension MachineTable: Sequence {
+    func makeIterator() -> Dictionary<AppID, AppMachine>.Iterator { machines.makeIterator() }
+}
