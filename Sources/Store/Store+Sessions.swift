@@ -33,6 +33,15 @@ extension StoreTransaction {
         return try sessionRow(id).nextTaskIdentifier
     }
 
+    /// Gives a session to the app of which it has the name, where somebody else has made it without one.
+    package func claimSession(_ app: AppID, _ name: String) throws {
+        let id = SessionID(app: app, identifier: name)
+        guard let settings = try sessionSettings(id) else { return }
+        try db.execute(
+            sql: "UPDATE sessions SET app = ?, name = ?, launch_events = ? WHERE identifier = ? AND app IS NULL",
+            arguments: [app.rawValue, name, settings.sessionSendsLaunchEvents, id.rawValue])
+    }
+
     /// What an app calls its sessions, in the order they were made.
     package func sessionNames(of app: AppID) throws -> [String] {
         try String.fetchAll(

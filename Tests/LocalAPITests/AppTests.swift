@@ -114,6 +114,22 @@ import Testing
         }
     }
 
+    @Test func `T9: A session whose name was used before belongs to its app once that is given tasks in it`()
+        async throws
+    {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let task = #""tasks":[{"url":"http://127.0.0.1:1/"}]"#
+            let others = #"{"session":"org.example.Photos:photos",\#(task)}"#
+            #expect(try await server.request("POST", "/v1/tasks", body: others).status == 201)
+            let own = #"{"app":"org.example.Photos","session":"photos",\#(task)}"#
+            #expect(try await server.request("POST", "/v1/tasks", body: own).status == 201)
+            let sessions = try await server.request("GET", "/v1/sessions").decode(SessionList.self).sessions
+            let session = try #require(sessions.first { $0.id.rawValue == "org.example.Photos:photos" })
+            #expect(session.app?.rawValue == "org.example.Photos" && session.name == "photos" && session.tasks == 2)
+        }
+    }
+
     @Test func `L1: What no program can be given is refused`() async throws {
         try await withAPI { server, test in
             try await install(server, test)

@@ -18,6 +18,9 @@ extension TransferService {
         let session = SessionID(app: app, identifier: name)
         if try await ask({ try $0.sessionSettings(session) }) == nil {
             _ = try await attach(app, name, SessionSettings())
+        } else {
+            // Somebody may have used its name first, for tasks of their own: its app is woken for it all the same.
+            try await change { .success(try $0.claimSession(app, name)) }
         }
         return try await enqueue(request.tasks, in: session)
     }
