@@ -331,6 +331,7 @@ let package = Package(
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
                 "Transfers", "Apps", "Refresh", "Location", "Daemon", "SimulationSupport", "TestSupport", logging,
+                unixSignals,
             ],
             swiftSettings: strict),
         .testTarget(

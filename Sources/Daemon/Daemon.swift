@@ -137,8 +137,10 @@ package struct Daemon {
                 .init(service: PushRunner(service: push)),
                 // Stopped first: apps are told before the server goes.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
+                // Before them, and done at once: all others write while they stop.
+                .init(service: StoreRunner(store: store)),
             ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            gracefulShutdownSignals: DaemonSignals.shutdown, logger: logger)
         // The process that asks a service to leave waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)
@@ -150,6 +152,8 @@ package struct Daemon {
         defer {
             transport.shutdown()
             pushLoop.shutdown()
+            // Also where nobody has asked it to leave.
+            store.endLockWaits(at: .now + StoreRunner.longestWait)
             do throws(StoreError) {
                 try store.close()
             } catch {

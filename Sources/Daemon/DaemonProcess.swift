@@ -13,8 +13,11 @@ package enum DaemonProcess {
     /// - Returns: the exit status.
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
+        // A file that may not grow is an error of its transfer, and does not end the service.
+        signal(SIGXFSZ, SIG_IGN)
         FreeMemory.bound()
         do {
+            try InheritedLimits.raise()
             let descriptors = try DescriptorLimit.raise()
             let configuration = try await DaemonConfiguration.read(
                 environment: ProcessInfo.processInfo.environment,

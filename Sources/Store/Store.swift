@@ -19,6 +19,7 @@ package final class Store: Sendable {
     /// Tasks whose rows make no sense.
     package let unreadable: UnreadableTasks
     private let isClosed = Mutex(false)
+    private let waits: LockWaits
 
     /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
     ///
@@ -33,16 +34,18 @@ package final class Store: Sendable {
                 "The database \(path) was here before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
                     + "to begin anew without its tasks, remove \(marker) and start again.")
         }
+        let waits = LockWaits()
         do {
             if let size {
                 // Opening for writing would already change a database that has to be refused. One that has a rollback
                 // journal is not done with being made: what a crash left half written there has to be undone before
                 // anything can be read.
                 let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
-                let configuration = isBeingMade ? Self.configuration : Self.readOnly
+                let configuration = isBeingMade ? Self.configuration(waits) : Self.readOnly
                 try Self.check(DatabaseQueue(path: path, configuration: configuration), size: size)
             }
-            try self.init(writer: DatabasePool(path: path, configuration: Self.configuration), now: now)
+            try self.init(
+                writer: DatabasePool(path: path, configuration: Self.configuration(waits)), waits: waits, now: now)
             if !FileManager.default.fileExists(atPath: marker) {
                 try Data().write(to: URL(filePath: marker))
             }
@@ -53,15 +56,18 @@ package final class Store: Sendable {
 
     /// A store that lives in memory, for tests and simulations.
     package convenience init(inMemory now: ClockReading) throws(StoreError) {
+        let waits = LockWaits()
         do {
-            try self.init(writer: DatabaseQueue(configuration: Self.configuration), now: now)
+            try self.init(
+                writer: DatabaseQueue(configuration: Self.configuration(waits)), waits: waits, now: now)
         } catch {
             throw StoreError(error)
         }
     }
 
-    private init(writer: any DatabaseWriter, now: ClockReading) throws {
+    private init(writer: any DatabaseWriter, waits: LockWaits, now: ClockReading) throws {
         self.writer = writer
+        self.waits = waits
         let unreadable = UnreadableTasks()
         self.unreadable = unreadable
         // A commit that has returned survives a power cut. Said here and not on opening: GRDB's pool sets its writer to
@@ -104,19 +110,16 @@ package final class Store: Sendable {
     /// Bytes up to which every page is looked at on opening: about half a second. Damage in larger ones shows on use.
     private static let checkedSize = 128 << 20
 
-    /// Seconds for which a lock of another program, such as a backup, is waited for.
-    private static let patience: Double = 5
-
     private static var readOnly: Configuration {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(patience)
+        configuration.busyMode = .timeout(LockWaits.usual)
         configuration.readonly = true
         return configuration
     }
 
-    private static var configuration: Configuration {
+    private static func configuration(_ waits: LockWaits) -> Configuration {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(patience)
+        configuration.busyMode = .callback { waits.triesAgain(after: $0) }
         configuration.maximumReaderCount = 3
         configuration.prepareDatabase { db in
             // 4 MiB of pages a connection, whatever the size of the database.
@@ -165,6 +168,10 @@ package final class Store: Sendable {
     package func add(transactionObserver observer: some TransactionObserver) {
         writer.add(transactionObserver: observer, extent: .databaseLifetime)
     }
+
+    /// Waits for a lock of another program no longer than until then: a service that was asked to leave has little time. What cannot be
+    /// written by then is as it was, and committed changes stay.
+    package func endLockWaits(at moment: ContinuousClock.Instant) { waits.end(at: moment) }
 
     /// Moves everything into the one file and ends all use of it; later calls throw, and closing it again does nothing.
     package func close() throws(StoreError) {

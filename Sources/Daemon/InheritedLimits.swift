@@ -1,0 +1,38 @@
+import Glibc
+
+/// Limits of resources that a process inherits from whoever has started it, such as those of `ulimit` in a shell.
+struct InheritedLimits: Hashable, Sendable {
+    /// Bytes of address space (RLIMIT_AS); nil without a limit.
+    var addressSpace: Int64?
+
+    /// Most of it is never used: stacks of threads, the allocator's arenas, mapped files and libraries.
+    static let leastAddressSpace: Int64 = 1 << 30
+
+    /// Raises the soft limits of files' sizes and of address space to the hard ones.
+    ///
+    /// - Throws: ``DaemonError/configuration(_:)`` where what is left is too little to start.
+    static func raise() throws(DaemonError) {
+        _ = raised(RLIMIT_FSIZE)
+        if let objection = InheritedLimits(addressSpace: raised(RLIMIT_AS)).objection {
+            throw .configuration(objection)
+        }
+    }
+
+    /// Why the service cannot start; nil where it can.
+    var objection: String? {
+        guard let addressSpace, addressSpace < Self.leastAddressSpace else { return nil }
+        return
+            "The service may use \(addressSpace >> 20) MiB of address space; it needs \(Self.leastAddressSpace >> 20) MiB, most of "
+            + "which is never memory. Raise the limit: 'ulimit -v' in a shell, LimitAS= in a systemd unit. MemoryMax= limits memory "
+            + "itself."
+    }
+
+    private static func raised(_ limit: __rlimit_resource) -> Int64? {
+        var values = rlimit()
+        let resource = __rlimit_resource_t(limit.rawValue)
+        guard getrlimit(resource, &values) == 0 else { return nil }
+        values.rlim_cur = values.rlim_max
+        setrlimit(resource, &values)
+        return values.rlim_max == rlim_t.max ? nil : Int64(clamping: values.rlim_max)
+    }
+}
