@@ -42,6 +42,25 @@ struct ControlGroups: Sendable {
         }
     }
 
+    /// Lets every process run that a service with this home has frozen, wherever in the tree that service was: this one may be
+    /// elsewhere, or may not make cgroups at all. Also those whose app has ended.
+    static func thawAll(home: String) {
+        guard let mount = mountPoint(),
+            let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc")
+        else { return }
+        let name = prefix + AppID.tag(of: home)
+        var groups: Set<ControlGroup> = []
+        for process in names where process.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            guard let folders = path(ofProcess: process)?.split(separator: "/"),
+                let place = folders.lastIndex(of: name[...])
+            else { continue }
+            for end in place...min(place + 1, folders.count - 1) {
+                groups.insert(ControlGroup(path: mount + folders[...end].reduce("") { "\($0)/\($1)" }))
+            }
+        }
+        for group in groups { _ = group.thaw() }
+    }
+
     /// A cgroup for a process of an app, made where there is none; everything in it runs.
     ///
     /// A second process of the app, beside one that has a cgroup in `taken`, is to be suspended by itself.

@@ -73,6 +73,7 @@ package final class SystemProcessHost: ProcessHost {
             groups = nil
             name = "SIGSTOP to the process group, as was asked"
         case .automatic:
+            ControlGroups.thawAll(home: paths.state.path(percentEncoded: false))
             do {
                 let groups = try ControlGroups(home: paths.state.path(percentEncoded: false))
                 self.groups = groups
