@@ -46,6 +46,27 @@ import Testing
         #expect(found.entry == scratch.path("own/applications/a.desktop"))
     }
 
+    @Test func `R9: An entry that needs a program which is missing is refused, and its app is not there`() throws {
+        let more = Self.transfer + "\nTryExec=\(scratch.path("bin/tried"))"
+        try put(entry("App", more: more), at: "a.desktop")
+        let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("a.desktop")) }
+        #expect(error?.description.contains("TryExec") == true)
+        try put(entry("App", more: more), at: "own/applications/a.desktop")
+        #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "a")) }
+        try put("#!/bin/sh\n", at: "bin/tried")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch.path("bin/tried"))
+        #expect(try entries.find(AppID(rawValue: "a"))?.name == "App")
+        #expect(try entries.install(scratch.path("a.desktop")).name == "App")
+    }
+
+    @Test func `R9: An entry for the background that wants a terminal is refused; others are read`() throws {
+        try put(entry("App", more: Self.transfer + "\nTerminal=true"), at: "own/applications/a.desktop")
+        let error = #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "a")) }
+        #expect(error?.description.contains("Terminal") == true)
+        try put(entry("Editor", more: "Terminal=true"), at: "own/applications/b.desktop")
+        #expect(try entries.find(AppID(rawValue: "b"))?.name == "Editor")
+    }
+
     @Test func `With NIGHTSHIFT_HOME there is only its own directory`() {
         let environment = [
             "NIGHTSHIFT_HOME": "/tmp/some", "XDG_DATA_DIRS": "/usr/share", "XDG_DATA_HOME": "/tmp/other",

@@ -43,6 +43,13 @@ extension AppManifest {
                 .hidden, file: entry.file, line: entry["Hidden"]?.line, key: "Hidden", "the entry is marked as deleted")
         }
         try Self.checkKind(of: entry)
+        // Other entries, such as those of editors, are read to tell whose a process is.
+        if entry.speaksOfBackground, try entry.boolean("Terminal") {
+            throw entry.error(
+                "the service launches apps without a terminal; remove this key, or the keys of Nightshift",
+                key: "Terminal",
+                at: entry["Terminal"]?.line)
+        }
         try Self.checkNames(in: entry)
         guard let (name, _) = try entry.string("Name") else { throw entry.error("is missing", key: "Name", at: nil) }
         guard let command = try entry.command("Exec") else {

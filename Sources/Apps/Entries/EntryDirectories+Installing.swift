@@ -19,7 +19,9 @@ extension EntryDirectories {
         }
         let text = try Self.text(ofEntryAt: path)
         let target = "\(own)/\(file)"
-        let manifest = try AppManifest(parsing: text, id: id, path: target)
+        let entry = try DesktopEntry(parsing: text, file: file)
+        let manifest = try AppManifest(entry, id: id, path: target)
+        try checkPresence(entry)
         try Self.write(text, to: target, in: own)
         return manifest
     }

@@ -97,11 +97,23 @@ package struct EntryDirectories: Sendable {
 
     private func manifest(of id: AppID, from entry: DesktopEntry, at path: String) throws(EntryError) -> AppManifest? {
         do {
-            return try AppManifest(entry, id: id, path: path)
+            let manifest = try AppManifest(entry, id: id, path: path)
+            try checkPresence(entry)
+            return manifest
         } catch {
             if error.code == .hidden { return nil }
             throw error
         }
+    }
+
+    /// Throws where the program is missing that an entry names to be ignored without (`TryExec`).
+    func checkPresence(_ entry: DesktopEntry) throws(EntryError) {
+        guard entry.speaksOfBackground, let (program, line) = try entry.string("TryExec"), !program.isEmpty,
+            search.path(of: program) == nil
+        else { return }
+        throw entry.error(
+            "the program '\(program)' is not there or cannot be executed, and the entry counts only with it",
+            key: "TryExec", at: line)
     }
 
     /// Every id with the entry that counts for it.
