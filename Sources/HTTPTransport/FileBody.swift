@@ -94,8 +94,7 @@ struct FileBody {
         return switch error {
         case ENOSPC: TransferFailure(.diskFull, "The disk is full: \(reason).")
         case EDQUOT: TransferFailure(.diskFull, "Your quota on this disk is used up: \(reason).")
-        case EFBIG:
-            TransferFailure(.tooLarge, "The file is larger than its file system allows: \(reason).")
+        case EFBIG: FileSizeLimit.failure(end: nil, limit: FileSizeLimit.current)
         default: TransferFailure(.inputOutput, "The file could not be written: \(reason).")
         }
     }

@@ -141,7 +141,7 @@ struct PartialStorage: Sendable {
         if end - start >= reservedFrom, !reservationIsPointless.contains(nightshift_filesystem_type(descriptor)) {
             if nightshift_reserve(descriptor, start, end - start) == 0 { return nil }
             if errno == EFBIG {
-                return TransferFailure(.tooLarge, "A file of \(end) bytes is larger than its file system allows.")
+                return FileSizeLimit.failure(end: end, limit: FileSizeLimit.current)
             }
             // Whatever else is wrong with reserving, writing may still work.
             guard errno == ENOSPC || errno == EDQUOT else { return nil }

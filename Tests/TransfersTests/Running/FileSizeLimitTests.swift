@@ -1,0 +1,17 @@
+import NightshiftAPI
+import Testing
+import Transfers
+
+@Suite struct FileSizeLimitTests {
+    @Test func `T4: A download that ends at the limit of the service's process names that limit`() {
+        let failure = FileSizeLimit.failure(end: 3_000, limit: 2_000)
+        #expect(failure.code == .tooLarge)
+        #expect(failure.message.contains("2000 bytes") && failure.message.contains("ulimit -f"))
+        #expect(FileSizeLimit.failure(end: nil, limit: 2_000).message.contains("2000 bytes"))
+    }
+
+    @Test(arguments: [(3_000, nil), (3_000, 4_000), (nil, nil)] as [(Int64?, Int64?)])
+    func `T4: A download that no limit of the process stops names the file system`(end: Int64?, limit: Int64?) {
+        #expect(FileSizeLimit.failure(end: end, limit: limit).message.contains("file system"))
+    }
+}
