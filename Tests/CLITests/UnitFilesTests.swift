@@ -12,7 +12,8 @@ struct UnitFilesTests {
 
     @Test(arguments: [
         ("/opt/n/bin/nightshiftd", "/opt/n/bin/nightshiftd"), ("/home/a b/nightshiftd", "\"/home/a b/nightshiftd\""),
-        ("/x/100%/$HOME/nightshiftd", "/x/100%%/$$HOME/nightshiftd"),
+        ("/x/100%/$HOME/nightshiftd", ":/x/100%%/$HOME/nightshiftd"),
+        ("/a $b/nightshiftd", ":\"/a $b/nightshiftd\""),
     ])
     func anotherPlace(_ daemon: String, _ written: String) {
         let lines = UnitFiles.service(daemon: daemon).split(separator: "\n")

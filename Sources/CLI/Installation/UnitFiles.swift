@@ -54,11 +54,12 @@ enum UnitFiles {
 
     /// The service unit for a daemon that is installed elsewhere.
     static func service(daemon: String) -> String {
-        // systemd splits the line at spaces, and % and $ mean something to it.
+        // systemd splits the line at spaces, and % means something to it. In the path of a program $$ is no $; a colon before the
+        // path keeps $ as it is (systemd.service(5), "Command lines").
         let quoted =
             daemon.contains(where: { " \t\"\\'".contains($0) })
             ? "\"" + daemon.map { "\"\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "\"" : daemon
-        let escaped = quoted.map { $0 == "%" ? "%%" : $0 == "$" ? "$$" : String($0) }.joined()
+        let escaped = (daemon.contains("$") ? ":" : "") + quoted.replacing("%", with: "%%")
         return service.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0 == "ExecStart=" + packagedDaemon ? "ExecStart=" + escaped : String($0) }
             .joined(separator: "\n")
