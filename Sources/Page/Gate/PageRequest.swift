@@ -9,6 +9,8 @@ struct PageRequest: Hashable, Sendable {
     var origins: [String] = []
     /// `Sec-Fetch-Site`, which browsers write and pages cannot (Fetch Metadata).
     var fetchSite: String?
+    /// `Sec-Purpose`: why the browser asks where its user has not (Fetch).
+    var purpose: String?
     /// All `Cookie` fields.
     var cookies: [String] = []
     /// All fields with the page's token.

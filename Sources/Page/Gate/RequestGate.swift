@@ -32,6 +32,7 @@ struct RequestGate: Sendable {
         case host
         case origin
         case site
+        case prefetch
         case noCookie
         case token
         case method
@@ -40,7 +41,7 @@ struct RequestGate: Sendable {
 
         var status: Int {
             switch self {
-            case .host, .origin, .site, .noCookie, .token: 403
+            case .host, .origin, .site, .prefetch, .noCookie, .token: 403
             case .method: 405
             case .contentType: 415
             case .notFound: 404
@@ -51,6 +52,7 @@ struct RequestGate: Sendable {
             switch self {
             case .host: "This is not the page's own address."
             case .origin, .site: "This page answers nobody but itself."
+            case .prefetch: "The link works once, and only where you follow it yourself."
             case .noCookie: "This browser is not let in, or not any more. Open the page with: nightshift page"
             case .token: "A change needs the page's own token. Load the page again."
             case .method: "There is no such method here."
@@ -96,7 +98,10 @@ struct RequestGate: Sendable {
         guard request.method == "GET", request.target.hasPrefix(Self.linkPrefix) else { return nil }
         // A foreign page that has the link could only use it up.
         guard [nil, "none", "same-origin"].contains(request.fetchSite) else { return .refused(.site) }
-        return isLetIn(request) ? .toPage : .link(String(request.target.dropFirst(Self.linkPrefix.count)))
+        if isLetIn(request) { return .toPage }
+        // A browser that fetches what its user may open next would use the link up.
+        guard request.purpose == nil else { return .refused(.prefetch) }
+        return .link(String(request.target.dropFirst(Self.linkPrefix.count)))
     }
 
     private func isLetIn(_ request: PageRequest) -> Bool {

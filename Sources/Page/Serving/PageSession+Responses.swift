@@ -12,6 +12,7 @@ extension PageRequest {
             method: head.method.rawValue, target: head.path ?? "",
             hosts: (head.authority.map { [$0] } ?? []) + head.headerFields[values: .host],
             origins: head.headerFields[values: .origin], fetchSite: head.headerFields[.fetchSite],
+            purpose: head.headerFields[.purpose],
             cookies: head.headerFields[values: .cookie], tokens: head.headerFields[values: .pageToken],
             contentType: head.headerFields[.contentType],
             hasBody: (head.headerFields[.contentLength] ?? "0") != "0"
@@ -78,6 +79,7 @@ extension HTTPField.Name {
     static let host = HTTPField.Name("Host")!
     static let origin = HTTPField.Name("Origin")!
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!
+    static let purpose = HTTPField.Name("Sec-Purpose")!
     static let lastEventID = HTTPField.Name("Last-Event-ID")!
     static let pageToken = HTTPField.Name("Nightshift-Page")!
 }

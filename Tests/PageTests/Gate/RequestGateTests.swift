@@ -115,6 +115,12 @@ import Testing
         let link = PageRequest(method: "GET", target: "/open/abc", hosts: [Self.ownHost], fetchSite: "none")
         #expect(Self.gate.decide(link) == .link("abc"))
         #expect(Self.gate.decide(Self.own("/open/abc")) == .toPage)
+        for purpose in ["prefetch", "prefetch;prerender"] {
+            var early = link
+            early.purpose = purpose
+            #expect(
+                Self.gate.decide(early) == .refused(.prefetch), "what a browser fetches ahead does not use the link up")
+        }
         var foreign = link
         foreign.fetchSite = "cross-site"
         #expect(Self.gate.decide(foreign) == .refused(.site))
