@@ -55,6 +55,11 @@ package enum Limits {
     /// Bytes of a continued task's title or subtitle.
     package static let taskTitleLength = 512
     package static let urlLength = 16_384
+
+    /// Joules, and bytes, of a day that background refresh may be given: more than any device has, and exact as a `Double`.
+    package static let dailyBudget = 1e15
+    /// Fetches of a day to which an app can be limited: more than the service ever begins.
+    package static let dailyFetches = 1_000
     package static let headerFields = 100
     /// Bytes of all header fields of one task.
     package static let headerBytes = 65_536

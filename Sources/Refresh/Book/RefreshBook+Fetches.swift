@@ -45,7 +45,7 @@ extension RefreshBook {
 
     package mutating func change(_ change: RefreshChange, now: LocalMoment) throws(Problem) {
         for (value, pointer) in [(change.dailyEnergy, "/dailyEnergy"), (change.dailyBytes, "/dailyBytes")] {
-            guard let value, !(0...1e15).contains(value) else { continue }
+            guard let value, !(0...Limits.dailyBudget).contains(value) else { continue }
             throw .invalid("A budget is a number from 0 to 10^15.", pointer: pointer)
         }
         var words: [String] = []
@@ -75,7 +75,7 @@ extension RefreshBook {
                     "An interval is 'never', 'minimum', seconds up to a year, or 'default'.", pointer: "/interval")
             }
         }
-        if let cap = change.dailyCap, !(-1...1_000).contains(cap) {
+        if let cap = change.dailyCap, !(-1...Limits.dailyFetches).contains(cap) {
             throw .invalid("A cap is 0 to 1000 fetches a day, or -1 for none.", pointer: "/dailyCap")
         }
         know(app, now)
