@@ -179,9 +179,13 @@ package final class Store: Sendable {
             try isClosed.withLock { isClosed in
                 // SQLite ends the process that asks for something of a connection that is gone.
                 guard !isClosed else { return }
-                _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+                // Closed all the same where another program keeps the log: the next start reads it.
+                let checkpoint = Result {
+                    _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+                }
                 try writer.close()
                 isClosed = true
+                try checkpoint.get()
             }
         } catch {
             throw StoreError(error)
