@@ -1,6 +1,6 @@
 import Glibc
 
-/// Limits of resources that a process inherits from whoever has started it, such as those of `ulimit` in a shell.
+/// Limits of resources that a process inherits, such as those of `ulimit` in a shell.
 struct InheritedLimits: Hashable, Sendable {
     /// Bytes of address space (RLIMIT_AS); nil without a limit.
     var addressSpace: Int64?

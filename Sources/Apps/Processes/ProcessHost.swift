@@ -11,7 +11,7 @@ package protocol ProcessHost: AnyObject, Sendable {
     /// Processes that were launched or adopted and have ended. For one reader.
     var exits: AsyncStream<(ProcessIdentity, ProcessEnd)> { get }
 
-    /// Whether a process has ended. ``exits`` tells of it, now or soon.
+    /// Whether a process has ended. ``exits`` reports it, now or soon.
     func hasEnded(_ process: ProcessIdentity) -> Bool
 
     /// Makes the process of a program, which waits for ``begin(_:)``: whoever dies before leaves nothing behind that nobody knows of.

@@ -1,4 +1,4 @@
-/// Deadlines by key, and the earliest of them: a heap in which a deadline that was changed stays until it comes to the top.
+/// Deadlines by key, and the earliest of them: a heap that keeps a changed deadline until it reaches the top.
 struct Deadlines<Key: Hashable> {
     private var current: [Key: Double] = [:]
     private var heap: [Element] = []

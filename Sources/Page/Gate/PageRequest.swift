@@ -9,7 +9,7 @@ struct PageRequest: Hashable, Sendable {
     var origins: [String] = []
     /// `Sec-Fetch-Site`, which browsers write and pages cannot (Fetch Metadata).
     var fetchSite: String?
-    /// `Sec-Purpose`: why the browser asks where its user has not (Fetch).
+    /// `Sec-Purpose`: present when the browser fetches ahead of a click (Fetch).
     var purpose: String?
     /// All `Cookie` fields.
     var cookies: [String] = []

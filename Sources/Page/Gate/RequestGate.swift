@@ -99,7 +99,7 @@ struct RequestGate: Sendable {
         // A foreign page that has the link could only use it up.
         guard [nil, "none", "same-origin"].contains(request.fetchSite) else { return .refused(.site) }
         if isLetIn(request) { return .toPage }
-        // A browser that fetches what its user may open next would use the link up.
+        // A prefetch would use the link up.
         guard request.purpose == nil else { return .refused(.prefetch) }
         return .link(String(request.target.dropFirst(Self.linkPrefix.count)))
     }
