@@ -48,6 +48,11 @@ package struct Daemon {
         let mask = Self.takeFileCreationMask()
         try HomeDirectories.prepare(paths)
         lock = try InstanceLock(paths: paths)
+        if lock.isTakenOver {
+            // The kernel still has the locks of a process that executes nothing any more. They are on this file, which SQLite makes anew
+            // from the write-ahead log.
+            unlink("\(paths.database.path)-shm")
+        }
         let clock = SystemClock()
         do throws(StoreError) {
             store = try Store(paths: paths, now: clock.now())
@@ -159,6 +164,7 @@ package struct Daemon {
             } catch {
                 logger.warning("The database was not closed", metadata: ["error": "\(error)"])
             }
+            lock.release()
         }
         do {
             // The moment first: apps that are taken up have to know whether the device dozes.

@@ -4,7 +4,8 @@ import NightshiftCurl
 import Synchronization
 package import Transfers
 
-/// ``Transport`` over libcurl: few threads, at most one a core and one for small files, that move the bytes of all exchanges.
+/// ``Transport`` over libcurl: few threads, at most one a core and one for small files, that move the bytes of all exchanges; and one
+/// for each other file system, which may hold it up.
 ///
 /// Follows redirects, answers credentials, resumes pauses, and knows nothing of tasks, validators or retries.
 package final class CurlTransport: Transport {
@@ -12,6 +13,7 @@ package final class CurlTransport: Transport {
     private let loops: [CurlLoop]
     private let sharingLoop: CurlLoop
     private let placement: Mutex<LoopPlacement>
+    private let placed = Mutex(PlacedLoops())
 
     /// More would only wait for the disk, or for each other.
     private static let maximumLoops = 4
@@ -25,6 +27,7 @@ package final class CurlTransport: Transport {
     }
 
     package func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle {
+        if let place = request.place { return begin(request, receiver: receiver, at: place) }
         let url = try? TransferURL(parsing: request.url)
         let wish = LoopPlacement.Request(
             origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request))
@@ -39,6 +42,23 @@ package final class CurlTransport: Transport {
         }
         exchange.begin()
         return exchange
+    }
+
+    private func begin(
+        _ request: WireRequest, receiver: any ExchangeReceiver, at place: FileSystemKey
+    ) -> any ExchangeHandle {
+        let (slot, loop, unused) = placed.withLock { $0.begin(at: place, limit: limit) }
+        unused?.shutdown(isAwaited: false)
+        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop) { [self] _, _ in
+            placed.withLock { $0.end(in: slot) }
+        }
+        exchange.begin()
+        return exchange
+    }
+
+    package func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void) {
+        guard let loop = placed.withLock({ $0.loop(of: place) }) else { return answered() }
+        loop.perform(answered)
     }
 
     /// A limit would hold up all that share the connection, and a part of a file is as a rule a large one.
@@ -58,8 +78,10 @@ package final class CurlTransport: Transport {
 
     /// Ends every exchange as cancelled and waits for the threads. Receivers must not wait for the caller in turn.
     package func shutdown() {
-        for loop in allLoops { loop.shutdown() }
+        for loop in loops + [sharingLoop] { loop.shutdown() }
+        // One that is held up is not waited for: the process ends without it.
+        for loop in placed.withLock({ $0.all }) { loop.shutdown(isAwaited: false) }
     }
 
-    private var allLoops: [CurlLoop] { loops + [sharingLoop] }
+    private var allLoops: [CurlLoop] { loops + [sharingLoop] + placed.withLock { $0.all } }
 }

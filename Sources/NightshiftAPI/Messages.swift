@@ -140,6 +140,8 @@ package struct ServiceStatus: Sendable, Codable {
     package var lastJournalEntry: Int64
     /// Hosts that are left alone for now.
     package var pausedHosts: [PausedHost]
+    /// File systems that do not answer; nil where all do.
+    package var silentFileSystems: [SilentFileSystem]?
 
     package init(
         version: String, processID: Int32, startedAt: Date, home: String, networkAvailable: Bool,
@@ -156,6 +158,18 @@ package struct ServiceStatus: Sendable, Codable {
         self.bytesPerSecond = bytesPerSecond
         self.lastJournalEntry = lastJournalEntry
         self.pausedHosts = pausedHosts
+    }
+}
+
+/// A file system that does not answer: a call to it has been under way for at least five seconds.
+package struct SilentFileSystem: Hashable, Sendable, Codable {
+    /// The path of that call.
+    package var path: String
+    package var since: Date
+
+    package init(path: String, since: Date) {
+        self.path = path
+        self.since = since
     }
 }
 

@@ -52,6 +52,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case serviceFault
     case doubtfulAnswer
     case portal
+    case destinationSilent
 
     /// The reason in a person's words.
     package var sentence: String {
@@ -83,6 +84,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .doubtfulAnswer:
             "The last answer does not look like its server's; it is asked again before any bytes are given up for it."
         case .portal: "The network wants somebody to log in; what it answered until then is not believed."
+        case .destinationSilent: "The file system of its destination does not answer."
         }
     }
 
@@ -106,6 +108,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .sleeping: "the machine waking"
         case .serviceFault: "'nightshift resume', which tries it once more"
         case .portal: "somebody logging in to the network"
+        case .destinationSilent: "the file system answering"
         }
     }
 }

@@ -54,14 +54,17 @@ package final class CurlLoop: Sendable {
     /// Ends every exchange as cancelled and waits for the thread. Not to be called on the loop's thread.
     ///
     /// Exchanges begun later end at once as cancelled.
-    package func shutdown() {
+    ///
+    /// - Parameter isAwaited: whether to wait for the thread, which may be held up by a file system that does not answer.
+    package func shutdown(isAwaited: Bool = true) {
         let thread = state.withLock { state -> pthread_t? in
             state.isStopping = true
             defer { state.thread = nil }
             return state.thread
         }
         multi.wakeUp()
-        if let thread { pthread_join(thread, nil) }
+        guard let thread else { return }
+        if isAwaited { pthread_join(thread, nil) } else { pthread_detach(thread) }
     }
 
     func post(_ command: Command) {

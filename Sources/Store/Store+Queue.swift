@@ -169,9 +169,18 @@ extension StoreTransaction {
             sql: """
                 UPDATE tasks SET not_before = NULL, failures = 0, fruitless = 0
                 WHERE state = 'waiting' AND not_before IS NOT NULL
-                    AND wait_reason IN ('retry', 'retryAfter', 'diskSpace')
+                    AND wait_reason IN ('retry', 'retryAfter', 'diskSpace', 'destinationSilent')
                 """)
         return db.changesCount
+    }
+
+    /// Lets the tasks that wait for this reason try now.
+    package func endWaits(for reason: WaitReason) throws {
+        try db.execute(
+            sql: """
+                UPDATE tasks SET not_before = NULL
+                WHERE state = 'waiting' AND not_before IS NOT NULL AND wait_reason = ?
+                """, arguments: [reason.rawValue])
     }
 
     /// Ends every pause of the tasks of `origin`, or of all: the cause may be gone.

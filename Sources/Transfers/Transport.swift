@@ -13,6 +13,14 @@ package protocol Transport: Sendable {
 
     /// The network has changed: connections kept for reuse are no longer to be trusted.
     func forgetConnections()
+
+    /// Has the thread that carries bodies to or from files of `place` call `answered` as soon as it can; at once where there is none.
+    /// A thread that a file system holds up does not.
+    func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void)
+}
+
+extension Transport {
+    package func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void) { answered() }
 }
 
 package protocol ExchangeHandle: Sendable {
@@ -85,6 +93,9 @@ package struct WireRequest: Sendable {
     package var notesCookies = false
     /// The answers for other origins, should redirects lead there: by scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
+    /// The file system that the body is written to or read from, where that is not the service's own: it has a thread of its own,
+    /// on which the receiver is called as well.
+    package var place: FileSystemKey?
 
     package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
         self.url = url

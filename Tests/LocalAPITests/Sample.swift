@@ -182,6 +182,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 version: "1", processID: 1, startedAt: date, home: "/", networkAvailable: true,
                 settings: ServiceSettings(), tasks: ["running": 1], bytesPerSecond: 1, lastJournalEntry: 1,
                 pausedHosts: [PausedHost(origin: "https://a:443", until: date)])
+            var troubled = service
+            let silent = SilentFileSystem(path: "/mnt", since: date)
+            troubled.silentFileSystems = [silent]
             let progress = TaskProgress(
                 id: TaskID(1), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 1, countOfBytesSent: 1,
                 countOfBytesExpectedToSend: 1, bytesPerSecond: 1)
@@ -202,7 +205,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
                 try Sample(session, least: leastSession),
-                try Sample(service, least: service),
+                try Sample(troubled, least: service),
+                try Sample(silent, least: silent),
                 try Sample(service.pausedHosts[0], least: service.pausedHosts[0]),
                 try Sample(
                     Explanation(task: status, sentence: "s", endedBy: "e", history: [entry]),

@@ -1,7 +1,19 @@
+import Foundation
 import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
+    /// File systems of destinations and uploads that do not answer.
+    func checkFileSystems(_ status: ServiceStatus) -> Finding {
+        guard let silent = status.silentFileSystems, let first = silent.first else {
+            return .ok("file systems", "all answer")
+        }
+        let paths = silent.map { "\($0.path) (since \($0.since.formatted(.iso8601)))" }.joined(separator: ", ")
+        return .warn(
+            "file systems", silent.count == 1 ? "\(paths) does not answer" : "these do not answer: \(paths)",
+            advice: "see to its server or device, or unmount it: umount -l; findmnt -T \(first.path)")
+    }
+
     /// Transfers that only a person can help: held back for taking the service down, or of which nothing can be read.
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []

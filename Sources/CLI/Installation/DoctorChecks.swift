@@ -17,7 +17,7 @@ struct DoctorChecks: Sendable {
         let (status, service) = await checkService()
         var findings = [checkPrograms(status), service]
         if let status {
-            findings += [checkDatabase(status), await checkTransfers()]
+            findings += [checkDatabase(status), checkFileSystems(status), await checkTransfers()]
             findings += await checkRows()
             findings += await checkDevice()
             findings.append(await checkRefresh())

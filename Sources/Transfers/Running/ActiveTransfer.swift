@@ -11,6 +11,8 @@ struct ActiveTransfer {
     var run: TransferRun
     /// What its owner asks for, the same for all copies of this value.
     let wishes: OwnerWishes
+    /// The file system of its files; nil for the service's own.
+    let place: FileSystemKey?
     var exchange: Exchange = .starting
     /// An upload's machine, between its requests.
     var upload: ResumableUpload?
@@ -18,7 +20,8 @@ struct ActiveTransfer {
     /// The answers that the present exchange began with, by ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
-    init(record: TaskRecord, startedAt: Double) {
+    init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
+        self.place = place
         run = TransferRun(record: record, startedAt: startedAt)
         wishes = OwnerWishes(record)
     }
@@ -64,6 +67,11 @@ struct ActiveTransfer {
         case .segments(let segments): segments.scheduler.map.count
         case .upload(let receiver, _, _): receiver.progress
         }
+    }
+
+    /// Whether the file is being cut to its contiguous beginning.
+    var isCutting: Bool {
+        if case .cutting = run.phase { true } else { false }
     }
 
     /// Whether all bytes of an upload were handed on: nothing moves until the server has answered.

@@ -14,11 +14,14 @@ struct Publisher: Sendable {
     struct Job: Sendable {
         /// -1 before the file is open.
         var descriptor: Int32
+        /// The file system of the destination; nil for the service's own.
+        let place: FileSystemKey?
         // A job is in several lists at a time, and a run with its row is hundreds of bytes of references.
         private var shared: Shared
 
-        init(run: FinishRun, descriptor: Int32) {
+        init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {
             shared = Shared(run)
+            self.place = place
             self.descriptor = descriptor
         }
 

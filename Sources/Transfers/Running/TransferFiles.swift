@@ -8,6 +8,7 @@ struct TransferFiles: Sendable {
     let sources: SourceCopies
     let publisher: Publisher
     let disks = Disks()
+    let systems: FileSystems
     /// What is under way, for whoever comes after a fault.
     let starts: StartLog
 
@@ -15,7 +16,9 @@ struct TransferFiles: Sendable {
     ///   - run: tells this run's copies from those of earlier ones.
     ///   - mode: of finished files.
     ///   - bootID: of the present boot.
-    init(paths: ServicePaths, run: String, mode: UInt32, bootID: String) {
+    ///   - systems: the file systems that are not the service's own.
+    init(paths: ServicePaths, run: String, mode: UInt32, bootID: String, systems: FileSystems) {
+        self.systems = systems
         starts = StartLog(path: paths.starts.path, bootID: bootID)
         partials = PartialStorage(paths: paths)
         sources = SourceCopies(paths: paths, run: run)

@@ -34,6 +34,15 @@ struct UploadFiles: Sendable {
         }
     }
 
+    /// The same as a value; blocks as long as the file system does.
+    static func open(_ source: UploadSource, of record: TaskRecord) -> Result<UploadFiles, TransferFailure> {
+        do throws(TransferFailure) {
+            return .success(try UploadFiles(opening: source, of: record))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// The bytes of a range of the body.
     func pieces(_ range: Range<Int64>) -> [UploadBody.Piece] {
         guard let form else {

@@ -16,12 +16,17 @@ extension TransferService {
         noteStart(record.id)
         admissions.turns.began(
             hasFailed: record.hasFailed, lane: record.lane, connections: record.maximumConnections)
-        var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds)
+        let place = fileSystem(of: record)
+        var transfer = ActiveTransfer(record: record, startedAt: now.bootSeconds, place: place)
         transfer.run.admitted(now)
         transfer.inputs = bounds.inputs(record)
         active[record.id] = transfer
         startTicker()
         noteAttemptsSoon()
+        if let place, let silence = fileSystems.silence(of: place) {
+            let failure = TransferFailure.silentDestination(silence, now)
+            return await tell(record.id) { $0.destinationSilent(failure, $1, &$2) }
+        }
         await exchange(transfer)
     }
 
@@ -36,29 +41,59 @@ extension TransferService {
     }
 
     private func download(_ start: ActiveTransfer) async {
+        let record = start.record
+        let opening = DownloadOpening(record: record, partials: partials, publisher: publisher, bootID: now.bootID)
+        guard let place = start.place else { return await download(start, opening.open()) }
+        active[record.id] = start
+        let path = record.request.destination?.directory ?? record.partial?.path ?? ""
+        // Whoever has begun it does not wait for the file system.
+        reporting.yield { service in
+            let opened = await service.fileSystems.run(place, .files, path) {
+                opening.open()
+            } late: {
+                $0.close()
+            }
+            if let opened { await service.opened(record.id, start.wishes, opened, at: place) }
+        }
+    }
+
+    /// Another file system has answered.
+    private func opened(
+        _ id: TaskID, _ wishes: OwnerWishes, _ opened: DownloadOpening.Opened, at place: FileSystemKey
+    ) async {
+        guard var transfer = active[id], transfer.wishes === wishes, transfer.run.phase == .preparing else {
+            return closeFile(opened.partial?.file?.descriptor, at: place)
+        }
+        transfer.wishes.apply(to: &transfer.record)
+        await download(transfer, opened)
+    }
+
+    private func download(_ start: ActiveTransfer, _ found: DownloadOpening.Opened) async {
         var transfer = start
         let now = now
-        // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
-        if let directory = start.record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
-        // Only what GET gives can be asked for in parts.
         var opened: OpenPartial?
-        if start.record.method == "GET", !start.record.request.asksConditionally, let partial = start.record.partial {
-            switch partials.open(partial, bootID: now.bootID) {
-            case .opened(let file): opened = file
-            case .lost(let reason): forgetBytes(&transfer, because: reason)
-            case .trouble(let failure): return await trouble(transfer, failure)
-            }
+        switch found.partial {
+        case .opened(let file)?: opened = file
+        case .lost(let reason)?: forgetBytes(&transfer, because: reason)
+        case .trouble(let failure)?: return await trouble(transfer, failure)
+        case nil: break
         }
-        if let opened, let failure = lackOfSpace(start.record, opened) {
-            close(opened.descriptor)
+        if let opened, let failure = found.failure {
+            closeFile(opened.descriptor, at: transfer.place)
             return await trouble(transfer, failure)
         }
         if var gaps = opened, gaps.segments != nil {
             if let failure = gapsObstacle(transfer) {
-                close(gaps.descriptor)
+                closeFile(gaps.descriptor, at: transfer.place)
                 return await trouble(transfer, failure)
             }
             if await fillGaps(&transfer, gaps) { return }
+            // Another file system may have taken its time.
+            guard let latest = active[start.record.id], latest.wishes === start.wishes, latest.phase == .preparing
+            else {
+                return closeFile(gaps.descriptor, at: transfer.place)
+            }
+            transfer.run.keepStop(of: latest.run)
             gaps.count = gaps.segments?.prefix ?? 0
             gaps.segments = nil
             opened = gaps
@@ -73,7 +108,7 @@ extension TransferService {
         let receiver = DownloadReceiver(
             DownloadReceiver.Inputs(
                 plan: plan, partial: bytes, policy: responsePolicy(transfer), descriptor: opened?.descriptor,
-                partialFile: record.partial, freshPath: partials.freshPath(for: record), mirror: transfer.round.mirror,
+                partialFile: record.partial, freshPath: found.freshPath, mirror: transfer.round.mirror,
                 bootID: now.bootID,
                 wallSeconds: now.wallSeconds)
         ) { [reporting] receiver, report in
@@ -92,6 +127,7 @@ extension TransferService {
         transfer.shown = addAnswers(to: &request, record)
         if let mirror = transfer.round.mirror { request = request.moved(to: mirror) }
         request.headers += plan.headers
+        request.place = transfer.place
         let handle = environment.transport.begin(request, receiver: receiver)
         transfer.exchange = .download(receiver, handle)
         exchangeBegan(transfer)
@@ -141,8 +177,7 @@ extension TransferService {
         }
         active[id] = transfer
         guard !isBrief else { return }
-        // The place of a version that is gone; new bytes would be the next to use it.
-        let unused = partials.freshPath(for: transfer.record)
+        let saved = transfer.record
         // Of a task that continues another one they lie under the other one's name, which that one may be using again.
         let former = receiver.inputs.partialFile
         let path = transfer.record.partial?.path
@@ -152,10 +187,17 @@ extension TransferService {
         }
         // The next exchange, if there is one by now, may be using it.
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
-        unlink(unused)
-        if let former, former.path != path, let inode = former.inode, FileStanding(name: former.path)?.inode == inode {
-            unlink(former.path)
+        let place = transfer.place
+        await onFileSystem(place, .files, path ?? "") { [partials] in
+            // The place of a version that is gone; new bytes would be the next to use it.
+            unlink(partials.freshPath(for: saved))
+            if let former, former.path != path, let inode = former.inode,
+                FileStanding(name: former.path)?.inode == inode
+            {
+                unlink(former.path)
+            }
         }
+        guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         receiver.ceiling.value = .max
         handle.resumeWriting()
         await divide(id)
@@ -170,7 +212,10 @@ extension TransferService {
     private func downloadEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
         if active[id]?.segments != nil { return await firstSegmentEnded(id, receiver, end) }
         guard var transfer = active[id], case .download(let current, _) = transfer.exchange, current === receiver
-        else { return }
+        else {
+            let files = [receiver.openDescriptor, receiver.reception?.descriptor].compactMap(\.self)
+            return await leftEnded(receiver.position, files)
+        }
         // Reports may overtake each other.
         accept(&transfer, receiver)
         transfer.record.received = receiver.position.value
@@ -179,7 +224,7 @@ extension TransferService {
         let reception = receiver.reception
         let old = receiver.openDescriptor
         let descriptor = reception?.descriptor ?? old
-        if let old, old != descriptor { close(old) }
+        if let old, old != descriptor { closeFile(old, at: transfer.place) }
         active[id] = transfer
         if let verdict = reception?.verdict, verdict.clearsHost {
             sourceAnswered(transfer, isOwn: transfer.round.isOwn)
@@ -188,21 +233,13 @@ extension TransferService {
         let facts = DownloadEnd(
             verdict: reception?.verdict, failure: reception?.failure, finding: reception?.overlap?.finding,
             count: receiver.position.value, condition: receiver.plan.condition, outcome: end.outcome)
-        await tell(id, file: descriptor) {
+        await tell(id, file: descriptor, at: transfer.place) {
             $0.ended(facts.conclusion, hasFile: descriptor != nil, at: end.placeOfFailure, $1, &$2)
         }
     }
 
     static func newToken() -> String {
         UUID().uuidString.lowercased().filter { $0 != "-" }
-    }
-
-    private func lackOfSpace(_ record: TaskRecord, _ opened: OpenPartial) -> TransferFailure? {
-        guard record.wait?.reason == .diskSpace, let path = record.partial?.path, let total = record.partial?.total,
-            let free = PartialStorage.freeSpace(at: path)
-        else { return nil }
-        let needed = total - max(opened.count, opened.allocated)
-        return needed > free ? DiskTrouble.noSpace(needed: needed, free: free) : nil
     }
 }
 

@@ -15,17 +15,33 @@ extension TransferService {
     func finish(_ transfer: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         let run = FinishRun(
             record: transfer.record, entries: entries, wasContinued: transfer.startCount > 0 || transfer.wasDivided)
-        await finish(Publisher.Job(run: run, descriptor: descriptor))
+        await finish(Publisher.Job(run: run, descriptor: descriptor, place: transfer.place))
     }
 
     private func finish(_ job: Publisher.Job) async {
-        finishing.begin(job.record.id)
+        finishing.begin(job.record.id, at: job.place)
         active[job.record.id] = nil
-        let size = FileIdentity(descriptor: job.descriptor)?.size
-        let hasHoles = PartialStorage.hasHoles(job.descriptor, size: job.run.length)
-        await execute([told(job) { $0.arrived(size: size, hasHoles: hasHoles, now: now) }])
+        guard job.place != nil else { return await arrived(job) }
+        reporting.yield { await $0.arrived(job) }
+        await pump()
+    }
+
+    private func arrived(_ job: Publisher.Job) async {
+        let found = await onFileSystem(job.place, .finish, path(of: job)) {
+            (
+                size: FileIdentity(descriptor: job.descriptor)?.size,
+                hasHoles: PartialStorage.hasHoles(job.descriptor, size: job.run.length)
+            )
+        }
+        guard let found else { return }
+        await execute([told(job) { $0.arrived(size: found.size, hasHoles: found.hasHoles, now: now) }])
         // The connection is free, whatever the disk still has to do.
         await pump()
+    }
+
+    /// The path that a file is worked on at, for people.
+    private func path(of job: Publisher.Job) -> String {
+        job.record.request.destination?.directory ?? job.record.partial?.path ?? ""
     }
 
     // MARK: - Carrying out
@@ -44,7 +60,7 @@ extension TransferService {
         var ready: [Publisher.Prepared] = []
         var steps = wanted
         while !steps.isEmpty {
-            await remove(steps.flatMap { $0.actions.compactMap(\.remains) })
+            await remove(steps)
             var next: [Step] = []
             var changes: [(job: Publisher.Job, record: TaskRecord, entries: [JournalEntry])] = []
             for (job, actions) in steps {
@@ -72,23 +88,35 @@ extension TransferService {
     private func execute(_ action: FinishAction, _ job: Publisher.Job) async -> Step? {
         let id = job.record.id
         switch action {
-        case .closeFile: close(job.descriptor)
+        case .closeFile: closeFile(job.descriptor, at: job.place)
         case .hash(let asked, let announced):
             reporting.yield { await $0.pump() }
             let (stopping, descriptor) = (disks.stopping, job.descriptor)
-            let result = await disks.hash.run {
+            let verify: @Sendable () -> Result<[String], TransferFailure> = {
                 Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
             }
+            let result =
+                if let place = job.place {
+                    await fileSystems.run(place, .hash, path(of: job), verify)
+                } else {
+                    await disks.hash.run(verify)
+                }
+            guard let result else { return nil }
             return told(job) { $0.hashed(result, now: now, random: environment.random) }
         case .arrive: reporting.yield { await $0.finish(job) }
         case .queue:
-            finishing.append(job)
-            startDraining()
+            finishing.append(job, at: job.place)
+            startDraining(at: job.place)
         case .reopen(let publication):
+            let found = await onFileSystem(job.place, .finish, publication.from) { () -> (Int32, Bool?) in
+                let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+                guard descriptor >= 0 else { return (descriptor, nil) }
+                let inode = FileStanding(descriptor: descriptor)?.inode
+                return (descriptor, inode.map(publication.mayName) ?? false)
+            }
+            guard let (descriptor, isSame) = found else { return nil }
             var job = job
-            job.descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-            let inode = job.descriptor < 0 ? nil : FileStanding(descriptor: job.descriptor)?.inode
-            let isSame: Bool? = job.descriptor < 0 ? nil : inode.map(publication.mayName) ?? false
+            job.descriptor = descriptor
             return told(job) { $0.reopened(isSame: isSame) }
         case .settleLater: settleSoon()
         case .release: endFinishing(id)
@@ -99,16 +127,15 @@ extension TransferService {
         return nil
     }
 
-    private func remove(_ remains: [FinishAction.Remains]) async {
-        guard !remains.isEmpty else { return }
-        await disks.finish.run { [partials] in
-            for remains in remains {
-                switch remains {
-                case .all(let record): partials.discard(record)
-                case .rest(let record): partials.discardRest(record)
-                }
-            }
+    private func remove(_ steps: [Step]) async {
+        let remains = steps.map { ($0.job, $0.actions.compactMap(\.remains)) }.filter { !$0.1.isEmpty }
+        for (job, remains) in remains {
+            guard let place = job.place else { continue }
+            fileSystems.post(place, .files, path(of: job)) { [partials] in partials.remove(remains) }
         }
+        let own = remains.filter { $0.0.place == nil }.flatMap(\.1)
+        guard !own.isEmpty else { return }
+        await disks.finish.run { [partials] in partials.remove(own) }
     }
 
     private func endFinishing(_ id: TaskID) {
@@ -119,23 +146,24 @@ extension TransferService {
 
     // MARK: - Names
 
-    private func startDraining() {
-        guard finishing.beginDraining() else { return }
-        reporting.yield { await $0.drain() }
+    private func startDraining(at place: FileSystemKey?) {
+        guard finishing.beginDraining(at: place) else { return }
+        reporting.yield { await $0.drain(place) }
     }
 
     /// Publishes what is finished, batch by batch, as long as there is any.
-    private func drain() async {
-        while let jobs = finishing.nextBatch() {
-            await publish(jobs)
+    private func drain(_ place: FileSystemKey?) async {
+        while let jobs = finishing.nextBatch(at: place) {
+            await publish(jobs, at: place)
             // Connections may have been held back because too much waited here.
             await pump()
         }
     }
 
-    private func publish(_ jobs: [Publisher.Job]) async {
+    private func publish(_ jobs: [Publisher.Job], at place: FileSystemKey?) async {
         let publisher = publisher
-        let preparations = await disks.finish.run { publisher.prepare(jobs) }
+        // Nothing comes of it where the service stops before another file system has answered: the rows say how far the tasks are.
+        guard let preparations = await finishing(place, jobs, { publisher.prepare($0) }) else { return }
         let (time, random) = (now, environment.random)
         // Which file is about to get which name is written down before it does.
         let ready = await execute(
@@ -147,8 +175,18 @@ extension TransferService {
                 }
             })
         guard !ready.isEmpty else { return }
-        let outcomes = await disks.finish.run { publisher.publish(ready) }
+        guard let outcomes = await finishing(place, ready, { publisher.publish($0) }) else { return }
         await execute(outcomes.map { told($0, now) })
+    }
+
+    /// Does a step with files of one file system.
+    private func finishing<Item: Sendable, Value: Sendable>(
+        _ place: FileSystemKey?, _ items: [Item], _ body: @escaping @Sendable ([Item]) -> Value
+    ) async -> Value? {
+        guard let place else { return await disks.finish.run { body(items) } }
+        let path =
+            (items.first as? Publisher.Job).map(path(of:)) ?? (items.first as? Publisher.Prepared)?.publication.to
+        return await fileSystems.run(place, .finish, path ?? "") { body(items) }
     }
 
     private func told(_ outcome: Publisher.Outcome, _ now: ClockReading) -> Step {
@@ -203,23 +241,39 @@ extension TransferService {
         guard !finishing.contains(id), let record = try await store.read({ try $0.readableTask(id) }),
             record.state == .finishing, !finishing.contains(id)
         else { return }
-        finishing.begin(record.id)
+        let place = fileSystem(of: record)
+        finishing.begin(record.id, at: place)
         noteStart(record.id)
-        await settle(record)
+        if place == nil { await settle(record, nil) } else { reporting.yield { await $0.settle(record, place) } }
     }
 
-    private func settle(_ record: TaskRecord) async {
+    private func settle(_ record: TaskRecord, _ place: FileSystemKey?) async {
         let (run, time) = (FinishRun(record: record), now)
         if let publication = record.publication {
-            let (finding, descriptor) = Publisher.inspect(publication)
-            let job = Publisher.Job(run: run, descriptor: descriptor)
+            let found = await onFileSystem(place, .finish, publication.to) { Publisher.inspect(publication) }
+            guard let (finding, descriptor) = found else { return }
+            let job = Publisher.Job(run: run, descriptor: descriptor, place: place)
             await execute([told(job) { $0.found(finding, now: time) }])
         } else {
-            let file = record.partial.flatMap { partials.open($0, bootID: time.bootID).file }
-            let job = Publisher.Job(run: run, descriptor: file?.descriptor ?? -1)
+            let found = await onFileSystem(place, .finish, record.partial?.path ?? "") { [partials] in
+                record.partial.flatMap { partials.open($0, bootID: time.bootID).file }
+            }
+            guard let file = found else { return }
+            let job = Publisher.Job(run: run, descriptor: file?.descriptor ?? -1, place: place)
             await execute([
                 told(job) { $0.found(count: file?.count, isDivided: file?.segments != nil, now: time) }
             ])
+        }
+    }
+}
+
+extension PartialStorage {
+    fileprivate func remove(_ remains: [FinishAction.Remains]) {
+        for remains in remains {
+            switch remains {
+            case .all(let record): discard(record)
+            case .rest(let record): discardRest(record)
+            }
         }
     }
 }

@@ -48,7 +48,7 @@ extension TransferService {
         var queue = try await readQueue()
         if try await releaseDue(queue.times) { queue = try await readQueue() }
         let now = now
-        let running = Dictionary(grouping: active.values) { $0.record.lane }.mapValues { $0.map(\.running) }
+        let running = Dictionary(grouping: placeHolders) { $0.record.lane }.mapValues { $0.map(\.running) }
         let lanes = queue.lanes.map { admissionLane($0, queue, running[$0.id] ?? [], now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
         admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
@@ -150,7 +150,7 @@ extension TransferService {
 
     private func readQueue() async throws(StoreError) -> Queue {
         // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
-        let margin = active.count + finishing.count + claims.count
+        let margin = active.count + finishing.count + claims.count + leftExchanges.count
         let limit = bounds.limits.maximumTransfers
         return try await store.read { [moment = bounds.moment, held = claims.sessions] transaction in
             var queue = Queue()
@@ -184,7 +184,7 @@ extension TransferService {
     func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
         if bounds.isSleeping { return 0 }
         // All bytes of so many files wait for the disk that more would not help.
-        if finishing.count >= Self.finishingLimit { return 0 }
+        if finishing.count(besides: Set(fileSystems.silences.keys)) >= Self.finishingLimit { return 0 }
         return hosts.allowance(way, now)
     }
 
@@ -200,7 +200,7 @@ extension TransferService {
     nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
 
     func isBusy(_ id: TaskID) -> Bool {
-        active[id] != nil || finishing.contains(id) || claims.contains(id)
+        active[id] != nil || finishing.contains(id) || claims.contains(id) || isLeft(id)
     }
 
     private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {

@@ -79,12 +79,19 @@ extension TransferService {
             return (try transaction.lastEndedTasks(limit: Self.endedJustBefore), unfinished)
         }
         // What lies beside a destination only its task knows of.
-        let beside = ended.flatMap(partials.leftovers(of:)).filter { access($0, F_OK) == 0 }
+        let own = ended.filter { fileSystem(of: $0) == nil }
+        let elsewhere = ended.filter { fileSystem(of: $0) != nil }
+        let beside = own.flatMap(partials.leftovers(of:)).filter { access($0, F_OK) == 0 }
         let orphans = Set(files.filter { !unfinished.contains($0.task) }.map(\.path) + beside)
         // The paths of a whole backlog are read only where one of them may be among these.
-        guard !orphans.isEmpty else { return }
+        guard !orphans.isEmpty || !elsewhere.isEmpty else { return }
         let referenced = try await store.read { try $0.partialPaths() }
         for path in orphans.subtracting(referenced) { unlink(path) }
+        for record in elsewhere {
+            removeSoon(record) { [partials] in
+                for path in partials.leftovers(of: record) where !referenced.contains(path) { unlink(path) }
+            }
+        }
     }
 
     /// Removes kept files that a crash has left behind: their apps have handled them, or their tasks are gone.
@@ -112,10 +119,14 @@ extension TransferService {
         for path in copies.subtracting(needed) { unlink(path) }
     }
 
-    /// Removes what the service holds for tasks; a file at its destination is its owner's. Returns when it is gone.
+    /// Removes what the service holds for tasks; a file at its destination is its owner's. Returns when what lies on the service's own
+    /// file system is gone.
     func removeFiles(of records: [TaskRecord]) async {
+        let elsewhere = records.filter { fileSystem(of: $0) != nil }
+        for record in elsewhere { removeSoon(record) { [self] in removeFiles(of: record) } }
+        let own = elsewhere.isEmpty ? records : records.filter { fileSystem(of: $0) == nil }
         await disks.removal.run { [self] in
-            for record in records { removeFiles(of: record) }
+            for record in own { removeFiles(of: record) }
         }
     }
 

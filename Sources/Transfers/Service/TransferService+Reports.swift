@@ -16,13 +16,17 @@ extension TransferService {
         if record.state.isTerminal { return record.status(now: now) }
         guard let transfer = active[record.id] else {
             var status = record.status(now: now)
-            if finishing.contains(record.id) { status.state = .finishing }
+            if finishing.contains(record.id) {
+                status.state = .finishing
+                status.wait = silentWait(at: finishing.place(of: record.id), now)
+            }
             if status.state == .waiting { status.wait = wait(of: record, now) }
             if status.state == .suspended { status.wait = record.wait.map { record.visible($0, now) } }
             return status
         }
         var status = transfer.run.shown.status(now: now)
-        status.state = .running
+        status.wait = silentWait(at: transfer.place, now)
+        status.state = status.wait == nil ? .running : .waiting
         status.priority = record.priority
         status.rateLimit = record.request.rateLimit
         status.description = record.request.description
@@ -142,13 +146,20 @@ extension TransferService {
         let paused = hosts.paused(now.bootSeconds).map {
             PausedHost(origin: $0.origin, until: now.wallTime(ofBootSeconds: $0.until))
         }
-        return ServiceStatus(
+        var status = ServiceStatus(
             version: NightshiftVersion.current, processID: getpid(), startedAt: life.startedAt.date,
             home: environment.paths.state.path, networkAvailable: bounds.moment.conditions.network.isAvailable,
             settings: bounds.limits.settings,
             tasks: Dictionary(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) }),
             bytesPerSecond: active.values.reduce(0) { $0 + $1.speed.bytesPerSecond },
             lastJournalEntry: store.journalSignal.last, pausedHosts: paused)
+        let silent = fileSystems.silences.values.sorted { $0.path < $1.path }
+        if !silent.isEmpty {
+            status.silentFileSystems = silent.map {
+                SilentFileSystem(path: $0.path, since: now.wallTime(ofBootSeconds: $0.since))
+            }
+        }
+        return status
     }
 
     /// How far running tasks are.
@@ -169,7 +180,9 @@ extension TaskStatus {
         case .waiting:
             [wait?.reason.sentence, wait?.detail].compactMap(\.self).joined(separator: " ")
         case .running: "It is running."
-        case .finishing: "All bytes are here; they are being checked and put in their place."
+        case .finishing:
+            (["All bytes are here; they are being checked and put in their place."]
+                + [wait?.reason.sentence, wait?.detail].compactMap(\.self)).joined(separator: " ")
         case .completed: file.map { "It is complete: \($0)" } ?? "It is complete."
         case .failed: "It failed. \(error?.message ?? "")"
         case .cancelled: "It was cancelled."

@@ -11,17 +11,16 @@ extension TransferService {
 
     /// Gives a run an input and does what it wants.
     ///
-    /// - Parameter file: of the exchange that has ended; closed, unless it is handed over.
-    func tell(_ id: TaskID, file: Int32? = nil, _ input: RunInput) async {
-        guard var run = active[id]?.run else {
-            if let file { close(file) }
-            return
-        }
+    /// - Parameters:
+    ///   - file: of the exchange that has ended; closed, unless it is handed over.
+    ///   - place: the file system of `file`; nil for the service's own.
+    func tell(_ id: TaskID, file: Int32? = nil, at place: FileSystemKey? = nil, _ input: RunInput) async {
+        guard var run = active[id]?.run else { return closeFile(file, at: place) }
         let actions = input(&run, context(of: run), &hosts)
         active[id]?.run = run
         // What has ended is not asked how far it is any more.
         if run.phase == .saving { active[id]?.exchange = .starting }
-        await execute(actions, id, file)
+        await execute(actions, id, file, place)
     }
 
     private func context(of run: TransferRun) -> RunContext {
@@ -31,20 +30,23 @@ extension TransferService {
             isServiceStopping: isStopping, random: environment.random, token: Self.newToken)
     }
 
-    private func execute(_ actions: [TransferAction], _ id: TaskID, _ file: Int32?) async {
+    private func execute(_ actions: [TransferAction], _ id: TaskID, _ file: Int32?, _ place: FileSystemKey?) async {
         for action in actions {
             switch action {
             case .ask:
                 if let transfer = active[id] { await exchange(transfer) }
             case .cancel: cancelExchange(id)
-            case .closeFile:
-                if let file { close(file) }
+            case .closeFile: closeFile(file, at: place)
             case .syncFile:
-                let isSynced = await syncAndClose(file)
+                let wishes = active[id]?.wishes
+                let isSynced = await syncAndClose(file, at: place)
+                // Another file system may have been left alone meanwhile.
+                guard active[id]?.wishes === wishes, active[id]?.phase == .syncing else { return }
                 await tell(id) { $0.synced(isSynced, $1, &$2) }
             case .cutFile(let length):
-                let isCut = file.map { PartialStorage.cut($0, to: length) } ?? false
-                if let file { close(file) }
+                let wishes = active[id]?.wishes
+                let isCut = await cutAndClose(file, to: length, at: place)
+                guard active[id]?.wishes === wishes, active[id]?.isCutting == true else { return }
                 await tell(id) { $0.cut(isCut, $1, &$2) }
             case .save(let record, let entries):
                 let isSaved = await save(record, entries)
@@ -90,6 +92,7 @@ extension TransferService {
 
     func interrupt(_ id: TaskID, _ interruption: Interruption) {
         if active[id]?.run.interrupt(interruption).contains(.cancel) == true { cancelExchange(id) }
+        leaveSoon(id)
     }
 
     func cancelExchange(_ id: TaskID) {
@@ -123,11 +126,27 @@ extension TransferService {
     }
 
     /// Whether the file's bytes are on disk; nil where there is no file.
-    private func syncAndClose(_ file: Int32?) async -> Bool? {
+    private func syncAndClose(_ file: Int32?, at place: FileSystemKey?) async -> Bool? {
         guard let file else { return nil }
-        let isSynced = await disks.sync.run { fdatasync(file) == 0 }
-        close(file)
-        return isSynced
+        guard let place else {
+            let isSynced = await disks.sync.run { fdatasync(file) == 0 }
+            close(file)
+            return isSynced
+        }
+        return await fileSystems.run(place, .sync, path(of: file)) {
+            defer { close(file) }
+            return fdatasync(file) == 0
+        }
+    }
+
+    /// Whether the file could be cut.
+    private func cutAndClose(_ file: Int32?, to length: Int64, at place: FileSystemKey?) async -> Bool {
+        guard let file else { return false }
+        let isCut = await onFileSystem(place, .files, path(of: file)) {
+            defer { close(file) }
+            return PartialStorage.cut(file, to: length)
+        }
+        return isCut ?? false
     }
 
     private func report(_ failure: TransferFailure, of task: TaskID) {

@@ -54,7 +54,9 @@ extension TransferService {
     }
 
     func segmentEnded(_ id: TaskID, _ receiver: SegmentReceiver, _ end: ExchangeEnd) async {
-        guard let number = active[id]?.segments?.connection(at: receiver.position) else { return }
+        guard let number = active[id]?.segments?.connection(at: receiver.position) else {
+            return await leftEnded(receiver.position)
+        }
         // Reports may overtake each other.
         let actions = answered(id, number, receiver)
         if active[id]?.stopping == nil { await execute(actions, id) }
@@ -137,7 +139,7 @@ extension TransferService {
         transfer.record.partial?.synced = map.synced.prefix
         if segments.isRecorded { transfer.record.partial?.segments = map }
         active[id] = transfer
-        await tell(id, file: segments.descriptor) {
+        await tell(id, file: segments.descriptor, at: transfer.place) {
             $0.segmentsEnded(segments.conclusion, map, at: segments.failurePoint, $1, &$2)
         }
     }

@@ -26,7 +26,7 @@ extension TransferService {
         let now = now.bootSeconds
         let position = receiver.position.value
         let map = SegmentMap(total: identity.total, count: position, synced: partial.synced)
-        if let old = receiver.openDescriptor, old != descriptor { close(old) }
+        if let old = receiver.openDescriptor, old != descriptor { closeFile(old, at: transfer.place) }
         var segments = SegmentedDownload(
             scheduler: SegmentScheduler(map: map, limits: limits, sources: transfer.round.all.count, now: now),
             sources: transfer.sources(identity), descriptor: descriptor, ceiling: ByteMeter(0), isRecorded: false)
@@ -48,7 +48,10 @@ extension TransferService {
         guard !map.isContiguous, let identity = partial.sourceIdentity(checksum: transfer.record.request.checksum),
             transfer.singleReason == nil
         else {
-            guard PartialStorage.cut(opened.descriptor, to: map.prefix) else { return false }
+            let isCut = await onFileSystem(transfer.place, .files, partial.path) {
+                PartialStorage.cut(opened.descriptor, to: map.prefix)
+            }
+            guard isCut == true else { return false }
             partial.segments = nil
             partial.synced = map.synced.prefix
             partial.length = map.prefix
@@ -81,7 +84,7 @@ extension TransferService {
     /// Connections that a download may use now: what its session allows at this host, less what others use there.
     private func segmentLimits(_ transfer: ActiveTransfer) -> SegmentLimits {
         let record = transfer.record
-        let others = active.values.filter { $0.record.lane == record.lane && $0.record.id != record.id }
+        let others = placeHolders.filter { $0.record.lane == record.lane && $0.record.id != record.id }
         let used = others.reduce(claims.reserved[record.lane] ?? 0) { $0 + $1.connectionCount }
         var most = max(record.request.connections ?? 1, record.maximumConnections - used)
         if let host = hosts.mostConnections(record.origin, now: now.bootSeconds) { most = min(most, host) }
@@ -190,6 +193,7 @@ extension TransferService {
         }
         var wire = wireRequest(record)
         active[id]?.shown = addAnswers(to: &wire, record)
+        wire.place = transfer.place
         let url = segments.sources[source].url
         wire = wire.moved(to: url)
         wire.headers += request.headers

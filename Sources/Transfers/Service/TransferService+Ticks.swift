@@ -30,9 +30,10 @@ extension TransferService {
             }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
+            askThreads()
             for id in active.keys {
                 await tell(id) { run, context, _ in run.beginningNoted(context.now) }
-                await checkpoint(id)
+                if active[id]?.place == nil { await checkpoint(id) } else { checkpointElsewhere(id) }
             }
         }
         timers.ticker = nil
@@ -72,6 +73,19 @@ extension TransferService {
         timers.attemptNotes = nil
     }
 
+    /// The same where another file system may take its time: nobody waits for it.
+    private func checkpointElsewhere(_ id: TaskID) {
+        guard checkpoints.insert(id).inserted else { return }
+        reporting.yield { service in
+            await service.checkpoint(id)
+            await service.checkpointEnded(id)
+        }
+    }
+
+    private func checkpointEnded(_ id: TaskID) {
+        checkpoints.remove(id)
+    }
+
     /// Syncs a download's bytes and writes down how many they are.
     private func checkpoint(_ id: TaskID) async {
         let now = now
@@ -84,7 +98,7 @@ extension TransferService {
         guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
         // Opened anew, not duplicated: the exchange may close its own meanwhile, and the kernel tells each open file once
         // of bytes that it could not write. The sync at the end has to hear of them too.
-        guard let isSynced = await sync(partial.path) else { return }
+        guard let isSynced = await sync(partial.path, at: transfer.place) else { return }
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
     }
@@ -99,7 +113,8 @@ extension TransferService {
             active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
         guard let map = active[id]?.segments?.scheduler.map else { return }
         let new = map.written.count - map.synced.count
-        guard transfer.run.isCheckpointDue(new: new, now: now.bootSeconds), let isSynced = await sync(path),
+        guard transfer.run.isCheckpointDue(new: new, now: now.bootSeconds),
+            let isSynced = await sync(path, at: transfer.place),
             active[id]?.segments?.ceiling === segments.ceiling
         else { return }
         if isSynced { active[id]?.segments?.scheduler.synced(map.written) }
@@ -113,7 +128,16 @@ extension TransferService {
     }
 
     /// Whether the file's bytes could be synced; nil where it cannot be opened.
-    private func sync(_ path: String) async -> Bool? {
+    private func sync(_ path: String, at place: FileSystemKey?) async -> Bool? {
+        if let place {
+            let isSynced = await fileSystems.run(place, .sync, path) { () -> Bool? in
+                let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+                guard file >= 0 else { return nil }
+                defer { close(file) }
+                return fdatasync(file) == 0
+            }
+            return isSynced ?? nil
+        }
         let own = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard own >= 0 else { return nil }
         return await disks.sync.run {

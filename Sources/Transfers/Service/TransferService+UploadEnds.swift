@@ -51,20 +51,22 @@ extension TransferService {
 
     /// Removes every byte of a task that has ended and that nobody continues, here and at the server.
     func discard(_ record: TaskRecord) {
-        partials.discard(record)
+        removeSoon(record) { [partials] in partials.discard(record) }
         sources.remove(record)
         abandonUpload(record)
     }
 
-    /// The same of many, away from the actor. Returns when the bytes here are gone.
+    /// The same of many, away from the actor. Returns when the bytes on the service's own file system are gone.
     func discard(_ records: [TaskRecord]) async {
+        let own = records.filter { fileSystem(of: $0) == nil }
+        for record in records where fileSystem(of: record) != nil { discard(record) }
         await disks.removal.run { [partials, sources] in
-            for record in records {
+            for record in own {
                 partials.discard(record)
                 sources.remove(record)
             }
         }
-        for record in records { abandonUpload(record) }
+        for record in own { abandonUpload(record) }
     }
 
     /// Seconds.

@@ -7,15 +7,47 @@ import Store
 /// Sending: request after request, as ``ResumableUpload`` says, until the server has answered.
 extension TransferService {
     func upload(_ start: ActiveTransfer) async {
-        var transfer = start
-        let record = transfer.record
+        let record = start.record
         guard let source = record.sentFiles else {
             let failure = TransferFailure(.sourceMissing, "The upload has no file.")
             return await tell(record.id) { $0.fail(failure, $1, &$2) }
         }
+        guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }
+        active[record.id] = start
+        // Whoever has begun it does not wait for the file system.
+        reporting.yield { service in
+            let opened = await service.fileSystems.run(place, .files, source.files.first?.path ?? "") {
+                UploadFiles.open(source, of: record)
+            } late: {
+                if case .success(let files) = $0 { files.close() }
+            }
+            if let opened { await service.opened(record.id, start.wishes, source, opened, at: place) }
+        }
+    }
+
+    /// Another file system has answered.
+    private func opened(
+        _ id: TaskID, _ wishes: OwnerWishes, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>,
+        at place: FileSystemKey
+    ) async {
+        guard var transfer = active[id], transfer.wishes === wishes, transfer.phase == .preparing else {
+            if case .success(let files) = opened {
+                fileSystems.post(place, .files, source.files.first?.path ?? "") { files.close() }
+            }
+            return
+        }
+        transfer.wishes.apply(to: &transfer.record)
+        await upload(transfer, source, opened)
+    }
+
+    private func upload(
+        _ start: ActiveTransfer, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>
+    ) async {
+        var transfer = start
+        let record = transfer.record
         let files: UploadFiles
         do throws(TransferFailure) {
-            files = try UploadFiles(opening: source, of: record)
+            files = try opened.get()
         } catch {
             let failure = error
             return await tell(record.id) { $0.uploadFailed(failure, $1, &$2) }
@@ -45,6 +77,7 @@ extension TransferService {
         wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
         // Sent again from the same offset, an append is a mistake, for which some servers drop the upload.
         wire.mayRepeatBody = request.purpose != .append
+        wire.place = transfer.place
         let handle = environment.transport.begin(wire, receiver: receiver)
         transfer.upload = upload
         transfer.exchange = .upload(receiver, handle, files)
@@ -75,9 +108,16 @@ extension TransferService {
     private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
         guard var transfer = active[id], case .upload(let current, _, let files) = transfer.exchange,
             current === receiver
+        else { return await leftEnded(receiver.sent) }
+        let closing = await onFileSystem(transfer.place, .files, "what is sent") {
+            defer { files.close() }
+            return files.change
+        }
+        // Another file system may have been left alone meanwhile.
+        guard let change = closing, let latest = active[id], case .upload(let same, _, _) = latest.exchange,
+            same === receiver
         else { return }
-        let change = files.change
-        files.close()
+        if transfer.place != nil { transfer = latest }
         var upload = receiver.upload
         let handedOver = upload.progress(handedOver: receiver.sent.value)
         let oldProtocol = upload.uploadProtocol

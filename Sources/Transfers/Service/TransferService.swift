@@ -75,7 +75,13 @@ package actor TransferService {
     var bounds: ServiceBounds
     var timers = Timers()
     /// What receivers and others want done on the actor.
-    nonisolated let reporting = Mailbox<TransferService>()
+    nonisolated let reporting: Mailbox<TransferService>
+    /// Exchanges that nobody waits for: they end when the file system answers that they write to.
+    var leftExchanges: [LeftExchange] = []
+    /// Downloads whose bytes are being synced on another file system.
+    var checkpoints: Set<TaskID> = []
+    /// Threads of the transport that were asked for a sign of life and have not given it yet.
+    var awaitedThreads: Set<FileSystemKey> = []
 
     /// Work that waits for its time.
     struct Timers {
@@ -85,9 +91,12 @@ package actor TransferService {
         var ticker: Task<Void, Never>?
         /// Writes down attempts that last a while.
         var attemptNotes: Task<Void, Never>?
+        /// Looks for calls that are not answered, while there are any.
+        var silence: Task<Void, Never>?
 
         func cancel() {
             ticker?.cancel()
+            silence?.cancel()
             attemptNotes?.cancel()
         }
     }
@@ -96,8 +105,14 @@ package actor TransferService {
     package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
         self.environment = environment
         let now = environment.clock.now()
+        let reporting = Mailbox<TransferService>()
+        self.reporting = reporting
+        let clock = environment.clock
+        let systems = FileSystems(home: environment.paths.state.path, now: { clock.now().bootSeconds }) { change in
+            reporting.yield { await $0.fileSystemsChanged(change) }
+        }
         files = TransferFiles(
-            paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID)
+            paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID, systems: systems)
         life = ServiceLife(startedAt: now)
         bounds = ServiceBounds(environment.moment)
     }
@@ -123,7 +138,10 @@ package actor TransferService {
         }
         for id in active.keys { interrupt(id, .starting) }
         for id in active.keys { await quiet(id) }
-        for id in finishing.tasks { await quiet(id) }
+        // What another file system holds up is left to the next service: its row says how far it is.
+        for id in finishing.tasks where fileSystem(ofFinishing: id) == nil { await quiet(id) }
+        await waitForOtherFileSystems()
+        fileSystems.giveUp()
         timers.cancel()
         reporting.finish()
         starts.close()
@@ -137,6 +155,7 @@ package actor TransferService {
     nonisolated var sources: SourceCopies { files.sources }
     nonisolated var publisher: Publisher { files.publisher }
     nonisolated var disks: Disks { files.disks }
+    nonisolated var fileSystems: FileSystems { files.systems }
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
     nonisolated var logger: Logger { environment.logger }

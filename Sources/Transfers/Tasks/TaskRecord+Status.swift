@@ -57,7 +57,7 @@ extension WaitReason {
     /// Whether a task waits for it because an attempt has failed.
     var followsFailure: Bool {
         switch self {
-        case .retry, .retryAfter, .diskSpace: true
+        case .retry, .retryAfter, .diskSpace, .destinationSilent: true
         default: false
         }
     }

@@ -36,6 +36,19 @@ extension TransferRun {
         return [.abandonUpload(abandoned)] + fail(failure, context, &hosts)
     }
 
+    /// The file system of the destination does not answer: nothing is begun, and nobody is asked, until it does.
+    ///
+    /// - Parameter failure: says which one, and since when.
+    package mutating func destinationSilent(
+        _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
+    ) -> [TransferAction] {
+        hosts.abandoned(context.way, began: startedAt)
+        let hold = Hold(
+            reason: .destinationSilent, failure: failure, notBefore: context.now.bootSeconds + Self.silencePause)
+        entries += apply(.hold(hold), context.now)
+        return [.report(failure)] + close()
+    }
+
     /// Ends the task.
     package mutating func fail(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
@@ -128,6 +141,8 @@ extension TransferRun {
 
     /// Seconds.
     private static let portalPause: Double = 3_600
+    /// Seconds. The file system's answer ends the pause sooner; a mount that takes the place of one that never answers does not.
+    private static let silencePause: Double = 60
     /// Bytes that cost less than a pause does.
     private static let comparedAtOnce: Int64 = 4 << 20
     private static let failuresBeforeComparing = 2

@@ -174,6 +174,22 @@ package struct TransferRun: Sendable {
         if let interruption = latest.stopping { stopping = interruption }
     }
 
+    /// Nobody waits any longer for what is under way: its file system does not answer, and the task is wanted to stop.
+    package mutating func left(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
+        guard canBeLeft else { return [] }
+        // A sync that was not waited for may have failed.
+        record.partial?.distrustUnsynced()
+        return interrupted(context, &hosts)
+    }
+
+    /// Whether it waits for a file system, or for an exchange that may do so.
+    package var canBeLeft: Bool {
+        switch phase {
+        case .preparing, .exchanging, .syncing, .cutting: isEnding
+        default: false
+        }
+    }
+
     // MARK: - What follows
 
     /// Asks, unless somebody wants it to stop by now.

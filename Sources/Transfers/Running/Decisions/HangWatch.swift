@@ -1,0 +1,78 @@
+/// The calls to file systems that are under way, and which of these file systems do not answer. Pure.
+///
+/// A file system does not answer while one of its calls has been under way for ``patience`` seconds. Calls that wait for another
+/// one of the same queue have not begun and do not count.
+package struct HangWatch: Sendable {
+    /// The number of a call, unique in one watch.
+    package struct Call: Hashable, Sendable {
+        fileprivate let number: Int
+    }
+
+    /// A file system that does not answer.
+    package struct Silence: Hashable, Sendable {
+        /// The path of the call that was not answered.
+        package var path: String
+        /// Boot seconds at which that call began.
+        package var since: Double
+    }
+
+    private struct Running: Sendable {
+        var place: FileSystemKey
+        var path: String
+        var since: Double
+    }
+
+    private var running: [Call: Running] = [:]
+    private var lastNumber = 0
+    /// The file systems that were found silent, until they have answered.
+    private var silent: Set<FileSystemKey> = []
+
+    /// Seconds that a call may take before its file system counts as silent. A disk that spins up takes as long.
+    package static let patience: Double = 5
+
+    package init() {}
+
+    /// A call has begun.
+    package mutating func begin(_ place: FileSystemKey, _ path: String, now: Double) -> Call {
+        lastNumber += 1
+        let call = Call(number: lastNumber)
+        running[call] = Running(place: place, path: path, since: now)
+        return call
+    }
+
+    /// A call has returned.
+    ///
+    /// - Returns: whether a file system answers again that was found silent.
+    package mutating func end(_ call: Call, now: Double) -> Bool {
+        guard let place = running.removeValue(forKey: call)?.place, silent.contains(place),
+            silence(of: place, now: now) == nil
+        else { return false }
+        silent.remove(place)
+        return true
+    }
+
+    /// - Returns: the file systems that have become silent since the last look.
+    package mutating func look(now: Double) -> [FileSystemKey] {
+        let found = Set(running.values.filter { $0.since + Self.patience <= now }.map(\.place)).subtracting(silent)
+        silent.formUnion(found)
+        return found.sorted { $0.device < $1.device }
+    }
+
+    /// The time of the next ``look(now:)``; nil while no call is under way that may still become overdue.
+    package func nextLook(now: Double) -> Double? {
+        running.values.map { $0.since + Self.patience }.filter { $0 > now }.min()
+    }
+
+    /// Whether a file system does not answer, and since when; the oldest call speaks for it.
+    package func silence(of place: FileSystemKey, now: Double) -> Silence? {
+        running.values.filter { $0.place == place && $0.since + Self.patience <= now }.min { $0.since < $1.since }
+            .map { Silence(path: $0.path, since: $0.since) }
+    }
+
+    /// All file systems that do not answer.
+    package func silences(now: Double) -> [FileSystemKey: Silence] {
+        var result: [FileSystemKey: Silence] = [:]
+        for place in Set(running.values.map(\.place)) { result[place] = silence(of: place, now: now) }
+        return result
+    }
+}

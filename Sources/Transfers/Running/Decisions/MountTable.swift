@@ -1,0 +1,101 @@
+/// A file system other than the service's own, as the kernel numbers it.
+package struct FileSystemKey: Hashable, Sendable {
+    /// "MAJOR:MINOR", as proc_pid_mountinfo(5) has it: the same for all mounts of one file system.
+    package let device: String
+
+    package init(device: String) {
+        self.device = device
+    }
+}
+
+/// Which file system a path lies on, by the mounts alone: no call is made to a file system that may not answer. Pure.
+package struct MountTable: Sendable {
+    private struct Mount: Sendable {
+        var path: String
+        var device: String
+    }
+
+    /// The last one that was mounted at a path hides those before.
+    private let mounts: [String: Mount]
+
+    /// - Parameter text: of `/proc/self/mountinfo`.
+    package init(parsing text: String) {
+        var mounts: [String: Mount] = [:]
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: " ", maxSplits: 5)
+            guard fields.count >= 5 else { continue }
+            let path = Self.unescaped(fields[4])
+            mounts[path] = Mount(path: path, device: String(fields[2]))
+        }
+        self.mounts = mounts
+    }
+
+    /// The device of the mount that a path without symbolic links lies in; nil where no mount is known.
+    package func device(of path: String) -> String? {
+        var path = path
+        while true {
+            if let mount = mounts[path] { return mount.device }
+            guard path != "/", let slash = path.lastIndex(of: "/") else { return nil }
+            path = slash == path.startIndex ? "/" : String(path[..<slash])
+        }
+    }
+
+    /// The device that a path leads to, symbolic links followed.
+    ///
+    /// Links are read only on devices that are trusted to answer: the path belongs to the first other device that it enters.
+    ///
+    /// - Parameters:
+    ///   - path: absolute.
+    ///   - isTrusted: whether links of a device may be read.
+    ///   - readLink: the target of the link at a path; nil where there is no link.
+    package func device(
+        following path: String, isTrusted: (String) -> Bool, readLink: (String) -> String?
+    ) -> String? {
+        var rest = path.split(separator: "/").map(String.init)[...]
+        var current = "/"
+        var links = 0
+        while let name = rest.popFirst() {
+            guard let device = device(of: current), isTrusted(device) else { return device(of: current) }
+            if name == "." { continue }
+            if name == ".." {
+                current = Self.parent(of: current)
+                continue
+            }
+            let next = current == "/" ? "/\(name)" : "\(current)/\(name)"
+            // What is mounted is a directory. To read it as a link would ask the file system that is mounted there.
+            if mounts[next] == nil, links < Self.maximumLinks, let target = readLink(next) {
+                links += 1
+                if target.hasPrefix("/") { current = "/" }
+                rest = target.split(separator: "/").map(String.init) + rest
+            } else {
+                current = next
+            }
+        }
+        return device(of: current)
+    }
+
+    /// As many as the kernel follows (path_resolution(7)).
+    private static let maximumLinks = 40
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    /// The kernel writes blanks and backslashes as three octal digits.
+    private static func unescaped(_ field: Substring) -> String {
+        guard field.contains("\\") else { return String(field) }
+        var bytes: [UInt8] = []
+        var rest = Array(field.utf8)[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3).map { Int($0) - 48 }
+            if byte == UInt8(ascii: "\\"), digits.count == 3, digits.allSatisfy({ (0...7).contains($0) }) {
+                bytes.append(UInt8(truncatingIfNeeded: digits[0] << 6 | digits[1] << 3 | digits[2]))
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

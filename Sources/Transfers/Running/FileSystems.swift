@@ -1,0 +1,281 @@
+import CNightshift
+import Dispatch
+import Foundation
+import Glibc
+import NightshiftAPI
+import Synchronization
+
+/// The file systems other than the service's own, each with threads of its own, so that one that does not answer stops nobody else.
+///
+/// The file system of the state directory is the service's own: nothing works without it, and calls to it are made where they are
+/// needed. Every call to another one is made in ``run(_:_:_:_:late:)`` or ``post(_:_:_:_:)``, or on the transport's thread for it.
+final class FileSystems: Sendable {
+    /// The queues of one file system. What concerns the same files has the same queue, and so its order.
+    enum Work: Hashable, CaseIterable, Sendable {
+        /// Opening, cutting, closing and removing partial files.
+        case files
+        case sync
+        /// Giving files their names.
+        case finish
+        case hash
+    }
+
+    private struct State: Sendable {
+        var watch = HangWatch()
+        var queues: [FileSystemKey: [Work: CallQueue]] = [:]
+        var waiting: [Int: @Sendable () -> Void] = [:]
+        var lastWaiter = 0
+        /// Whether the service stops, and waits for nobody.
+        var hasGivenUp = false
+    }
+
+    private struct Mounts: Sendable {
+        var table: MountTable?
+        /// Becomes readable when the mounts change.
+        var descriptor: Int32 = -1
+        var own: String?
+    }
+
+    private let state = Mutex(State())
+    private let mounts = Mutex(Mounts())
+    private let home: String
+    private let now: @Sendable () -> Double
+    /// Called when a call begins and none was watched, and when a silent file system answers again.
+    private let changed: @Sendable (Change) -> Void
+
+    enum Change: Sendable {
+        case callBegan
+        case answersAgain
+    }
+
+    /// File systems with threads of their own at once; others share these.
+    static let maximumPlaces = 16
+
+    /// - Parameters:
+    ///   - home: a directory on the service's own file system.
+    ///   - now: boot seconds.
+    init(
+        home: String, now: @escaping @Sendable () -> Double, changed: @escaping @Sendable (Change) -> Void
+    ) {
+        self.home = home
+        self.now = now
+        self.changed = changed
+    }
+
+    deinit {
+        mounts.withLock { if $0.descriptor >= 0 { close($0.descriptor) } }
+    }
+
+    // MARK: - Which
+
+    /// The file system that an absolute path lies on; nil for the service's own. Never blocks.
+    func place(of path: String) -> FileSystemKey? {
+        mounts.withLock { mounts in
+            Self.refresh(&mounts)
+            guard let table = mounts.table else { return nil }
+            let own = mounts.own ?? table.device(following: home, isTrusted: { _ in true }, readLink: Self.readLink)
+            mounts.own = own
+            let root = table.device(of: "/")
+            let device = table.device(
+                following: path, isTrusted: { $0 == own || $0 == root }, readLink: Self.readLink)
+            guard let device, device != own else { return nil }
+            return FileSystemKey(device: device)
+        }
+    }
+
+    private static func refresh(_ mounts: inout Mounts) {
+        if mounts.descriptor < 0 {
+            mounts.descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+            guard mounts.descriptor >= 0 else { return }
+        } else {
+            var poll = pollfd(fd: mounts.descriptor, events: Int16(POLLPRI), revents: 0)
+            guard Glibc.poll(&poll, 1, 0) != 0 || mounts.table == nil else { return }
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        lseek(mounts.descriptor, 0, SEEK_SET)
+        while true {
+            let count = read(mounts.descriptor, &buffer, buffer.count)
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        mounts.table = MountTable(parsing: String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func readLink(_ path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+            guard let start = buffer.baseAddress else { return nil }
+            let count = readlink(path, start, buffer.count)
+            return count > 0
+                ? String(
+                    decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), as: UTF8.self)
+                : nil
+        }
+    }
+
+    // MARK: - Calls
+
+    /// Runs `body` on a thread of the file system, after everything that was given to the same queue before.
+    ///
+    /// - Parameters:
+    ///   - path: what `body` works on, for people.
+    ///   - late: takes what `body` returns after the service has given up.
+    /// - Returns: nil where the service stops before there was an answer.
+    func run<Value: Sendable>(
+        _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Value,
+        late: @escaping @Sendable (Value) -> Void = { _ in }
+    ) async -> Value? {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
+            let number = state.withLock { state -> Int? in
+                guard !state.hasGivenUp else { return nil }
+                state.lastWaiter += 1
+                state.waiting[state.lastWaiter] = { continuation.resume(returning: nil) }
+                return state.lastWaiter
+            }
+            guard let number else { return continuation.resume(returning: nil) }
+            post(place, work, path) { [self] in
+                let value = body()
+                let isAwaited = state.withLock { $0.waiting.removeValue(forKey: number) != nil }
+                if isAwaited { continuation.resume(returning: value) } else { late(value) }
+            }
+        }
+    }
+
+    /// Has `body` run on a thread of the file system; returns at once.
+    func post(
+        _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Void
+    ) {
+        queue(place, work).run { [self] in
+            let call = begin(place, path)
+            body()
+            end(call)
+        }
+    }
+
+    /// A call begins that is made on another thread.
+    func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
+        let time = now()
+        let (call, isFirst) = state.withLock { state in
+            let isFirst = state.watch.nextLook(now: time) == nil
+            return (state.watch.begin(place, path, now: time), isFirst)
+        }
+        if isFirst { changed(.callBegan) }
+        return call
+    }
+
+    func end(_ call: HangWatch.Call) {
+        let time = now()
+        if state.withLock({ $0.watch.end(call, now: time) }) { changed(.answersAgain) }
+    }
+
+    /// Lets everybody go who waits for a call: the service stops.
+    func giveUp() {
+        let waiting = state.withLock { state in
+            state.hasGivenUp = true
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for resume in waiting.values { resume() }
+    }
+
+    private func queue(_ place: FileSystemKey, _ work: Work) -> CallQueue {
+        state.withLock { state in
+            if state.queues[place] == nil, state.queues.count >= Self.maximumPlaces {
+                // What is mounted and unmounted again and again leaves queues behind that nobody uses.
+                for (place, queues) in state.queues where queues.values.allSatisfy(\.isIdle) {
+                    state.queues[place] = nil
+                }
+            }
+            let owner =
+                state.queues[place] != nil || state.queues.count < Self.maximumPlaces
+                ? place : state.queues.keys.min { $0.device < $1.device } ?? place
+            let queue = state.queues[owner]?[work] ?? CallQueue()
+            state.queues[owner, default: [:]][work] = queue
+            return queue
+        }
+    }
+
+    // MARK: - Silence
+
+    func look() -> [FileSystemKey] {
+        let time = now()
+        return state.withLock { $0.watch.look(now: time) }
+    }
+
+    var nextLook: Double? {
+        let time = now()
+        return state.withLock { $0.watch.nextLook(now: time) }
+    }
+
+    func silence(of place: FileSystemKey?) -> HangWatch.Silence? {
+        guard let place else { return nil }
+        let time = now()
+        return state.withLock { $0.watch.silence(of: place, now: time) }
+    }
+
+    var silences: [FileSystemKey: HangWatch.Silence] {
+        let time = now()
+        return state.withLock { $0.watch.silences(now: time) }
+    }
+}
+
+/// A queue whose calls may never return: it has a thread while it has something to do, which nobody else needs.
+private final class CallQueue: Sendable {
+    private struct State: Sendable {
+        var calls: [@Sendable () -> Void] = []
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+
+    var isIdle: Bool { state.withLock { !$0.isRunning } }
+
+    func run(_ call: @escaping @Sendable () -> Void) {
+        let starts = state.withLock { state in
+            state.calls.append(call)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { start() }
+    }
+
+    private func start() {
+        var thread = pthread_t()
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        let context = Unmanaged.passRetained(self)
+        let result = pthread_create(
+            &thread, &attributes,
+            { context in
+                guard let context else { return nil }
+                nightshift_name_thread("nightshift-files")
+                // Signals belong to the program. A fault is handled by the thread that causes it.
+                var signals = sigset_t()
+                sigfillset(&signals)
+                for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
+                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                Unmanaged<CallQueue>.fromOpaque(context).takeRetainedValue().drain()
+                return nil
+            }, context.toOpaque())
+        guard result != 0 else { return }
+        // Too many threads, for now: libdispatch has some of its own.
+        context.release()
+        DispatchQueue.global().async { self.drain() }
+    }
+
+    private func drain() {
+        while let call = next() { call() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard !state.calls.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            return state.calls.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// File systems that do not answer.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .enabled(if: HangingFileSystem.isPossible, "needs root, FUSE, a compiler for C and libfuse3-dev"))
+struct HangingDestinationTests {
+    private typealias Call = HangingFileSystem.Call
+
+    @Test(
+        "B1: A destination that hangs holds up its own task alone, which says so and continues by itself",
+        arguments: HangingFileSystem.Call.allCases)
+    func story(_ call: HangingFileSystem.Call) async throws {
+        let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())
+        try await service.start()
+        let (content, other) = (Content.seeded(size: 3 << 20, seed: 1), Content.seeded(size: 1 << 20, seed: 2))
+        origin.serve("/hanging", Resource(content: content))
+        origin.serve("/other", Resource(content: other))
+        try system.hang(call)
+        let id = try await service.api.enqueue(
+            .download(origin.url("/hanging"), to: system.path + "/to", named: "file"))
+        for number in 0..<8 {
+            let next = try await quick("a new task") {
+                try await service.api.enqueue(
+                    .download(origin.url("/other"), to: service.scratch.path("to"), named: "\(number)"))
+            }
+            let end = try await service.waitForEnd(next, within: .seconds(20))
+            #expect(end.state == .completed)
+            _ = try await quick("the status") { try await service.api.status() }
+            _ = try await quick("the list") { try await service.api.tasks() }
+            _ = try await quick("the task") { try await service.api.task(id) }
+        }
+        try await service.wait(id, for: "a wait for its destination", within: .seconds(20)) {
+            $0.wait?.reason == .destinationSilent
+        }
+        let why = try await quick("why") { try await service.api.why(id) }
+        #expect(why.sentence.contains(system.path), "\(why.sentence)")
+        #expect(abs(why.task.wait?.since.timeIntervalSinceNow ?? 0) >= 4.5)
+        let doctor = try await service.cli(["doctor"])
+        #expect(doctor.output.contains(system.path), "\(doctor.output)")
+        if why.task.state != .finishing {
+            // A second one, which its owner has had enough of.
+            let unwanted = try await service.api.enqueue(
+                .download(origin.url("/hanging"), to: system.path + "/to", named: "unwanted"))
+            let cancelled: TaskStatus = try await quick("cancelling") {
+                try await service.api.post("/v1/tasks/\(unwanted)/cancel", CancelRequest())
+            }
+            #expect(cancelled.state == .cancelled)
+        }
+        system.answer(call)
+        let end = try await service.waitForEnd(id)
+        #expect(end.state == .completed, "\(end)")
+        #expect(try content.firstMismatch(inFileAt: end.file ?? "") == nil)
+        try await eventually("a doctor without complaints") {
+            try await service.api.status().silentFileSystems == nil
+        }
+    }
+
+    @Test(
+        "B1: A task whose destination hangs is cancelled at once", arguments: [Call.getattr, .open, .write, .statfs])
+    func cancel(_ call: HangingFileSystem.Call) async throws {
+        let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())
+        try await service.start()
+        origin.serve("/hanging", Resource(content: .seeded(size: 3 << 20, seed: 1)))
+        try system.hang(call)
+        let id = try await service.api.enqueue(
+            .download(origin.url("/hanging"), to: system.path + "/to", named: "file"))
+        try await service.wait(id, for: "its start") { $0.state == .running }
+        let cancelled: TaskStatus = try await quick("cancelling") {
+            try await service.api.post("/v1/tasks/\(id)/cancel", CancelRequest())
+        }
+        #expect(cancelled.state == .cancelled)
+        system.answer(call)
+        try await eventually("nothing left of it") { service.names(in: system.path + "/to").isEmpty }
+    }
+
+    @Test(
+        "B1: SIGTERM ends the service within two seconds while a destination hangs, and the next one starts",
+        arguments: HangingFileSystem.Call.allCases)
+    func stop(_ call: HangingFileSystem.Call) async throws {
+        try await restart(call) { process in
+            let start = ContinuousClock.now
+            process.kill(SIGTERM)
+            try await Self.waitForLastInstruction(of: process)
+            #expect(ContinuousClock.now - start < .seconds(2))
+        }
+    }
+
+    @Test(
+        "B1: kill -9 leaves a home that the next service takes over while a destination hangs",
+        arguments: [Call.getattr, .write, .fsync])
+    func kill(_ call: HangingFileSystem.Call) async throws {
+        try await restart(call) { process in
+            process.kill(SIGKILL)
+            try await Self.waitForLastInstruction(of: process)
+        }
+    }
+
+    private func restart(_ call: HangingFileSystem.Call, _ end: (ChildProcess) async throws -> Void) async throws {
+        let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())
+        try await service.start()
+        let (content, other) = (Content.seeded(size: 3 << 20, seed: 1), Content.seeded(size: 1 << 20, seed: 2))
+        origin.serve("/hanging", Resource(content: content))
+        origin.serve("/other", Resource(content: other))
+        try system.hang(call)
+        let id = try await service.api.enqueue(
+            .download(origin.url("/hanging"), to: system.path + "/to", named: "file"))
+        try await service.wait(id, for: "a wait for its destination", within: .seconds(20)) {
+            $0.wait?.reason == .destinationSilent
+        }
+        let process = try #require(service.process)
+        try await end(process)
+        try await service.start()
+        let next = try await service.api.enqueue(.download(origin.url("/other"), to: service.scratch.path("to")))
+        #expect(try await service.waitForEnd(next, within: .seconds(20)).state == .completed)
+        #expect(process.exit == nil || call != .write, "the kernel keeps what waits for a write")
+        system.answer(call)
+        let end = try await service.waitForEnd(id)
+        #expect(end.state == .completed, "\(end)")
+        #expect(try content.firstMismatch(inFileAt: end.file ?? "") == nil)
+        #expect(service.names(in: system.path + "/to") == ["file"])
+    }
+
+    /// Returns when a process executes nothing any more, though the kernel may still have threads of it.
+    private static func waitForLastInstruction(of process: ChildProcess) async throws {
+        try await eventually("the end of the service", within: .seconds(10)) {
+            if process.exit != nil { return true }
+            let text = (try? String(contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)) ?? ") Z"
+            return text.split(separator: ")").last?.first { $0 != " " } == "Z"
+        }
+    }
+
+    /// What does not wait for anybody.
+    private func quick<Value>(_ what: String, _ body: () async throws -> Value) async throws -> Value {
+        let start = ContinuousClock.now
+        let value = try await body()
+        #expect(ContinuousClock.now - start < .seconds(2), "\(what)")
+        return value
+    }
+}
