@@ -15,11 +15,14 @@ package struct Invocation: Sendable {
     package var output: Output
     package var errors: Output
     package var timeZone: TimeZone
+    /// In octal digits; nil leaves new files to the umask of the service.
+    package var umask: String?
     package var now: @Sendable () -> Date
 
     package init(
         arguments: [String], environment: [String: String], directory: String, homeDirectory: String,
-        executable: String, output: Output, errors: Output, timeZone: TimeZone, now: @escaping @Sendable () -> Date
+        executable: String, output: Output, errors: Output, timeZone: TimeZone, umask: String? = nil,
+        now: @escaping @Sendable () -> Date
     ) {
         self.arguments = arguments
         self.environment = environment
@@ -29,6 +32,7 @@ package struct Invocation: Sendable {
         self.output = output
         self.errors = errors
         self.timeZone = timeZone
+        self.umask = umask
         self.now = now
     }
 
@@ -45,7 +49,15 @@ package struct Invocation: Sendable {
             output: Output(descriptor: 1, environment: environment),
             errors: Output(descriptor: 2, environment: environment),
             timeZone: .current,
+            umask: umaskOfThisProcess(),
             now: { Date() })
+    }
+
+    /// Read from `/proc`, since umask(2) tells it only by changing it; nil where that is not there.
+    private static func umaskOfThisProcess() -> String? {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
+        return line.map { $0.dropFirst(6).trimmingCharacters(in: .whitespaces) }
     }
 
     var paths: ServicePaths {

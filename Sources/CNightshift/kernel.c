@@ -90,26 +90,47 @@ bool nightshift_has_access_list(const char *path) {
     return errno != ENODATA && errno != EOPNOTSUPP;
 }
 
-int nightshift_rename_exclusive(const char *from, const char *to) {
+int nightshift_name_exclusive(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
     // NFS, FUSE, 9p and others do not know the flag; rename(2).
     if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
-    int reason;
-    if (link(from, to) == 0) {
-        if (unlink(from) == 0) return 0;
-        reason = errno;
-    } else {
-        if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
-        // Nor second names: an empty file of our own takes the name, and gives it up.
-        int place = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (place < 0) return -1;
-        close(place);
-        if (rename(from, to) == 0) return 0;
-        reason = errno;
-    }
+    if (link(from, to) == 0) return 1;
+    if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP && errno != EMLINK) return -1;
+    // Nor second names: an empty file of our own takes the name, and gives it up.
+    int place = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (place < 0) return -1;
+    close(place);
+    if (rename(from, to) == 0) return 0;
+    int reason = errno;
     unlink(to);
     errno = reason;
     return -1;
+}
+
+int nightshift_rename_exclusive(const char *from, const char *to) {
+    int result = nightshift_name_exclusive(from, to);
+    if (result != 1 || unlink(from) == 0) return result < 0 ? -1 : 0;
+    int reason = errno;
+    unlink(to);
+    errno = reason;
+    return -1;
+}
+
+int nightshift_open_unnamed(const char *directory) {
+    return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+}
+
+bool nightshift_has_default_access_list(const char *directory) {
+    return getxattr(directory, "system.posix_acl_default", NULL, 0) >= 0;
+}
+
+int nightshift_copy_attribute(int from, int to, const char *name) {
+    // An access list of ACL_MAX_ENTRIES on ext4 has less, and so has every label.
+    char value[4096];
+    ssize_t size = fgetxattr(from, name, value, sizeof value);
+    if (size >= 0) return fsetxattr(to, name, value, (size_t)size, 0);
+    if (errno != ENODATA) return -1;
+    return fremovexattr(to, name) == 0 || errno == ENODATA ? 0 : -1;
 }
 
 int nightshift_sync_directory(const char *path) {

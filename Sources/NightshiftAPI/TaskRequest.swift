@@ -133,11 +133,19 @@ package struct Destination: Hashable, Sendable, Codable {
     package var filename: String?
     /// Whether a file of that name is replaced. Otherwise the download takes the next free name.
     package var overwrite: Bool?
+    /// The umask of whoever asks for the file, in octal digits: "022". The service's own unless given.
+    package var umask: String?
 
-    package init(directory: String, filename: String? = nil, overwrite: Bool? = nil) {
+    package init(directory: String, filename: String? = nil, overwrite: Bool? = nil, umask: String? = nil) {
         self.directory = directory
         self.filename = filename
         self.overwrite = overwrite
+        self.umask = umask
+    }
+
+    /// ``umask`` as a number; nil where it is none.
+    package var mask: UInt32? {
+        umask.flatMap { UInt32($0, radix: 8) }.flatMap { $0 <= 0o777 ? $0 : nil }
     }
 }
 

@@ -248,6 +248,8 @@ package struct Publication: Hashable, Sendable, Codable {
     package var size: Int64
     /// Whether a file that is there is replaced.
     package var overwrite: Bool
+    /// Whether the bytes are written into the file that is there, which keeps its owner.
+    package var isInPlace: Bool?
     /// Digests that were compared and right.
     package var verified: [String] = []
     /// Why the file could not go where it should: it goes to the service's own directory, and the task fails with this.

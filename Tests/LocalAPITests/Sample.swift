@@ -44,7 +44,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let tls = TLSSettings(
         certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c", minimumVersion: .tls12,
         maximumVersion: .tls13)
-    private static let destination = Destination(directory: "/d", filename: "f", overwrite: true)
+    private static let destination = Destination(directory: "/d", filename: "f", overwrite: true, umask: "022")
     private static let formField = FormField(
         name: "n", value: "v", source: "/s", fileName: "f", contentType: "text/plain")
     private static let checksum = Checksum(algorithm: .md5, hex: String(repeating: "0", count: 32))

@@ -133,13 +133,13 @@ struct GetCommand: ClientCommand {
         guard let output else {
             let folder = invocation.absolute(directory ?? ".")
             try DestinationCheck.requireDirectory(folder)
-            return Destination(directory: folder, overwrite: overwrite)
+            return Destination(directory: folder, overwrite: overwrite, umask: invocation.umask)
         }
         let path = invocation.absolute(output)
         try DestinationCheck.requireFile(path, asTyped: output, force: force)
         return Destination(
             directory: URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false).droppingFinalSlash,
-            filename: TaskText.lastComponent(path), overwrite: overwrite)
+            filename: TaskText.lastComponent(path), overwrite: overwrite, umask: invocation.umask)
     }
 }
 

@@ -45,6 +45,19 @@ int64_t nightshift_filesystem_type(int descriptor);
 /// Whether a file has an access control list (acl(5)); true, too, where the kernel does not tell.
 bool nightshift_has_access_list(const char *path);
 
+/// Gives a file the name `to`, and fails with EEXIST where that exists. 0: renamed. 1: the file has both names, since its file system cannot
+/// rename without replacing; the caller removes `from` when it has closed the file: FUSE and NFS hide a file that is open instead of removing it.
+int nightshift_name_exclusive(const char *from, const char *to);
+
+/// A file without a name in a directory, made with the mode rw-rw-rw- (O_TMPFILE of open(2)).
+int nightshift_open_unnamed(const char *directory);
+
+/// Whether a directory has an access control list for files that are created in it (acl(5)).
+bool nightshift_has_default_access_list(const char *directory);
+
+/// Gives `to` an extended attribute as `from` has it, or takes it away where `from` has none.
+int nightshift_copy_attribute(int from, int to, const char *name);
+
 /// Renames, and fails with EEXIST where `to` exists: renameat2(2) with NOREPLACE, or as much where a file system does not know that.
 int nightshift_rename_exclusive(const char *from, const char *to);
 

@@ -56,7 +56,8 @@ struct FileStanding: Hashable, Sendable {
     func flaw(owner: UInt32?) -> String? {
         if !isRegular { return "what stands in the partial file's place is no regular file" }
         if self.owner != owner ?? geteuid() { return "the partial file belongs to somebody else" }
-        return links == 1 ? nil : "the partial file has \(links) names"
+        // Some file systems of FUSE count no names at all.
+        return links <= 1 ? nil : "the partial file has \(links) names"
     }
 
     private static let replaced = "another file stands in the partial file's place"

@@ -8,6 +8,11 @@ enum FileSteps {
     /// Makes a directory's entries survive a power cut; false, with `errno`, where that failed.
     static func syncDirectory(_ path: String) -> Bool { nightshift_sync_directory(path) == 0 }
 
+    /// Has a file's bytes survive a power cut, as far as its file system has any means to that; false, with `errno`, where that failed.
+    static func syncData(_ descriptor: Int32) -> Bool {
+        fdatasync(descriptor) == 0 || [EINVAL, ENOSYS, EOPNOTSUPP].contains(errno)
+    }
+
     /// Copies the first `size` bytes of a file to where another one stands.
     ///
     /// - Parameter syncEvery: bytes after which they are waited for to be on disk.
@@ -23,7 +28,7 @@ enum FileSteps {
             if moved < 0 { return nil }
             if moved == 0 { break }
             guard Int64(offset - synced) >= syncEvery else { continue }
-            guard fdatasync(destination) == 0 else { return nil }
+            guard syncData(destination) else { return nil }
             synced = offset
         }
         return Int64(offset)

@@ -48,7 +48,12 @@ struct PartialStorage: Sendable {
 
     /// Where a file is copied to when it turns out that it cannot be renamed to its destination.
     func copyPath(for record: TaskRecord) -> String? {
-        record.request.destination.map { "\($0.directory)/\(names.hidden(record.id, "copy"))" }
+        record.request.destination.map { copyPath(for: record, in: $0.directory) }
+    }
+
+    /// The same in the folder where a link leads to that the file is written through.
+    func copyPath(for record: TaskRecord, in folder: String) -> String {
+        "\(folder)/\(names.hidden(record.id, "copy"))"
     }
 
     /// The same where the service keeps what cannot go to its destination.

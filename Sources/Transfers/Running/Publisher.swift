@@ -47,7 +47,10 @@ struct Publisher: Sendable {
 
     enum Preparation: Sendable {
         case ready(Prepared)
+        /// Its bytes could not be synced or looked at.
         case failed(Job, TransferFailure)
+        /// Its bytes are on disk, and there is no way to its name now.
+        case unplaced(Job, TransferFailure)
         /// The file has another length than was written.
         case replaced(Job, TransferFailure)
     }
@@ -75,7 +78,7 @@ struct Publisher: Sendable {
         for job in jobs { _ = nightshift_start_writeback(job.descriptor, 0, 0) }
         var taken: Set<String> = []
         return jobs.map { job in
-            guard fdatasync(job.descriptor) == 0 else {
+            guard FileSteps.syncData(job.descriptor) else {
                 return .failed(job, DiskTrouble.failure(errno, "sync the file"))
             }
             let size = FileStanding(descriptor: job.descriptor)?.size ?? -1
@@ -85,7 +88,7 @@ struct Publisher: Sendable {
             do throws(TransferFailure) {
                 return .ready(try prepare(job, taken: &taken))
             } catch {
-                return .failed(job, error)
+                return .unplaced(job, error)
             }
         }
     }
@@ -94,30 +97,11 @@ struct Publisher: Sendable {
     func publish(_ prepared: [Prepared]) -> [Outcome] {
         var directories: Set<String> = []
         let outcomes = prepared.map { item -> Outcome in
-            defer { close(item.job.descriptor) }
-            let publication = item.publication
-            if let failure = Self.replacement(at: publication.from, of: publication) { return .replaced(item, failure) }
-            let result =
-                publication.overwrite
-                ? rename(publication.from, publication.to)
-                : nightshift_rename_exclusive(publication.from, publication.to)
-            if result != 0 {
-                switch errno {
-                case EEXIST: return .nameTaken(item)
-                case EXDEV: return .unreachable(item)
-                default: return .failed(item, DiskTrouble.renaming(errno, to: publication.to))
-                }
+            let outcome = Self.publish(item)
+            if case .published = outcome {
+                directories.insert((item.publication.to as NSString).deletingLastPathComponent)
             }
-            if let failure = Self.replacement(at: publication.to, of: publication) {
-                // Somebody was quicker than a moment: it is not left under the name that nobody has vouched for.
-                if !publication.overwrite { _ = nightshift_rename_exclusive(publication.to, publication.from) }
-                return .replaced(item, failure)
-            }
-            if publication.from != item.job.record.partial?.path, let old = item.job.record.partial?.path {
-                unlink(old)
-            }
-            directories.insert((publication.to as NSString).deletingLastPathComponent)
-            return .published(item)
+            return outcome
         }
         let unsynced = directories.filter { !FileSteps.syncDirectory($0) }
         guard !unsynced.isEmpty else { return outcomes }
@@ -129,10 +113,71 @@ struct Publisher: Sendable {
         }
     }
 
+    private static func publish(_ item: Prepared) -> Outcome {
+        let publication = item.publication
+        var hasBothNames = false
+        defer {
+            close(item.job.descriptor)
+            // A name that stays is removed with what else the task leaves.
+            if hasBothNames { unlink(publication.from) }
+        }
+        if let failure = replacement(at: publication.from, of: publication) { return .replaced(item, failure) }
+        if publication.isInPlace ?? false { return write(item) }
+        let result =
+            publication.overwrite
+            ? rename(publication.from, publication.to)
+            : nightshift_name_exclusive(publication.from, publication.to)
+        guard result >= 0 else {
+            switch errno {
+            case EEXIST where !publication.overwrite: return .nameTaken(item)
+            case EXDEV: return .unreachable(item)
+            default: return .failed(item, DiskTrouble.renaming(errno, to: publication.to))
+            }
+        }
+        if let failure = replacement(at: publication.to, of: publication, hasBothNames: result > 0) {
+            // Somebody was quicker than a moment: it is not left under the name that nobody has vouched for.
+            if result > 0 {
+                unlink(publication.to)
+            } else if !publication.overwrite {
+                _ = nightshift_rename_exclusive(publication.to, publication.from)
+            }
+            return .replaced(item, failure)
+        }
+        hasBothNames = result > 0
+        if publication.from != item.job.record.partial?.path, let old = item.job.record.partial?.path { unlink(old) }
+        return .published(item)
+    }
+
+    /// Writes the bytes into the file that is there: one that belongs to somebody else and has to stay theirs.
+    ///
+    /// Until that is written down, the partial file stays, so that a crash has it done again.
+    private static func write(_ item: Prepared) -> Outcome {
+        let (path, size) = (item.publication.to, item.publication.size)
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return .failed(item, DiskTrouble.failure(errno, "write to \(path)")) }
+        defer { close(descriptor) }
+        guard let standing = FileStanding(descriptor: descriptor), standing.isRegular else {
+            return .failed(item, TransferFailure(.destinationUnavailable, "\(path) is no longer an ordinary file."))
+        }
+        if let failure = PartialStorage.reserve(descriptor, from: standing.size, to: size) {
+            return .failed(item, failure)
+        }
+        let count = FileSteps.copy(item.job.descriptor, to: descriptor, size: size)
+        guard count == size, ftruncate(descriptor, off_t(size)) == 0, FileSteps.syncData(descriptor) else {
+            return .failed(item, DiskTrouble.failure(count == nil || count == size ? errno : EIO, "write to \(path)"))
+        }
+        return .published(item)
+    }
+
     /// Why what stands under `name` is not the file to publish, by its inode and length; nil where it is.
-    private static func replacement(at name: String, of publication: Publication) -> TransferFailure? {
+    ///
+    /// - Parameter hasBothNames: whether the partial file's name is a second one.
+    private static func replacement(
+        at name: String, of publication: Publication, hasBothNames: Bool = false
+    ) -> TransferFailure? {
         let words: String
-        if let standing = FileStanding(name: name) {
+        if var standing = FileStanding(name: name) {
+            if hasBothNames { standing.links = 1 }
             if let flaw = standing.flaw(owner: publication.owner) {
                 words = flaw
             } else if !publication.mayName(standing.inode) {
@@ -154,7 +199,7 @@ struct Publisher: Sendable {
             if there.isRegular, there.owner == publication.owner ?? geteuid(), there.size == publication.size,
                 isNamed(there, publication)
             {
-                // Both names stand where the crash came between the two, on a file system that knows no other way.
+                // It has both names where the crash came between the two, on a file system that knows no other way.
                 if FileStanding(name: publication.from)?.inode == there.inode { unlink(publication.from) }
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)
@@ -178,10 +223,12 @@ struct Publisher: Sendable {
 
     /// Whether the file that stands under the final name is the one that was to get it.
     ///
-    /// Where inodes are not known by their numbers, that is so if the name was free and the partial file is gone.
+    /// Where inodes are not known by their numbers, that is so if the name was free and the partial file is gone, or has both names.
     private static func isNamed(_ there: FileStanding, _ publication: Publication) -> Bool {
         if publication.inode != 0 { return there.inode == publication.inode }
-        return !publication.overwrite && FileStanding(name: publication.from) == nil && isAbsence(errno)
+        guard !publication.overwrite else { return false }
+        guard let here = FileStanding(name: publication.from) else { return isAbsence(errno) }
+        return here.inode == there.inode && here.links > 1
     }
 
     private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
@@ -197,31 +244,53 @@ struct Publisher: Sendable {
             if let failure = job.run.refusal ?? obstacle(record, destination) {
                 publication.failure = failure.keeping(publication.to)
             } else {
-                fchmod(job.descriptor, mode)
                 publication.overwrite = destination.overwrite ?? false
                 publication.to = freeName(
                     for: record, in: destination.directory, overwrite: publication.overwrite, taken: &taken)
+                // A link is written through.
+                if publication.overwrite { publication.to = try ReplacedFile.resolve(publication.to).get() }
             }
         }
         let directory = (publication.to as NSString).deletingLastPathComponent
         var information = stat()
         let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != standing.device
         if isElsewhere || job.run.isCopied { return try copyAcross(job, publication) }
+        switch try dress(job.descriptor, record, publication) {
+        case .fitting: publication.owner = FileStanding(descriptor: job.descriptor)?.foreignOwner
+        case .creation: return try copyAcross(job, publication)
+        case .ownFile: publication.isInPlace = true
+        }
         return Prepared(job: job, publication: publication)
+    }
+
+    /// Gives a file the attributes that it has under its name.
+    private func dress(
+        _ descriptor: Int32, _ record: TaskRecord, _ publication: Publication
+    ) throws(TransferFailure) -> FileAttributes.Need {
+        guard publication.failure == nil, let destination = record.request.destination else { return .fitting }
+        if publication.overwrite, let need = FileAttributes.apply(of: publication.to, to: descriptor) {
+            guard need != .ownFile || access(publication.to, W_OK) == 0 else {
+                throw TransferFailure(
+                    .destinationUnavailable,
+                    "\(publication.to) belongs to another user and cannot be written to.")
+            }
+            return need
+        }
+        let folder = (publication.to as NSString).deletingLastPathComponent
+        return FileAttributes.apply(ofNewFileIn: folder, mode: mode(of: destination), to: descriptor)
+    }
+
+    /// The mode of a new file: what the umask of whoever asked for it leaves of rw-rw-rw-, else the service's own.
+    private func mode(of destination: Destination) -> mode_t {
+        destination.mask.map { 0o666 & ~$0 } ?? mode
     }
 
     /// Why a file cannot go where it should; nil where it can.
     private func obstacle(_ record: TaskRecord, _ destination: Destination) -> TransferFailure? {
-        if let failure = makeDirectory(destination.directory) { return failure }
+        if let failure = makeDirectory(destination.directory, mode: mode(of: destination)) { return failure }
         guard destination.overwrite ?? false else { return nil }
-        return Self.directoryObstacle("\(destination.directory)/\(fileName(record, destination))")
-    }
-
-    /// A file replaces a file, never a directory; nil where `path` is none.
-    static func directoryObstacle(_ path: String) -> TransferFailure? {
-        var information = stat()
-        guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR else { return nil }
-        return TransferFailure(.destinationUnavailable, "\(path) is a directory, which a file does not replace.")
+        return ReplacedFile.obstacle(
+            at: "\(destination.directory)/\(fileName(record, destination))", overwrite: true)
     }
 
     /// Copies the file into the destination's directory, hidden, for the rename to come.
@@ -230,8 +299,10 @@ struct Publisher: Sendable {
         let directory = (publication.to as NSString).deletingLastPathComponent
         let isKept = publication.failure != nil || job.record.request.destination == nil
         let path =
-            isKept ? partials.keptCopyPath(for: job.record) : partials.copyPath(for: job.record) ?? publication.from
+            isKept
+            ? partials.keptCopyPath(for: job.record) : partials.copyPath(for: job.record, in: directory)
         let created = try PartialStorage.create(path, total: publication.size).get()
+        let original = publication.from
         publication.from = created.path
         let copy = created.descriptor
         defer { close(copy) }
@@ -241,9 +312,18 @@ struct Publisher: Sendable {
             unlink(publication.from)
             throw failure
         }
-        // Some file systems have no modes, or other ones (FAT): the file is as good there.
-        if !isKept { fchmod(copy, mode) }
-        guard fdatasync(copy) == 0, let copied = FileStanding(descriptor: copy) else {
+        do throws(TransferFailure) {
+            if try dress(copy, job.record, publication) == .ownFile {
+                unlink(publication.from)
+                publication.from = original
+                publication.isInPlace = true
+                return Prepared(job: job, publication: publication)
+            }
+        } catch {
+            unlink(publication.from)
+            throw error
+        }
+        guard FileSteps.syncData(copy), let copied = FileStanding(descriptor: copy) else {
             let failure = DiskTrouble.failure(errno, "sync the file in \(directory)")
             unlink(publication.from)
             throw failure
@@ -294,28 +374,27 @@ struct Publisher: Sendable {
     }
 
     /// Makes a destination's directory where it is missing; nil when it can be used.
-    func makeDirectory(_ path: String) -> TransferFailure? {
+    ///
+    /// - Parameter mode: of files that come there; ``mode`` unless given.
+    func makeDirectory(_ path: String, mode: mode_t? = nil) -> TransferFailure? {
         var information = stat()
         if stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR, access(path, W_OK) == 0 {
             return nil
         }
-        do {
-            // Who may read the file may enter its directory.
-            let permissions = Int(mode | 0o700 | (mode & 0o444) >> 2)
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: permissions])
-            return access(path, W_OK) == 0
-                ? nil : TransferFailure(.destinationUnavailable, "\(path) cannot be written to.")
-        } catch {
+        // Who may read the file may enter its directory.
+        let mode = mode ?? self.mode
+        guard FileAttributes.makeFolder(path, mode: mode | 0o700 | (mode & 0o444) >> 2) else {
             return TransferFailure(.destinationUnavailable, "\(path) is not a directory that can be used.")
         }
+        return access(path, W_OK) == 0
+            ? nil : TransferFailure(.destinationUnavailable, "\(path) cannot be written to.")
     }
 }
 
 extension TransferFailure {
     /// The finished bytes are not to be trusted, or gone.
     static func replaced(_ words: String) -> TransferFailure {
-        TransferFailure(.inputOutput, "The finished bytes cannot be used, \(words); they are fetched again.")
+        TransferFailure(.inputOutput, "The finished bytes cannot be used: \(words).")
     }
 
     fileprivate func keeping(_ path: String) -> TransferFailure {

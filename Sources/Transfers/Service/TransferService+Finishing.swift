@@ -171,6 +171,8 @@ extension TransferService {
                 switch preparation {
                 case .ready(let item): told(item.job) { $0.prepared(item.publication, now: time) }
                 case .failed(let job, let failure): told(job) { $0.unprepared(failure, now: time, random: random) }
+                case .unplaced(let job, let failure):
+                    told(job) { $0.unprepared(failure, areBytesSafe: true, now: time, random: random) }
                 case .replaced(let job, let failure): told(job) { $0.replaced(failure, now: time) }
                 }
             })

@@ -129,13 +129,13 @@ extension TransferService {
     private func syncAndClose(_ file: Int32?, at place: FileSystemKey?) async -> Bool? {
         guard let file else { return nil }
         guard let place else {
-            let isSynced = await disks.sync.run { fdatasync(file) == 0 }
+            let isSynced = await disks.sync.run { FileSteps.syncData(file) }
             close(file)
             return isSynced
         }
         return await fileSystems.run(place, .sync, path(of: file)) {
             defer { close(file) }
-            return fdatasync(file) == 0
+            return FileSteps.syncData(file)
         }
     }
 

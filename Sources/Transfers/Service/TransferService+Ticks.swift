@@ -142,7 +142,7 @@ extension TransferService {
         guard own >= 0 else { return nil }
         return await disks.sync.run {
             defer { close(own) }
-            return fdatasync(own) == 0
+            return FileSteps.syncData(own)
         }
     }
 

@@ -257,11 +257,14 @@ package enum RequestRules {
                     "A file name has 1 to 255 bytes and neither a slash nor control characters.",
                     pointer: "\(pointer)/filename")
             }
-            if destination.overwrite ?? false,
-                let failure = Publisher.directoryObstacle("\(destination.directory)/\(name)")
+            if let failure = ReplacedFile.obstacle(
+                at: "\(destination.directory)/\(name)", overwrite: destination.overwrite ?? false)
             {
                 throw .invalid(failure.message, pointer: "\(pointer)/filename")
             }
+        }
+        guard destination.umask == nil || destination.mask != nil else {
+            throw .invalid("A umask has octal digits, up to 777: \"022\".", pointer: "\(pointer)/umask")
         }
     }
 

@@ -23,6 +23,12 @@ enum Machine {
     static let hasLoopDevices =
         canMount && Programs.has("mkfs.ext4") && Programs.has("losetup") && succeeds("losetup", "--find")
 
+    /// Whether the kernel has a file system, without loading it.
+    static func knows(fileSystem name: String) -> Bool {
+        let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
+        return known.split(whereSeparator: \.isWhitespace).contains(Substring(name))
+    }
+
     static let hasReflinks = hasLoopDevices && Programs.has("mkfs.xfs")
 
     /// strace needs the right to trace.

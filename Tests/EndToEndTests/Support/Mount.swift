@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import TestSupport
 
@@ -5,11 +6,12 @@ import TestSupport
 final class Mount: Sendable {
     let path: String
     private let directory: TemporaryDirectory
-    private let source: [String]
+    /// The command that mounts it, up to the path.
+    private let command: [String]
 
     /// Memory of so many MiB.
     static func memory(megabytes: Int) async throws -> Mount {
-        let mount = try Mount(source: ["-t", "tmpfs", "-o", "size=\(megabytes)M", "nightshift-test"])
+        let mount = try Mount(command: ["mount", "-t", "tmpfs", "-o", "size=\(megabytes)M", "nightshift-test"])
         try await mount.mount()
         return mount
     }
@@ -24,9 +26,59 @@ final class Mount: Sendable {
         try await image(megabytes: 320, ["mkfs.xfs", "-q", "-m", "reflink=1"])
     }
 
+    /// A file system that does something of its own way.
+    static func odd(_ kind: OddFileSystem) async throws -> Mount {
+        let folder = try TemporaryDirectory()
+        let (lower, upper, work) = (folder.path("lower"), folder.path("upper"), folder.path("work"))
+        for path in [lower, upper, work] {
+            guard mkdir(path, 0o755) == 0 else { throw SystemError("mkdir \(path)") }
+        }
+        let layers = "lowerdir=\(lower),upperdir=\(upper),workdir=\(work)"
+        switch kind {
+        case .ext4: return try await ext4(megabytes: 48)
+        case .xfs: return try await xfs()
+        case .ntfs3g: return try await image(megabytes: 48, ["mkntfs", "-q", "-F", "-f"], mount: ["ntfs-3g"])
+        case .exfat:
+            return try await image(megabytes: 48, ["mkfs.exfat"], mount: ["mount", "-t", "exfat-fuse", "-o", "loop"])
+        case .vfat: return try await image(megabytes: 48, ["mkfs.vfat"], mount: ["mount", "-t", "vfat", "-o", "loop"])
+        case .bindfs: return try await mounted(["bindfs", lower], in: folder)
+        case .sshfs:
+            // Its server alone: there is no host to log in to.
+            return try await mounted(
+                ["sshfs", "-o", "ssh_command=\(try sftpServer(in: folder))", "nobody:\(lower)"], in: folder)
+        case .overlay:
+            return try await mounted(["mount", "-t", "overlay", "-o", layers, "nightshift-test"], in: folder)
+        case .fuseOverlay: return try await mounted(["fuse-overlayfs", "-o", layers], in: folder)
+        }
+    }
+
+    private static func mounted(_ command: [String], in folder: TemporaryDirectory) async throws -> Mount {
+        let mount = try Mount(command: command, directory: folder)
+        try await mount.mount()
+        return mount
+    }
+
+    /// A program that stands for ssh and starts the server, whatever it is given.
+    private static func sftpServer(in folder: TemporaryDirectory) throws -> String {
+        let path = folder.path("ssh")
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
+        guard descriptor >= 0 else { throw SystemError("open \(path)") }
+        defer { close(descriptor) }
+        let script = Array("#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n".utf8)
+        guard write(descriptor, script, script.count) == script.count else { throw SystemError("write \(path)") }
+        return path
+    }
+
     private static func image(megabytes: Int, _ format: [String]) async throws -> Mount {
+        try await image(megabytes: megabytes, format, mount: ["mount", "-o", "loop"])
+    }
+
+    /// - Parameters:
+    ///   - format: the command that makes the file system, up to the image's path.
+    ///   - command: the one that mounts it, up to that path.
+    private static func image(megabytes: Int, _ format: [String], mount command: [String]) async throws -> Mount {
         let image = try TemporaryDirectory()
-        let mount = try Mount(source: ["-o", "loop", image.path("image")], directory: image)
+        let mount = try Mount(command: command + [image.path("image")], directory: image)
         let descriptor = open(image.path("image"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0, ftruncate(descriptor, off_t(megabytes) << 20) == 0 else {
             throw SystemError("ftruncate \(image.path("image"))")
@@ -37,9 +89,9 @@ final class Mount: Sendable {
         return mount
     }
 
-    private init(source: [String], directory: TemporaryDirectory? = nil) throws {
+    private init(command: [String], directory: TemporaryDirectory? = nil) throws {
         self.directory = try directory ?? TemporaryDirectory()
-        self.source = source
+        self.command = command
         path = self.directory.path("mounted")
         guard mkdir(path, 0o755) == 0 else { throw SystemError("mkdir \(path)") }
     }
@@ -51,7 +103,7 @@ final class Mount: Sendable {
     }
 
     func mount() async throws {
-        try await Self.run("mount", source + [path])
+        try await Self.run(command[0], command.dropFirst() + [path])
     }
 
     func unmount() async throws {
@@ -82,6 +134,26 @@ final class Mount: Sendable {
         let outcome = try await ChildProcess.run(program, arguments)
         guard outcome.code == 0 else {
             throw NotPossibleHere(description: "\(program) \(arguments.joined(separator: " ")): \(outcome.errors)")
+        }
+    }
+}
+
+/// File systems that downloads go to and that are not alike.
+enum OddFileSystem: String, CaseIterable, Sendable {
+    case ext4, xfs, ntfs3g, exfat, vfat, bindfs, sshfs, overlay, fuseOverlay
+
+    /// Whether the machine can have one.
+    var isPossible: Bool {
+        switch self {
+        case .ext4: Machine.hasLoopDevices
+        case .xfs: Machine.hasReflinks
+        case .ntfs3g: Programs.has("mkntfs") && Programs.has("ntfs-3g")
+        case .exfat: Machine.hasLoopDevices && Programs.has("mkfs.exfat") && Programs.has("mount.exfat-fuse")
+        case .vfat: Machine.hasLoopDevices && Programs.has("mkfs.vfat") && Machine.knows(fileSystem: "vfat")
+        case .bindfs: Programs.has("bindfs")
+        case .sshfs: Programs.has("sshfs") && FileManager.default.fileExists(atPath: "/usr/lib/openssh/sftp-server")
+        case .overlay: Machine.knows(fileSystem: "overlay")
+        case .fuseOverlay: Programs.has("fuse-overlayfs")
         }
     }
 }

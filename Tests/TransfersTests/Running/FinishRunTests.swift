@@ -115,6 +115,23 @@ import Transfers
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
     }
 
+    @Test func `B2: a file with no way to its name keeps its bytes, and waits`() {
+        var (run, _) = Self.arrived()
+        let trouble = TransferFailure(.inputOutput, "the copy failed")
+        let actions = run.unprepared(trouble, areBytesSafe: true, now: Self.now, random: { 0.5 })
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+        #expect(actions.record?.state == .waiting && actions.record?.partial?.bootID == "b")
+        #expect(run.saved(true) == [.release])
+    }
+
+    @Test func `B2: a file that is gone after each crash is not fetched without end`() {
+        var record = Self.record(.finishing)
+        record.publication = Self.publication
+        record.restarts = FinishTrouble.mostRestarts
+        var run = FinishRun(record: record, length: 0)
+        #expect(run.found(.lost, now: Self.now).record?.state == .failed)
+    }
+
     @Test func `Bytes stay where they are until it is written down that nobody wants them`() {
         var (run, _) = Self.arrived(size: 1)
         #expect(run.saved(false) == [.settleLater, .release])

@@ -35,6 +35,38 @@ import Transfers
                 == .fetchAgain(Self.mismatch, notBefore: 101))
     }
 
+    @Test func `Finished bytes that are unusable each time are fetched again five times, then the task fails`() {
+        var record = Self.record()
+        for restarts in 0..<FinishTrouble.mostRestarts {
+            record.restarts = restarts
+            guard case .fetchAgain = FinishTrouble.unusable(Self.broken, of: record, bootSeconds: 100) else {
+                Issue.record("not fetched again after \(restarts)")
+                return
+            }
+        }
+        record.restarts = FinishTrouble.mostRestarts
+        guard
+            case .fail(let failure, file: nil, resumeData: nil) =
+                FinishTrouble.unusable(Self.broken, of: record, bootSeconds: 100)
+        else {
+            Issue.record("it is fetched without end")
+            return
+        }
+        #expect(failure.code == .inputOutput && failure.message.contains("6 times"))
+        // So do sums that are wrong each time, however many exchanges brought the bytes.
+        #expect(
+            Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record)
+                == .fail(Self.mismatch, file: nil, resumeData: nil))
+    }
+
+    @Test func `A disk that can never sync a file is not tried without end`() {
+        var record = Self.record()
+        record.failures = FinishTrouble.mostRestarts
+        #expect(Self.wrongBytes(Self.broken, of: &record) == .fail(Self.broken, file: nil, resumeData: nil))
+        // A full disk is waited for.
+        #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
+    }
+
     @Test func `Bytes of one exchange are what the server has`() {
         var record = Self.record()
         #expect(

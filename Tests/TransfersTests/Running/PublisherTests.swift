@@ -94,6 +94,26 @@ import Testing
         #expect(found == (overwrite ? Array("old".utf8) : nil))
     }
 
+    @Test func `B2: a publication that a crash left with both names is done, where inodes have no lasting numbers`()
+        throws
+    {
+        let (from, to) = (directory.path("from.part"), directory.path("to"))
+        let publication = Publication(from: from, to: to, inode: 0, size: Int64(Self.content.count), overwrite: false)
+        try Data(Self.content).write(to: URL(filePath: from))
+        try FileManager.default.linkItem(atPath: from, toPath: to)
+        #expect(Publisher.inspect(publication).finding == .done)
+        #expect(!FileManager.default.fileExists(atPath: from))
+        #expect(try fileBytes(to) == Self.content)
+    }
+
+    @Test func `B2: a file that its file system counts no names of is not refused for it`() throws {
+        let path = directory.path("counted")
+        try Data(Self.content).write(to: URL(filePath: path))
+        var standing = try #require(FileStanding(name: path))
+        standing.links = 0
+        #expect(standing.flaw(owner: nil) == nil)
+    }
+
     /// As behind a bind mount: where the bytes came to and the destination have one device, and no rename leads from one to the other.
     @Test func `B2: what cannot be renamed to its place is copied beside it and published from there`() throws {
         var (job, path) = try download()

@@ -114,10 +114,12 @@ package struct FinishRun: Sendable {
     }
 
     /// Its data could not be synced, or no name be found. Where its place refuses it for good, it is kept with the service.
+    ///
+    /// - Parameter areBytesSafe: whether its data is on disk: then it is not fetched again, whatever its place does.
     package mutating func unprepared(
-        _ failure: TransferFailure, now: ClockReading, random: () -> Double
+        _ failure: TransferFailure, areBytesSafe: Bool = false, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
-        guard failure.isPermanent else {
+        guard failure.isPermanent || areBytesSafe else {
             return [.closeFile] + wrongBytes(failure, wasContinued: false, now, random)
         }
         let isRefused = refusal != nil || record.request.destination == nil
@@ -192,8 +194,8 @@ package struct FinishRun: Sendable {
             isCopied = publication.from != record.partial?.path
             return queue()
         case .lost:
-            let failure = TransferFailure(.inputOutput, "The finished bytes are gone; they are fetched again.")
-            apply(.fetchAgain(failure, notBefore: pause(now)), now)
+            let failure = TransferFailure(.inputOutput, "The finished bytes are gone.")
+            apply(FinishTrouble.unusable(failure, of: record, bootSeconds: now.bootSeconds), now)
             return close()
         }
     }
@@ -265,15 +267,8 @@ package struct FinishRun: Sendable {
 
     private mutating func fetchAgain(_ failure: TransferFailure, _ now: ClockReading) -> [FinishAction] {
         let before = record
-        apply(.fetchAgain(failure, notBefore: pause(now)), now)
+        apply(FinishTrouble.unusable(failure, of: record, bootSeconds: now.bootSeconds), now)
         return close(removing: .all(before))
-    }
-
-    /// Boot seconds before which nothing is fetched again: the first time it may be chance; where it happens each time, nobody is asked
-    /// for the whole without a pause.
-    private func pause(_ now: ClockReading) -> Double? {
-        guard record.restarts > 0 else { return nil }
-        return now.bootSeconds + RetrySchedule.delay(attempt: record.failures + 1, random: 1)
     }
 
     private mutating func complete(_ publication: Publication, _ now: ClockReading) -> [FinishAction] {

@@ -15,7 +15,7 @@ package enum FinishTrouble {
         _ failure: TransferFailure, wasContinued: Bool, of record: inout TaskRecord, bootSeconds: Double,
         random: () -> Double
     ) -> TaskEvent {
-        if failure.code == .checksumMismatch, wasContinued {
+        if failure.code == .checksumMismatch, wasContinued, record.restarts < mostRestarts {
             // The first time it may be chance; who sends wrong bytes again and again is left alone longer and longer.
             let delay = RetrySchedule.delay(attempt: record.failures + 1, random: random())
             return .fetchAgain(failure, notBefore: record.restarts > 0 ? bootSeconds + delay : nil)
@@ -27,9 +27,34 @@ package enum FinishTrouble {
             return .fail(.wrongSource(failure, all), file: nil, resumeData: nil)
         }
         guard !failure.isPermanent else { return .fail(failure, file: nil, resumeData: nil) }
-        if failure.code == .inputOutput { record.partial?.distrustUnsynced() }
+        if failure.code == .inputOutput {
+            // What is not trusted has to be fetched once more.
+            guard record.failures < mostRestarts else { return .fail(failure, file: nil, resumeData: nil) }
+            record.partial?.distrustUnsynced()
+        }
         return .hold(Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine))
     }
+
+    /// The finished bytes are gone, or are no longer what was written.
+    ///
+    /// The first time it may be chance, and they are fetched again at once; then after pauses that grow. What happens each time will
+    /// happen the next time, too: after ``mostRestarts`` the task ends.
+    package static func unusable(_ failure: TransferFailure, of record: TaskRecord, bootSeconds: Double) -> TaskEvent {
+        var failure = failure
+        guard record.restarts < mostRestarts else {
+            failure.message +=
+                " The file has been fetched \(record.restarts + 1) times; look for a program that changes new files there, or "
+                + "choose another folder."
+            return .fail(failure, file: nil, resumeData: nil)
+        }
+        failure.message += " They are fetched again."
+        guard record.restarts > 0 else { return .fetchAgain(failure) }
+        return .fetchAgain(
+            failure, notBefore: bootSeconds + RetrySchedule.delay(attempt: record.failures + 1, random: 1))
+    }
+
+    /// Downloads from byte 0 that one task may be worth when its bytes came whole and could not be used.
+    package static let mostRestarts = 5
 
     /// The file could not be given its name.
     ///
