@@ -67,7 +67,7 @@ package struct Daemon {
             // The conductor tells the real one before anything runs.
             paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
             activity: { conductor.activityChanged($0) },
-            fallback: TransferService.NetworkFallback(proxy: configuration.proxy, tls: configuration.tls),
+            fallback: configuration.fallback,
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
@@ -92,7 +92,8 @@ package struct Daemon {
             store: store, clock: clock, state: paths.state, loop: pushLoop, refresh: refresh,
             notifications: notifications,
             distributor: UnifiedPushDistributor(
-                environment: configuration.environment, session: { manager.environment() }), logger: logger)
+                environment: configuration.environment, session: { manager.environment() }),
+            proxy: configuration.fallback.proxy, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
         appEnvironment.parts = AppService.PartHooks([
             AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),

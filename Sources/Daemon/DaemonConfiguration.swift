@@ -3,6 +3,7 @@ package import Foundation
 package import Logging
 package import NightshiftAPI
 import SystemPackage
+package import Transfers
 
 /// What an operator can set, in the environment or in the file `nightshiftd.env` of the configuration directory.
 ///
@@ -10,8 +11,11 @@ import SystemPackage
 package struct DaemonConfiguration: Sendable {
     package var paths: ServicePaths
     package var logLevel: Logger.Level
-    /// For tasks that name no proxy; nil leaves it to `http_proxy` and its like.
+    /// For tasks that name no proxy; nil leaves it to ``proxyVariables``.
     package var proxy: String?
+    /// The `http_proxy` and its like that an operator has started the service with. None where a client has started it: those are
+    /// that client's, and go with its own requests.
+    package var proxyVariables: ProxyVariables
     /// For tasks that name no TLS settings.
     package var tls: TLSSettings?
     /// The absolute path of a trace that is played in place of what the device says: `NIGHTSHIFT_DEVICE_TRACE`.
@@ -51,13 +55,28 @@ package struct DaemonConfiguration: Sendable {
             throw .configuration("NIGHTSHIFT_LOG_LEVEL is '\(level)'; it is one of \(known).")
         }
         logLevel = parsed
-        proxy = reader.string(forKey: "proxy")
+        proxy = try Self.proxy(reader.string(forKey: "proxy"))
+        proxyVariables =
+            environment[ServicePaths.startedByClient] == nil ? ProxyVariables(environment) : .none
         let settings = TLSSettings(
             certificateAuthority: reader.string(forKey: "ca.file"),
             clientCertificate: reader.string(forKey: "client.certificate"),
             clientKey: reader.string(forKey: "client.key"))
         deviceTrace = reader.string(forKey: "device.trace")
         tls = settings == TLSSettings() ? nil : settings
+    }
+
+    private static func proxy(_ text: String?) throws(DaemonError) -> String? {
+        guard let proxy = text.map(ProxyAddress.spelled) else { return nil }
+        if let flaw = ProxyAddress.flaw(of: proxy) {
+            throw .configuration("NIGHTSHIFT_PROXY names no proxy that can be used. \(flaw)")
+        }
+        return proxy
+    }
+
+    /// The settings of the network for tasks that say nothing of them.
+    package var fallback: TransferService.NetworkFallback {
+        TransferService.NetworkFallback(proxy: proxy, proxyVariables: proxyVariables, tls: tls)
     }
 
     /// The environment, with the home made absolute: apps are started in other directories.

@@ -20,7 +20,7 @@ package enum DaemonProcess {
             try InheritedLimits.raise()
             let descriptors = try DescriptorLimit.raise()
             let configuration = try await DaemonConfiguration.read(
-                environment: ProcessInfo.processInfo.environment,
+                environment: ServiceEnvironment.atStart,
                 homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
             LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
             var logger = Logger(label: "nightshiftd")

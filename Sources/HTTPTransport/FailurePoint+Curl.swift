@@ -4,8 +4,6 @@ import Transfers
 
 extension FailurePoint.Stage {
     /// How far a request came that failed.
-    ///
-    /// A proxy of the environment is not known by name here: what fails on the way to it counts as the way to the server.
     init(_ end: CurlEnd, of request: CurlRequest) {
         let code = CURLcode(UInt32(bitPattern: end.code))
         let hasProxy = !(request.proxy ?? "").isEmpty

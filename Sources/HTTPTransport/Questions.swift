@@ -42,14 +42,18 @@ struct Questions {
     }
 
     /// The question behind an exchange that failed.
-    func question(after end: CurlEnd, of request: CurlRequest, _ finding: OriginTrust.Finding?) -> Challenge? {
+    ///
+    /// - Parameter proxy: the one that the request itself names.
+    func question(after end: CurlEnd, of request: CurlRequest, proxy: String?, _ finding: OriginTrust.Finding?)
+        -> Challenge?
+    {
         guard end.code != 0, !end.wasCancelled else { return nil }
         if let tunnel = end.refusedTunnel {
             if tunnel.offersDigest, methods.contains(.digest) {
-                return Self.challenge(.digest, proxy: request.proxy, nil)
+                return Self.challenge(.digest, proxy: proxy, nil)
             }
             if tunnel.offersBasic, methods.contains(.basic) {
-                return Self.challenge(.basic, proxy: request.proxy, nil)
+                return Self.challenge(.basic, proxy: proxy, nil)
             }
         }
         guard let finding, let url = try? TransferURL(parsing: request.url) else { return nil }
@@ -79,7 +83,7 @@ struct Questions {
         return challenge
     }
 
-    /// A proxy of the service's environment is not known by name here, nor would an answer find its way to it.
+    /// Nobody is asked about a proxy of the service's own variables: an answer would not find its way to it.
     private static func challenge(_ method: Challenge.Method, proxy: String?, _ realm: String?) -> Challenge? {
         guard let proxy, var challenge = Challenge(method: method, ofProxy: proxy) else { return nil }
         challenge.realm = realm

@@ -23,6 +23,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     /// As it is now: a redirect may have taken something away for good.
     private var wire: WireRequest
     private var request: CurlRequest
+    /// The variable that names the proxy of this request.
+    private var proxyVariable: String?
     /// Nil where nobody wants to know of cookies.
     private var cookies: RedirectCookies?
     private var questions: Questions
@@ -58,7 +60,6 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.asksBeforeLargeBody = wire.asksBeforeLargeBody
         request.mayRepeatBody = wire.mayRepeatBody
         request.idleTimeout = wire.idleTimeout
-        request.proxy = wire.proxy
         request.rateLimit = wire.rateLimit
         request.socketBodyBytes = Self.socketBodyBytes
         if wire.asksAbout.contains(.digest) { request.proxyScheme = .any }
@@ -67,6 +68,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// Sets the fields, credentials and certificates for the server of this hop.
     private func setServerFields() {
+        let choice = wire.proxy == nil ? wire.proxyVariables.choice(for: wire.url) : nil
+        request.proxy = wire.proxy ?? choice?.proxy
+        proxyVariable = choice?.variable ?? wire.proxyVariable
         request.headers = Self.curlFields(fieldsWithCookies(for: wire.url))
         request.credential = wire.credential.map(CurlCredential.init)
         request.certificateAuthority = wire.tls?.certificateAuthority
@@ -125,7 +129,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             next = NextRequest(url: request.url, method: request.method, keepsBody: true)
             return
         }
-        question = questions.question(in: head, proxy: request.proxy)
+        question = questions.question(in: head, proxy: wire.proxy)
         // The body is thrown away, and read as far as that is cheap: the answer can use the connection.
         if question != nil { return }
         let redirect = RedirectPolicy.next(
@@ -187,13 +191,15 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             return follow(next)
         }
         if end.wantsHTTP1, isAskedAgain(after: end) { return beginHop() }
-        if let question = question ?? questions.question(after: end, of: request, trust?.finding) {
+        if let question = question ?? questions.question(after: end, of: request, proxy: wire.proxy, trust?.finding) {
             return report(.challenged(question))
         }
         if let ownEnd { return report(ownEnd) }
         if end.wasCancelled { return report(.cancelled) }
         guard end.code != 0 else { return report(.complete) }
-        report(.failed(TransferFailure(end, of: request)), at: FailurePoint.Stage(end, of: request))
+        report(
+            .failed(TransferFailure(end, of: request, proxyVariable: proxyVariable)),
+            at: FailurePoint.Stage(end, of: request))
     }
 
     /// Whether the same request follows at once over HTTP/1.1: nothing has come, nobody has ended it, and asking twice does no

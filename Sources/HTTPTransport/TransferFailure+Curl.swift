@@ -5,7 +5,14 @@ import NightshiftCurl
 
 extension TransferFailure {
     /// What libcurl's result means for a person. Holds no credential and no query, which may hold one.
-    init(_ end: CurlEnd, of request: CurlRequest) {
+    ///
+    /// - Parameter proxyVariable: the variable that has named the proxy.
+    init(_ end: CurlEnd, of request: CurlRequest, proxyVariable: String? = nil) {
+        self.init(end, of: request)
+        if code == .proxyFailure, let proxyVariable { message += " The variable \(proxyVariable) names this proxy." }
+    }
+
+    private init(_ end: CurlEnd, of request: CurlRequest) {
         let host = Self.host(request.url)
         let words = Self.withoutSecrets(end.message)
         let code = CURLcode(UInt32(bitPattern: end.code))

@@ -142,6 +142,8 @@ package struct ServiceStatus: Sendable, Codable {
     package var pausedHosts: [PausedHost]
     /// File systems that do not answer; nil where all do.
     package var silentFileSystems: [SilentFileSystem]?
+    /// The variables of the service that name the proxies of tasks that say nothing of one. Nil from an older service.
+    package var proxyVariables: [String]?
 
     package init(
         version: String, processID: Int32, startedAt: Date, home: String, networkAvailable: Bool,

@@ -30,3 +30,30 @@ package struct ProxyAddress: Hashable, Sendable {
     /// The URL with something in the place of user name and password.
     package func url(userinfo: String) -> String { "\(scheme)\(userinfo)@\(host)" }
 }
+
+extension ProxyAddress {
+    /// The schemes that a proxy's URL may have.
+    package static let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
+
+    /// A proxy as people and desktops write it, as the URL that the service takes.
+    ///
+    /// Without a scheme it speaks HTTP, as curl has it. `socks://` names no version: GNOME writes it into `all_proxy` for the SOCKS
+    /// host of its settings, and its own programs begin with version 5 and let the proxy look up the names, as `socks5h://` says.
+    /// curl takes it for version 4, which knows no IPv6 and leaves the names, and who is asked for them, to this machine.
+    package static func spelled(_ text: String) -> String {
+        if text.isEmpty { return text }
+        let address = ProxyAddress(text)
+        if address.scheme.isEmpty { return "http://" + text }
+        return address.scheme.lowercased() == "socks://" ? "socks5h://" + text.dropFirst(address.scheme.count) : text
+    }
+
+    /// Why a proxy's URL cannot be used; nil where it can be, and where it is empty, which forbids a proxy.
+    package static func flaw(of url: String) -> String? {
+        guard !url.isEmpty else { return nil }
+        let scheme = ProxyAddress(url).scheme.lowercased()
+        guard url.utf8.count <= Limits.urlLength, schemes.contains(scheme),
+            !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
+        else { return "A proxy is a URL that begins with one of \(schemes.joined(separator: ", "))." }
+        return nil
+    }
+}

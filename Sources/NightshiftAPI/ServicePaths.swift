@@ -10,6 +10,9 @@ package struct ServicePaths: Hashable, Sendable {
     /// The user's own desktop entries, those of installed apps among them.
     package let applications: URL
 
+    /// The variable by which a client that starts the service says so: the other variables are the client's, not an operator's.
+    package static let startedByClient = "NIGHTSHIFT_STARTED_BY_CLIENT"
+
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
     package var database: URL { state.appending(path: "nightshift.sqlite") }

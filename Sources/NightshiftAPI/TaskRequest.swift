@@ -41,6 +41,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     /// Whether a final status outside 200...299 fails the task instead of being its result.
     package var failsOnHTTPError: Bool?
     package var proxy: String?
+    /// The variable of the caller's environment that has named ``proxy``: errors of the proxy say it.
+    package var proxyVariable: String?
     package var tls: TLSSettings?
     /// Waits for a good moment (Apple: isDiscretionary).
     package var isDiscretionary: Bool?
@@ -91,6 +93,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         retryPolicy = try container.decodeIfPresent(RetryPolicy.self, forKey: .retryPolicy)
         failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError)
         proxy = try container.decodeIfPresent(String.self, forKey: .proxy)
+        proxyVariable = try container.decodeIfPresent(String.self, forKey: .proxyVariable)
         tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
         isDiscretionary = try container.decodeIfPresent(Bool.self, forKey: .isDiscretionary)
         allowsCellularAccess = try container.decodeIfPresent(Bool.self, forKey: .allowsCellularAccess)

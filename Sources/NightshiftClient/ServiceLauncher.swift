@@ -102,7 +102,8 @@ package struct ServiceLauncher: Sendable {
         let log = paths.log.path(percentEncoded: false)
         let logSize = size(of: log)
         return Start(
-            process: try DetachedProcess(program: daemon, environment: environment, log: log),
+            process: try DetachedProcess(
+                program: daemon, environment: environment.merging([ServicePaths.startedByClient: "1"]) { $1 }, log: log),
             deadline: .now + Self.patience, log: log, logSize: logSize)
     }
 

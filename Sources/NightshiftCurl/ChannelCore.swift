@@ -49,6 +49,7 @@ final class ChannelCore {
             options.set(CURLOPT_CAINFO, path)
             options.setString(CURLOPT_CAPATH, nil)
         }
+        options.setProxy(request.proxy)
         options.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         options.set(CURLOPT_NETRC, 0)
         options.set(CURLOPT_NOSIGNAL, 1)

@@ -5,6 +5,8 @@ package struct CurlChannelRequest: Hashable, Sendable {
     package var port: Int
     /// PEM file of the authorities that may have signed the server's certificate; the system's unless given.
     package var certificateAuthority: String?
+    /// The URL of a proxy that makes a tunnel; nil, or empty, for none.
+    package var proxy: String?
     /// Seconds until TLS has to stand.
     package var patience: Double
 
@@ -15,7 +17,7 @@ package struct CurlChannelRequest: Hashable, Sendable {
         self.patience = patience
     }
 
-    var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)/" }
+    package var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)/" }
 }
 
 /// The receiver of a channel's events. It is called on the loop's thread, in order, and must not block.
@@ -33,7 +35,7 @@ package protocol CurlChannelDelegate: AnyObject, Sendable {
 /// One TLS connection on a ``CurlLoop`` that carries a protocol of its own; all calls are for any thread and do nothing once it has
 /// ended.
 ///
-/// No ALPN is offered. Proxies are those that the environment names, as for HTTPS.
+/// No ALPN is offered.
 package struct CurlChannel: Sendable {
     let id: Int
     let loop: CurlLoop

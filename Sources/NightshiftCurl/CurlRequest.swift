@@ -22,7 +22,7 @@ package struct CurlRequest: Sendable {
     /// Looks at the connections to ``unixSocket`` before the request is sent, and says why one is not to be used; nil where it
     /// may be, or is not connected yet. Called on the loop's thread with a descriptor.
     package var unixPeerObjection: (@Sendable (_ descriptor: Int32) -> String?)?
-    /// Empty forbids a proxy; nil leaves it to `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    /// Nil, or empty, for none. Variables of this process never count.
     package var proxy: String?
     /// A PEM file whose certificates are trusted in place of the system's.
     package var certificateAuthority: String?
@@ -50,13 +50,12 @@ package struct CurlRequest: Sendable {
         self.body = body
     }
 
-    /// A request to the server at a Unix socket. No proxy stands in between: the caller's is for the world outside.
+    /// A request to the server at a Unix socket.
     ///
     /// - Parameter path: with its query, encoded.
     package init(unixSocket: String, method: String, path: String) {
         self.init(url: "http://localhost" + path, method: method)
         self.unixSocket = unixSocket
-        proxy = ""
     }
 }
 

@@ -51,13 +51,16 @@ struct EasyOptions {
 
     private mutating func setRoute(_ request: CurlRequest) {
         if let path = request.unixSocket { set(CURLOPT_UNIX_SOCKET_PATH, path) }
-        if let proxy = request.proxy {
-            set(CURLOPT_PROXY, proxy)
-        } else if request.unixSocket != nil {
-            set(CURLOPT_PROXY, "")
-        }
+        setProxy(request.proxy)
         // Fields of the request are for the server, not for a proxy that only makes a tunnel.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+    }
+
+    /// Sets what libcurl would otherwise take from the environment of this process, which may be that of anyone: the proxy, and the
+    /// hosts that are asked without it.
+    mutating func setProxy(_ proxy: String?) {
+        set(CURLOPT_PROXY, proxy ?? "")
+        set(CURLOPT_NOPROXY, "")
     }
 
     private mutating func setSecurity(_ request: CurlRequest) {

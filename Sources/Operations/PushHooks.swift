@@ -49,15 +49,22 @@ package final class PushedApps: Sendable {
 
     /// Remote notifications of these apps.
     ///
-    /// - Parameter state: where the device's key is kept.
+    /// - Parameters:
+    ///   - state: where the device's key is kept.
+    ///   - proxy: the proxy on the way to a gateway.
     package func service(
         store: Store, clock: any ServiceClock, state: URL, loop: CurlLoop, refresh: RefreshService,
-        notifications: NotificationService, distributor: UnifiedPushDistributor? = nil, logger: Logger
+        notifications: NotificationService, distributor: UnifiedPushDistributor? = nil,
+        proxy: @escaping @Sendable (_ url: String) -> String? = { _ in nil }, logger: Logger
     ) -> PushService {
         let service = PushService(
             PushService.Environment(
                 store: store, clock: clock, state: state,
-                connect: { PushWire($0, delegate: $1, on: loop) },
+                connect: { request, delegate in
+                    var request = request
+                    request.proxy = proxy(request.url)
+                    return PushWire(request, delegate: delegate, on: loop)
+                },
                 availability: { await refresh.availability(of: $0) },
                 notifications: PushService.Notifications(
                     changed: { await notifications.wake() },

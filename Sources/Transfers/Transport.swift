@@ -77,8 +77,13 @@ package struct WireRequest: Sendable {
     package var mayRepeatBody = true
     /// Seconds without progress in either direction.
     package var idleTimeout: Double
-    /// `http://…`, `https://…` or `socks5h://…`; empty forbids a proxy; nil leaves it to the service's environment.
+    /// `http://…`, `https://…` or `socks5h://…`, wherever redirects lead; empty forbids a proxy; nil leaves it to
+    /// ``proxyVariables``.
     package var proxy: String?
+    /// The variable that has named ``proxy``, for errors.
+    package var proxyVariable: String?
+    /// The service's own proxy variables, for requests that say nothing of a proxy. They are read again for each redirect.
+    package var proxyVariables = ProxyVariables.none
     package var tls: TLSSettings?
     package var rateLimit: Int64?
     /// What the exchange stops for, with ``ExchangeEnd/Outcome/challenged(_:)``, instead of failing or bringing a 401 or

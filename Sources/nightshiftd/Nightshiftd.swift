@@ -7,6 +7,8 @@ import Glibc
 enum Program {
     static func main() async {
         nightshift_open_standard_descriptors()
+        // Before any library has read it.
+        ServiceEnvironment.clear()
         // Before any thread of libdispatch is there. Some of its threads ask for a better nice value than a user may have, and
         // it writes a line to the system's log for each that is refused: thousands in a day. LIBDISPATCH_LOG=YES has them.
         setenv("LIBDISPATCH_LOG", "NO", 0)

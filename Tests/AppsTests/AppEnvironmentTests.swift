@@ -29,7 +29,7 @@ import Testing
         // Of a service that an app has started.
         "NIGHTSHIFT_APP": "org.example.Other", "NIGHTSHIFT_WAKE": "sessionEvents", "NIGHTSHIFT_SESSION": "s",
         "NIGHTSHIFT_WAKE_LIMIT": "30", "NIGHTSHIFT_LAUNCH": "background", "NIGHTSHIFT_SOCKET": "/s",
-        "NIGHTSHIFT_TASK": "t", "NIGHTSHIFT_PAYLOAD": "/p",
+        "NIGHTSHIFT_TASK": "t", "NIGHTSHIFT_PAYLOAD": "/p", "NIGHTSHIFT_STARTED_BY_CLIENT": "1",
     ]
 
     private func variables(_ service: [String: String], session: [String: String]? = nil) -> [String: String] {

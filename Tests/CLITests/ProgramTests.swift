@@ -202,6 +202,7 @@ struct ProgramTests {
         let request = try JSON.decode(EnqueueRequest.self, from: posted.body)
         #expect(request.tasks.map(\.url) == ["http://a.example/1", "https://b.example/2"])
         #expect(request.tasks.map(\.proxy) == [nil, "http://p:1"])
+        #expect(request.tasks.map(\.proxyVariable) == [nil, "https_proxy"])
         #expect(request.tasks.allSatisfy { $0.failsOnHTTPError == true && $0.retryPolicy == .transientResponses })
         #expect(request.tasks.allSatisfy { $0.rateLimit == 1_024 && $0.destination?.directory == world.path })
         let events = try #require(service.requests.first { $0.path.hasPrefix("/v1/events") })

@@ -41,7 +41,7 @@ struct ServiceLauncherTests {
         try world.installDaemon(
             """
             exec 3>"$NIGHTSHIFT_HOME/told.new"
-            echo "$# $(pwd) $NIGHTSHIFT_HOME" >&3
+            echo "$# $(pwd) $NIGHTSHIFT_HOME $NIGHTSHIFT_STARTED_BY_CLIENT" >&3
             cut -d' ' -f1,6 /proc/$$/stat >&3
             readlink /proc/$$/fd/0 >&3
             exec 3>&-
@@ -62,7 +62,7 @@ struct ServiceLauncherTests {
         #expect(await status == .whole)
         let lines = try String(contentsOf: told, encoding: .utf8).split(separator: "\n").map { String($0) }
         try #require(lines.count == 4)
-        #expect(lines[0] == "0 / \(world.path)")
+        #expect(lines[0] == "0 / \(world.path) 1")
         let ids = lines[1].split(separator: " ")
         #expect(ids[0] == ids[1], "not the leader of a session of its own")
         #expect(lines[2] == "/dev/null")

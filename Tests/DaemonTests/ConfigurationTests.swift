@@ -3,6 +3,7 @@ import Logging
 import NightshiftAPI
 import TestSupport
 import Testing
+import Transfers
 
 @testable import Daemon
 
@@ -42,6 +43,48 @@ import Testing
         #expect(alone.tls == TLSSettings(certificateAuthority: "/etc/own.pem", clientCertificate: nil, clientKey: nil))
         let both = try await configuration(["NIGHTSHIFT_PROXY": "http://environment.example"], file: file)
         #expect(both.proxy == "http://environment.example" && both.logLevel == .debug)
+    }
+
+    @Test func `T8: An operator's proxy variables are the service's own, those of a client that starts it are not`()
+        async throws
+    {
+        let variables = ["https_proxy": "http://p:3128", "no_proxy": "a.example"]
+        let own = try await configuration(variables).fallback
+        #expect(own.variables == ["https_proxy", "no_proxy"])
+        #expect(own.proxy(for: "https://b.example/") == "http://p:3128" && own.proxy(for: "https://a.example/") == "")
+        let clients = try await configuration(variables.merging([ServicePaths.startedByClient: "1"]) { $1 })
+        #expect(clients.fallback.variables.isEmpty && clients.fallback.proxy(for: "https://b.example/") == nil)
+        // Apps are launched with them all the same.
+        #expect(clients.environment["https_proxy"] == "http://p:3128")
+        let configured = try await configuration(variables.merging(["NIGHTSHIFT_PROXY": "socks://q"]) { $1 }).fallback
+        #expect(configured.variables == ["NIGHTSHIFT_PROXY"])
+        #expect(configured.proxy(for: "https://a.example/") == "socks5h://q")
+    }
+
+    @Test func `T8: A proxy of the service that cannot be used stops its start and is named`() async throws {
+        let error = await #expect(throws: DaemonError.self) {
+            try await configuration(["NIGHTSHIFT_PROXY": "ftp://p"])
+        }
+        #expect(error?.exitStatus == 2 && error?.description.contains("NIGHTSHIFT_PROXY") == true)
+    }
+
+    @Test(arguments: [
+        "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+        "ftp_proxy", "SSLKEYLOGFILE", "CURL_HOME", "CURL_CA_BUNDLE", "CURL_SSL_BACKEND", "NETRC", "SSL_CERT_FILE",
+        "SSL_CERT_DIR", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "RES_OPTIONS", "LOCALDOMAIN",
+        "HOSTALIASES", "RESOLV_HOST_CONF", "RESOLV_MULTI", "SQLITE_TMPDIR", "TMPDIR", "KRB5CCNAME", "KRB5_CONFIG",
+        "KRB5_TRACE", "CFFIXED_USER_HOME", "WAYLAND_SOCKET", "LLMNR", "NSS_WRAPPER_HOSTS", "GODEBUG",
+    ])
+    func `T8: A variable that libraries read does not stay in the service`(name: String) {
+        #expect(!ServiceEnvironment.isKept(name))
+    }
+
+    @Test(arguments: [
+        "HOME", "PATH", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "NIGHTSHIFT_HOME", "LISTEN_FDS",
+        "NOTIFY_SOCKET", "WATCHDOG_USEC", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "LIBDISPATCH_LOG",
+    ])
+    func `B1: A variable that says where the service and its session are stays`(name: String) {
+        #expect(ServiceEnvironment.isKept(name))
     }
 
     @Test func `B1: A client certificate alone is a TLS setting`() async throws {

@@ -44,4 +44,35 @@ import Transfers
         #expect(unknown.failure?.code == .proxyFailure)
         #expect(unknown.failure?.message.contains("secret") == false)
     }
+
+    @Test func `T8: A redirect is asked through the proxy that the service's variables name for its host`() async throws
+    {
+        let (proxy, origin) = (try OriginServer(), try OriginServer())
+        origin.serve("/a", .text("", .redirect(to: "http://elsewhere.invalid/b")))
+        let end = try await TestTransport().end(
+            .direct(origin.url("/a")).with {
+                $0.proxy = nil
+                $0.proxyVariables = ProxyVariables(["http_proxy": proxy.url(""), "no_proxy": "127.0.0.1"])
+            })
+        #expect(end.head != nil, "\(end)")
+        #expect(origin.requests.map(\.target) == ["/a"])
+        #expect(proxy.requests.map(\.target) == ["http://elsewhere.invalid/b"])
+    }
+
+    @Test func `T8: A failure of a proxy names the variable that it comes from`() async throws {
+        let address = "http://127.0.0.1:\(try freePort())"
+        let own = try await TestTransport().end(
+            .direct("http://origin.invalid/").with {
+                $0.proxy = nil
+                $0.proxyVariables = ProxyVariables(["http_proxy": address])
+            })
+        #expect(own.failure?.code == .proxyFailure)
+        #expect(own.failure?.message.hasSuffix("The variable http_proxy names this proxy.") == true, "\(own)")
+        let callers = try await TestTransport().end(
+            .direct("http://origin.invalid/").with {
+                $0.proxy = address
+                $0.proxyVariable = "all_proxy"
+            })
+        #expect(callers.failure?.message.hasSuffix("The variable all_proxy names this proxy.") == true, "\(callers)")
+    }
 }

@@ -75,6 +75,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.retryPolicy = .never
         task.failsOnHTTPError = true
         task.proxy = ""
+        task.proxyVariable = "no_proxy"
         task.tls = tls
         task.isDiscretionary = true
         task.allowsCellularAccess = false
@@ -178,13 +179,14 @@ struct Sample: Sendable, CustomTestStringConvertible {
             session.app = AppID(rawValue: "a")
             session.name = "s"
             session.unreadable = "r"
-            let service = ServiceStatus(
+            let leastService = ServiceStatus(
                 version: "1", processID: 1, startedAt: date, home: "/", networkAvailable: true,
                 settings: ServiceSettings(), tasks: ["running": 1], bytesPerSecond: 1, lastJournalEntry: 1,
                 pausedHosts: [PausedHost(origin: "https://a:443", until: date)])
-            var troubled = service
             let silent = SilentFileSystem(path: "/mnt", since: date)
-            troubled.silentFileSystems = [silent]
+            var service = leastService
+            service.silentFileSystems = [silent]
+            service.proxyVariables = ["https_proxy"]
             let progress = TaskProgress(
                 id: TaskID(1), countOfBytesReceived: 1, countOfBytesExpectedToReceive: 1, countOfBytesSent: 1,
                 countOfBytesExpectedToSend: 1, bytesPerSecond: 1)
@@ -205,7 +207,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(JournalPage(entries: [entry], next: 1), least: JournalPage(entries: [], next: nil)),
                 try Sample(SessionList(sessions: [session]), least: SessionList(sessions: [])),
                 try Sample(session, least: leastSession),
-                try Sample(troubled, least: service),
+                try Sample(service, least: leastService),
                 try Sample(silent, least: silent),
                 try Sample(service.pausedHosts[0], least: service.pausedHosts[0]),
                 try Sample(

@@ -33,6 +33,26 @@ import Testing
                 == 2)
     }
 
+    @Test func `T8: An app's proxy variables go with its tasks where its configuration says nothing`() async throws {
+        let world = try World()
+        let process = world.process(environment: ["http_proxy": "proxy:3128", "no_proxy": "direct.example"])
+        let session = process.session(Recorder())
+        let own = process.session(Recorder(), identifier: "org.example.own") {
+            $0.connectionProxyDictionary = [:]
+        }
+        session.downloadTask(with: url("http://example.org/a")).resume()
+        session.downloadTask(with: url("http://direct.example/b")).resume()
+        session.downloadTask(with: url("https://example.org/c")).resume()
+        own.downloadTask(with: url("http://example.org/d")).resume()
+        let sent = world.service.state.read { $0.requests.values.map(\.request) }
+        let proxies = Dictionary(sent.map { ($0.url ?? "", $0.proxy) }) { $1 }
+        #expect(proxies["http://example.org/a"] == "http://proxy:3128")
+        #expect(proxies["http://direct.example/b"] == "")
+        #expect(sent.first { $0.url == "http://example.org/a" }?.proxyVariable == "http_proxy")
+        #expect(sent.first { $0.url == "https://example.org/c" }?.proxy == nil)
+        #expect(sent.filter { $0.url == "http://example.org/d" }.allSatisfy { $0.proxy == nil })
+    }
+
     @Test func `T7: Everything that a task says of itself reaches the service`() async throws {
         let world = try World()
         let session = world.process().session(Recorder()) { configuration in

@@ -113,7 +113,7 @@ package struct AppEnvironment: Sendable {
     /// Variables that belong to one launch: a service that an app has started must not pass that app's on.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
-        "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK", "NIGHTSHIFT_PAYLOAD",
+        "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK", "NIGHTSHIFT_PAYLOAD", ServicePaths.startedByClient,
     ]
 }
 

@@ -111,19 +111,19 @@ struct GetCommand: ClientCommand {
         if let inputFile {
             let list = try URLList(path: inputFile)
             guard try list.validated() > 0 else { throw CommandFailure.usage("\(inputFile) holds no URL.") }
-            return try await submission.run(list: list) { self.tasks(for: $0, like: template, invocation) }
+            return try await submission.run(list: list) { try self.tasks(for: $0, like: template, invocation) }
         }
-        let tasks = self.tasks(for: urls, like: template, invocation)
+        let tasks = try self.tasks(for: urls, like: template, invocation)
         return try await submission.run(names: tasks.map { Submission.name($0) }, tasks)
     }
 
-    private func tasks(for urls: [String], like template: TaskRequest, _ invocation: Invocation) -> [TaskRequest] {
+    private func tasks(for urls: [String], like template: TaskRequest, _ invocation: Invocation) throws -> [TaskRequest]
+    {
         let proxies = ProxyVariables(invocation.environment)
-        return urls.map { url in
+        return try urls.map { url in
             var task = template
             task.url = url
-            // The service may have been started elsewhere, with other variables or none.
-            task.proxy = template.proxy ?? proxies.proxy(for: url)
+            try proxies.apply(to: &task)
             return task
         }
     }

@@ -129,7 +129,7 @@ struct PutCommand: ClientCommand {
         }
         task.resumption = tus ? .tus : noResume ? .plain : nil
         task.snapshot = copySource ? .copy : nil
-        task.proxy = task.proxy ?? ProxyVariables(invocation.environment).proxy(for: target)
+        try ProxyVariables(invocation.environment).apply(to: &task)
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
             try requireSource(path)
         }

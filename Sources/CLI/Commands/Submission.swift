@@ -38,14 +38,14 @@ struct Submission: Sendable {
     }
 
     /// The same for a list that may be longer than memory likes.
-    func run(list: borrowing URLList, _ tasks: ([String]) -> [TaskRequest]) async throws -> ExitStatus {
+    func run(list: borrowing URLList, _ tasks: ([String]) throws -> [TaskRequest]) async throws -> ExitStatus {
         let service = invocation.service
         let lastEntry = try await journalEnd(service)
         var followed = FollowedTasks()
         var accepted: [TaskID] = []
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
-                let requests = tasks(urls)
+                let requests = try tasks(urls)
                 let ids = try await enqueue(requests, service)
                 accepted += ids
                 if options.detach {

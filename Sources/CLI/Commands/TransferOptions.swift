@@ -66,7 +66,7 @@ struct TransferOptions: ParsableArguments {
             request.earliestBeginDate = date
         }
         request.resourceTimeout = timeout?.seconds
-        request.proxy = proxy.map { $0.isEmpty || $0.contains("://") ? $0 : "http://" + $0 }
+        request.proxy = proxy.map(ProxyAddress.spelled)
         request.retryPolicy = .transientResponses
         request.failsOnHTTPError = true
         if cacert != nil || cert != nil {

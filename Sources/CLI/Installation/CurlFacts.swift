@@ -20,6 +20,14 @@ struct CurlFacts: Hashable, Sendable {
             hasIDN: facts.features & CURL_VERSION_IDN != 0)
     }
 
+    /// The file of certificates that libcurl trusts unless it is told otherwise; nil where it has none, or does not say.
+    static var certificates: String? {
+        guard let facts = curl_version_info(CURLVERSION_SEVENTH)?.pointee,
+            facts.age.rawValue >= CURLVERSION_SEVENTH.rawValue
+        else { return nil }
+        return facts.cainfo.map { String(cString: $0) }
+    }
+
     var finding: Finding {
         guard let tls else {
             return .fail("libcurl", "\(version) without TLS", advice: "Install a libcurl with TLS.")

@@ -28,7 +28,8 @@ struct DoctorChecks: Sendable {
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
             checkPrivacy("runtime", of: invocation.paths.runtime, mode: 0o700),
             checkPrivacy("socket", of: invocation.paths.socket, mode: 0o600),
-            checkSpace(), checkSystemd(), checkLinger(), checkProxy(), checkTrust(), CurlFacts.ofThisProcess.finding,
+            checkSpace(), checkSystemd(), checkLinger(), checkProxy(status), checkTrust(),
+            CurlFacts.ofThisProcess.finding,
             checkClock(),
         ]
         return findings
@@ -135,18 +136,28 @@ struct DoctorChecks: Sendable {
             advice: "To keep it running: loginctl enable-linger")
     }
 
-    private func checkProxy() -> Finding {
-        guard ProxyVariables(invocation.environment).areSet else { return .ok("proxy", "none set") }
-        // Only which ones: their values may hold passwords.
-        let names = [
-            "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
-        ].filter { invocation.environment[$0] != nil }
-        return .ok("proxy", "from \(names.joined(separator: ", "))")
+    /// The proxies of this environment and of the service. Only which variables: their values may hold passwords.
+    private func checkProxy(_ status: ServiceStatus?) -> Finding {
+        let variables = ProxyVariables(invocation.environment)
+        for url in ["http://example.org/", "https://example.org/"] {
+            guard let choice = variables.choice(for: url), let flaw = ProxyAddress.flaw(of: choice.proxy) else {
+                continue
+            }
+            return .warn(
+                "proxy", "the variable \(choice.variable) names no proxy that can be used", advice: flaw)
+        }
+        var parts: [String] = []
+        if variables.hasProxy { parts.append("from \(variables.names.joined(separator: ", "))") }
+        if let names = status?.proxyVariables, !names.isEmpty {
+            parts.append("the service's own from \(names.joined(separator: ", "))")
+        }
+        return .ok("proxy", parts.isEmpty ? "none set" : parts.joined(separator: "; "))
     }
 
     private func checkTrust() -> Finding {
+        // The service trusts what its libcurl was made to trust; SSL_CERT_FILE and its like do not count.
         let places = [
-            invocation.environment["SSL_CERT_FILE"], "/etc/ssl/certs/ca-certificates.crt",
+            CurlFacts.certificates, "/etc/ssl/certs/ca-certificates.crt",
             "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
         ].compactMap { $0 }
         if let place = places.first(where: { FileManager.default.isReadableFile(atPath: $0) }) {

@@ -16,6 +16,8 @@ import Synchronization
 /// request, starting the service where nobody else does, and opened again when it breaks off.
 package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
+    /// The proxies of this process: they are for its own requests, whoever has started the service.
+    let proxies: ProxyVariables
     let client: ServiceClient
     let sessions = SessionRegistry()
     let commands = CommandHandler()
@@ -86,6 +88,7 @@ package final class ServiceConnection: Sendable {
     package init(environment: [String: String], executable: String, app: String?) {
         paths = ServicePaths(
             environment: environment, homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
+        proxies = ProxyVariables(environment)
         launcher = ServiceLauncher(
             paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
             // A service that an app starts is not that app.

@@ -18,6 +18,13 @@ extension TaskCore {
             } else if let request = state.originalRequest {
                 task.copyProperties(of: request, cookiesOf: session.configuration)
             }
+            // As Foundation's own sessions have it: the variables count where the configuration says nothing.
+            if session.configuration.connectionProxyDictionary == nil,
+                let choice = session.connection.proxies.choice(for: state.originalRequest?.url?.absoluteString ?? "")
+            {
+                task.proxy = choice.proxy
+                task.proxyVariable = choice.variable
+            }
             task.source = source?.path(percentEncoded: false)
             task.priority = Self.told(state.priority)
             task.description = state.description

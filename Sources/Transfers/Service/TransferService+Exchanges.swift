@@ -153,6 +153,10 @@ extension TransferService {
             idleTimeout: record.request.idleTimeout ?? 60)
         request.credential = record.request.credential
         request.proxy = record.request.proxy ?? environment.fallback.proxy
+        request.proxyVariable =
+            record.request.proxy == nil
+            ? environment.fallback.proxy.map { _ in "NIGHTSHIFT_PROXY" } : record.request.proxyVariable
+        request.proxyVariables = environment.fallback.proxyVariables
         request.tls = record.request.tls?.filled(from: environment.fallback.tls) ?? environment.fallback.tls
         request.rateLimit = record.request.rateLimit
         if let body = record.request.body, !body.isEmpty {

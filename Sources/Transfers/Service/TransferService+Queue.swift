@@ -190,14 +190,16 @@ extension TransferService {
 
     /// How a lane's tasks get to their origin.
     nonisolated func way(of lane: Lane) -> HostTable.Way {
-        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy)
+        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy(for: lane.origin))
     }
 
     nonisolated func way(of record: TaskRecord) -> HostTable.Way {
-        HostTable.Way(origin: record.origin, proxy: record.proxyAddress ?? fallbackProxy)
+        HostTable.Way(origin: record.origin, proxy: record.proxyAddress ?? fallbackProxy(for: record.origin))
     }
 
-    nonisolated private var fallbackProxy: String? { environment.fallback.proxy.map { ProxyAddress($0).url } }
+    nonisolated private func fallbackProxy(for origin: String) -> String? {
+        environment.fallback.proxy(for: origin).map { ProxyAddress($0).url }
+    }
 
     func isBusy(_ id: TaskID) -> Bool {
         active[id] != nil || finishing.contains(id) || claims.contains(id) || isLeft(id)

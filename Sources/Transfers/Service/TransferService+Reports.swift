@@ -159,6 +159,7 @@ extension TransferService {
                 SilentFileSystem(path: $0.path, since: now.wallTime(ofBootSeconds: $0.since))
             }
         }
+        status.proxyVariables = environment.fallback.variables
         return status
     }
 

@@ -333,6 +333,7 @@ extension TransferService {
         request.checksum = task.checksum ?? old.checksum
         request.handlesCookies = task.handlesCookies ?? old.handlesCookies
         request.proxy = task.proxy ?? old.proxy
+        request.proxyVariable = task.proxy == nil ? old.proxyVariable : task.proxyVariable
         request.tls = task.tls ?? old.tls
         request.isDiscretionary = task.isDiscretionary ?? old.isDiscretionary
         request.allowsCellularAccess = task.allowsCellularAccess ?? old.allowsCellularAccess

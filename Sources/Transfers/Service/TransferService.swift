@@ -47,11 +47,22 @@ package actor TransferService {
     /// For tasks that say nothing of it themselves.
     package struct NetworkFallback: Sendable {
         package var proxy: String?
+        /// The proxy variables of the service, where ``proxy`` is nil.
+        package var proxyVariables: ProxyVariables
         package var tls: TLSSettings?
 
-        package init(proxy: String? = nil, tls: TLSSettings? = nil) {
+        package init(proxy: String? = nil, proxyVariables: ProxyVariables = .none, tls: TLSSettings? = nil) {
             self.proxy = proxy
+            self.proxyVariables = proxy == nil ? proxyVariables : .none
             self.tls = tls
+        }
+
+        /// The proxy for a URL; empty, or nil, for none.
+        package func proxy(for url: String) -> String? { proxy ?? proxyVariables.proxy(for: url) }
+
+        /// The names of the variables from which the proxies come.
+        package var variables: [String] {
+            proxy == nil ? proxyVariables.hasProxy ? proxyVariables.names : [] : ["NIGHTSHIFT_PROXY"]
         }
     }
 

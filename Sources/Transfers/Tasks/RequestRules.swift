@@ -33,6 +33,7 @@ package enum RequestRules {
         request.resourceTimeout = request.resourceTimeout ?? settings.resourceTimeout
         request.retryPolicy = request.retryPolicy ?? settings.retryPolicy
         request.failsOnHTTPError = request.failsOnHTTPError ?? settings.failsOnHTTPError
+        if request.proxy == nil { request.proxyVariable = nil }
         request.proxy = request.proxy ?? settings.proxy
         request.tls = request.tls?.filled(from: settings.tls) ?? settings.tls
         try checkNumbers(request, pointer: pointer)
@@ -223,6 +224,13 @@ package enum RequestRules {
     private static func checkTexts(_ request: TaskRequest, pointer: String) throws(Problem) {
         try check(description: request.description, pointer: "\(pointer)/description")
         try check(proxy: request.proxy, pointer: "\(pointer)/proxy")
+        if let name = request.proxyVariable {
+            guard !name.isEmpty, name.utf8.count <= 64, name.utf8.allSatisfy(\.isTokenCharacter) else {
+                throw .invalid(
+                    "A variable's name has 1 to 64 letters, digits and underscores.",
+                    pointer: "\(pointer)/proxyVariable")
+            }
+        }
         if let method = request.method {
             guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(\.isTokenCharacter) else {
                 throw .invalid("'\(method.debugDescription)' is not an HTTP method.", pointer: "\(pointer)/method")
@@ -330,14 +338,7 @@ package enum RequestRules {
     }
 
     private static func check(proxy: String?, pointer: String) throws(Problem) {
-        guard let proxy, !proxy.isEmpty else { return }
-        let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
-        guard proxy.utf8.count <= Limits.urlLength, schemes.contains(where: { proxy.lowercased().hasPrefix($0) }),
-            !proxy.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
-        else {
-            throw .invalid(
-                "A proxy is a URL that begins with one of \(schemes.joined(separator: ", ")).", pointer: pointer)
-        }
+        if let flaw = proxy.flatMap(ProxyAddress.flaw) { throw .invalid(flaw, pointer: pointer) }
     }
 }
 

@@ -16,8 +16,8 @@ final class World: Sendable {
     }
 
     /// A new process of the app, as far as the service and the files can tell.
-    func process() -> AppProcess {
-        let process = AppProcess(home: directory.path)
+    func process(environment: [String: String] = [:]) -> AppProcess {
+        let process = AppProcess(home: directory.path, environment: environment)
         processes.update { $0.append(process) }
         return process
     }
@@ -44,9 +44,10 @@ extension ScriptedService {
 final class AppProcess: Sendable {
     let connection: ServiceConnection
 
-    init(home: String) {
+    init(home: String, environment: [String: String] = [:]) {
         connection = ServiceConnection(
-            environment: ["NIGHTSHIFT_HOME": home, "PATH": home], executable: "\(home)/no/such/app", app: nil)
+            environment: ["NIGHTSHIFT_HOME": home, "PATH": home].merging(environment) { $1 },
+            executable: "\(home)/no/such/app", app: nil)
     }
 
     func die() {

@@ -1,8 +1,7 @@
+import NightshiftAPI
 import Testing
 
-@testable import CLI
-
-struct ProxyVariablesTests {
+@Suite struct ProxyVariablesTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var environment: [String: String]
         var url: String
@@ -32,6 +31,11 @@ struct ProxyVariablesTests {
         Case(["all_proxy": "socks5h://s:1080"], "https://a/", "socks5h://s:1080"),
         Case(["ALL_PROXY": p, "https_proxy": "http://q"], "https://a/", "http://q"),
         Case(["https_proxy": "p:3128"], "https://a/", p),
+        // GNOME's: any version of SOCKS, and the proxy looks up the names.
+        Case(["all_proxy": "socks://s:1080/"], "https://a/", "socks5h://s:1080/"),
+        Case(["all_proxy": "SOCKS://u:p@s:1080"], "http://a/", "socks5h://u:p@s:1080"),
+        Case(["all_proxy": "socks4://s:1080"], "https://a/", "socks4://s:1080"),
+        Case(["https_proxy": "u:a://b@p:3128"], "https://a/", "http://u:a://b@p:3128"),
         Case(["https_proxy": p, "no_proxy": "*"], "https://a/", ""),
         Case(["https_proxy": p, "no_proxy": "a.example"], "https://a.example/", ""),
         Case(["https_proxy": p, "no_proxy": ".a.example"], "https://a.example/", ""),
@@ -50,5 +54,24 @@ struct ProxyVariablesTests {
     ])
     func rules(_ example: Case) {
         #expect(ProxyVariables(example.environment).proxy(for: example.url) == example.proxy)
+    }
+
+    @Test func `T8: A proxy of the environment says which variable names it`() {
+        let variables = ProxyVariables([
+            "HTTPS_PROXY": Self.p, "all_proxy": "socks://s", "NO_PROXY": "a", "http_proxy": "",
+        ])
+        #expect(variables.names == ["HTTPS_PROXY", "all_proxy", "NO_PROXY"])
+        #expect(variables.choice(for: "https://b/")?.variable == "HTTPS_PROXY")
+        #expect(variables.choice(for: "http://b/")?.variable == "all_proxy")
+        #expect(variables.choice(for: "no URL") == nil)
+        #expect(!ProxyVariables(["no_proxy": "a"]).hasProxy)
+    }
+
+    @Test(arguments: [
+        ("", true), ("http://p", true), ("SOCKS5h://u:p@p:1", true), ("socks://p", false), ("ftp://p", false),
+        ("p:3128", false), ("http://p q", false), ("u:http://p", false),
+    ])
+    func `T8: A proxy that cannot be used is known before anyone waits for it`(url: String, isGood: Bool) {
+        #expect((ProxyAddress.flaw(of: url) == nil) == isGood)
     }
 }

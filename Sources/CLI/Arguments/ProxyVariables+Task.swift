@@ -1,0 +1,14 @@
+import NightshiftAPI
+
+extension ProxyVariables {
+    /// Gives a task that names no proxy the caller's: the service may have been started elsewhere, with other variables or none.
+    func apply(to task: inout TaskRequest) throws(CommandFailure) {
+        guard task.proxy == nil, let choice = choice(for: task.url ?? "") else { return }
+        if let flaw = ProxyAddress.flaw(of: choice.proxy) {
+            throw .usage(
+                "The variable \(choice.variable) names no proxy that can be used. \(flaw) Change it, or give --proxy.")
+        }
+        task.proxy = choice.proxy
+        task.proxyVariable = choice.variable
+    }
+}

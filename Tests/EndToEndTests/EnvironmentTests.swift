@@ -1,0 +1,65 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// The environment in which a service happens to be started governs nobody's requests.
+@Suite struct EnvironmentTests {
+    /// Variables that libraries of the service would read, each of which would break or betray a transfer.
+    private static func hostile(_ directory: TemporaryDirectory) throws -> [String: String] {
+        let proxy = "http://127.0.0.1:\(try freePort())"
+        return [
+            "http_proxy": proxy, "https_proxy": proxy, "all_proxy": proxy, "ALL_PROXY": proxy, "no_proxy": "*",
+            "NO_PROXY": "*", "SSLKEYLOGFILE": directory.path("keys"), "CURL_HOME": directory.path,
+            "NETRC": "/nonexistent",
+            "SSL_CERT_FILE": "/nonexistent", "SSL_CERT_DIR": "/nonexistent", "OPENSSL_CONF": "/nonexistent",
+            "RES_OPTIONS": "attempts:0 timeout:1 use-vc", "LOCALDOMAIN": "invalid", "HOSTALIASES": "/nonexistent",
+            "SQLITE_TMPDIR": "/nonexistent", "TMPDIR": "/nonexistent", "KRB5_TRACE": directory.path("kerberos"),
+        ]
+    }
+
+    @Test("T8: a service started in a hostile environment uses the proxy that a task names, and leaves no TLS keys")
+    func ownProxy() async throws {
+        let directory = try TemporaryDirectory()
+        let service = try Service(environment: Self.hostile(directory))
+        let (proxy, origin) = (try OriginServer(), try OriginServer())
+        origin.serve("/file", .text("here"))
+        try await service.start()
+        var request = TaskRequest.download("http://origin.invalid/file", to: service.scratch.path("to"))
+        request.proxy = proxy.url("")
+        let id = try await service.api.enqueue(request)
+        try await service.waitForEnd(id)
+        // To an origin server an absolute target is an unknown path; that it was asked is what counts.
+        #expect(proxy.requests.map(\.target) == ["http://origin.invalid/file"])
+        var direct = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"), named: "direct")
+        direct.proxy = ""
+        let end = try await service.waitForEnd(try await service.api.enqueue(direct))
+        #expect(end.state == .completed, "\(end)")
+        for name in ["keys", "kerberos"] {
+            #expect(!FileManager.default.fileExists(atPath: directory.path(name)), "\(name)")
+        }
+        #expect(try await service.api.status().proxyVariables?.first == "http_proxy")
+    }
+
+    @Test("T8: the proxy variables of a client that starts the service are for its own transfers only")
+    func clientsProxy() async throws {
+        let service = try Service()
+        let (proxy, origin) = (try OriginServer(), try OriginServer())
+        origin.serve("/file", .text("here"))
+        let environment = [
+            "NIGHTSHIFT_HOME": service.home, "HOME": service.scratch.path, "PATH": "/usr/bin:/bin",
+            "http_proxy": proxy.url(""), "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
+        ]
+        let command = ["get", "--quiet", "-d", service.scratch.path, "http://origin.invalid/client"]
+        _ = try await ChildProcess.run(Programs.commandLine, command, environment: environment, within: .seconds(60))
+        let process = try await service.api.status().processID
+        defer { kill(process, SIGKILL) }
+        #expect(proxy.requests.map(\.target) == ["http://origin.invalid/client"])
+        // Somebody else, who has no such variables.
+        let other = try await service.cli(["get", "--quiet", "-d", service.scratch.path, origin.url("/file")])
+        #expect(other.code == 0, "\(other)")
+        #expect(origin.requests.map(\.target) == ["/file"])
+        #expect(proxy.requests.count == 1)
+        #expect(try await service.api.status().proxyVariables == [])
+    }
+}
