@@ -276,8 +276,8 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Sessions", "Transfers", "NightshiftCurl", "HTTPTransport",
-                "TestSupport",
+                "NightshiftAPI", "CNightshift", "Clock", "Store", "Sessions", "Transfers", "NightshiftCurl",
+                "HTTPTransport", "TestSupport",
                 logging,
             ],
             swiftSettings: strict),

@@ -20,61 +20,80 @@ extension TransferFailure {
             self = alert
             return
         }
-        switch code {
-        case CURLE_COULDNT_RESOLVE_HOST:
+        switch CurlMeaning(code) ?? .fault {
+        case .noAddress:
             // Mostly the same once more.
             let more = words.hasPrefix("Could not resolve host") ? "" : " \(words)"
             self.init(.cannotResolveHost, "The address of \(host) could not be found.\(more)")
-        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY:
+        case .noProxy:
             self.init(.proxyFailure, "The proxy on the way to \(host) cannot be used. \(words)")
-        case CURLE_COULDNT_CONNECT where end.systemError == EMFILE || end.systemError == ENFILE:
+        case .noConnection where end.systemError == EMFILE || end.systemError == ENFILE:
             // The fault of this process: neither the host nor the proxy is to blame.
             self.init(.inputOutput, "There are no file descriptors left for a connection with \(host).")
-        case CURLE_COULDNT_CONNECT where !(request.proxy ?? "").isEmpty:
+        case .noConnection where !(request.proxy ?? "").isEmpty:
             self.init(.proxyFailure, "No connection to the proxy on the way to \(host). \(words)")
-        case CURLE_COULDNT_CONNECT:
+        case .noConnection:
             let reason = Self.reason(end.systemError).map { ": \($0)." } ?? ". \(words)"
             self.init(.cannotConnect, "No connection to \(host)\(reason)")
-        case CURLE_OPERATION_TIMEDOUT:
+        case .silence:
             self.init(.idleTimeout, Self.timeoutSentence(end.phase, host, request.idleTimeout))
-        case CURLE_PARTIAL_FILE:
+        case .cutOff:
             self.init(.truncated, "\(host) closed the connection before the response was whole. \(words)")
-        case CURLE_GOT_NOTHING:
+        case .noAnswer:
             self.init(.connectionLost, "\(host) closed the connection without an answer.")
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
+        case .connectionLost:
             self = Self.lostConnection(end, host, words)
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
-            CURLE_USE_SSL_FAILED:
+        case .noTLS:
             self.init(.tlsFailure, "No secure connection with \(host). \(words)")
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        case .certificate:
+            self = Self.certificateFailure(end, host, words)
+        case .trustedCertificates:
+            // A file that somebody has named fails at once, so that he hears of it. The system's is replaced when it is updated.
+            let path = request.certificateAuthority
             self.init(
+                path == nil ? .inputOutput : .untrustedServer,
+                "The trusted certificates could not be read from \(path ?? "the system's certificates"). \(words)")
+        case .clientCertificate:
+            let path = request.clientCertificate ?? "its file"
+            self.init(.clientCertificate, "The client certificate could not be used from \(path). \(words)")
+        case .malformedURL:
+            self.init(.badURL, "The request cannot be made. \(words)")
+        case .credentialInURL:
+            self.init(.badURL, "The address holds a user name or a password; give them apart from it.")
+        case .unsupportedScheme where end.phase < .sending:
+            self.init(.unsupportedURL, "Only http and https addresses can be transferred. \(words)")
+        case .unsupportedScheme, .notHTTP:
+            let isKnown = code.rawValue < CURL_LAST.rawValue
+            self.init(
+                .protocolError,
+                isKnown
+                    ? "\(host) does not keep to HTTP. \(words)"
+                    : "The exchange with \(host) failed (libcurl error \(end.code)). \(words)")
+        case .memory where code == CURLE_OUT_OF_MEMORY && end.phase == .waitingForResponse:
+            self.init(.protocolError, "\(host) sent a header line without end, or memory ran out.")
+        case .reading where end.systemError == 0:
+            self.init(.sourceChanged, "The file to send became shorter while it was sent.")
+        case .reading, .writing, .memory:
+            self.init(.inputOutput, words)
+        case .fault:
+            self.init(
+                .internalFault, "This system's libcurl cannot do what this transfer needs (error \(end.code)). \(words)"
+            )
+        }
+    }
+
+    /// A certificate that did not pass: the server's, or that of a proxy on the way.
+    private static func certificateFailure(_ end: CurlEnd, _ host: String, _ words: String) -> TransferFailure {
+        switch CertificateFlaw(end.verification == 0 ? end.proxyVerification : end.verification) {
+        case .outOfDate:
+            TransferFailure(.certificateOutOfDate, "The certificate of \(host) is not valid at this time. \(words)")
+        case .unchecked:
+            TransferFailure(.inputOutput, "The certificate of \(host) could not be checked. \(words)")
+        case .untrusted:
+            TransferFailure(
                 .untrustedServer,
                 "The certificate of \(host) is not trusted. \(words) "
                     + "If its authority is yours, give that authority's certificate as the CA file.")
-        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
-            let path = request.certificateAuthority ?? "the system's certificates"
-            self.init(.untrustedServer, "The trusted certificates could not be read from \(path). \(words)")
-        case CURLE_SSL_CERTPROBLEM:
-            let path = request.clientCertificate ?? "its file"
-            self.init(.clientCertificate, "The client certificate could not be used from \(path). \(words)")
-        case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT:
-            self.init(.badURL, "The request cannot be made. \(words)")
-        case CURLE_LOGIN_DENIED:
-            self.init(.badURL, "The address holds a user name or a password; give them apart from it.")
-        case CURLE_UNSUPPORTED_PROTOCOL where end.phase < .sending:
-            self.init(.unsupportedURL, "Only http and https addresses can be transferred. \(words)")
-        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_AUTH_ERROR,
-            CURLE_BAD_CONTENT_ENCODING:
-            self.init(.protocolError, "\(host) does not keep to HTTP. \(words)")
-        case CURLE_OUT_OF_MEMORY where end.phase == .waitingForResponse:
-            self.init(.protocolError, "\(host) sent a header line without end, or memory ran out.")
-        case CURLE_READ_ERROR where end.systemError == 0:
-            self.init(.sourceChanged, "The file to send became shorter while it was sent.")
-        case CURLE_READ_ERROR, CURLE_WRITE_ERROR, CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
-            self.init(.inputOutput, words)
-        default:
-            self.init(.protocolError, "The exchange with \(host) failed (libcurl error \(end.code)). \(words)")
         }
     }
 
@@ -84,8 +103,12 @@ extension TransferFailure {
         if words.contains("alert certificate required") {
             return TransferFailure(.clientCertificate, "\(host) asks for a client certificate.")
         }
+        if words.contains("alert certificate expired") {
+            // Its file is read again for the next attempt.
+            return TransferFailure(.certificateOutOfDate, "\(host) says that the client certificate has expired.")
+        }
         let refusals = [
-            "bad certificate", "certificate expired", "certificate revoked", "certificate unknown", "unknown ca",
+            "bad certificate", "certificate revoked", "certificate unknown", "unknown ca",
         ]
         for alert in refusals where words.contains("alert \(alert)") {
             return TransferFailure(.clientCertificate, "\(host) does not accept the client certificate: \(alert).")

@@ -20,6 +20,8 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case idleTimeout
         case truncated
         case tlsFailure
+        /// A certificate is not yet valid, or no longer: a clock is wrong, or it is about to be renewed.
+        case certificateOutOfDate
         case proxyFailure
         case protocolError
         case serverUnavailable
@@ -55,8 +57,9 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
 extension TransferFailure.Code {
     package var isPermanent: Bool {
         switch self {
-        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .proxyFailure,
-            .protocolError, .serverUnavailable, .resourceChanged, .diskFull, .inputOutput:
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
+            .certificateOutOfDate, .proxyFailure, .protocolError, .serverUnavailable, .resourceChanged, .diskFull,
+            .inputOutput:
             false
         case .badURL, .unsupportedURL, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer,
             .clientCertificate, .checksumMismatch, .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge,

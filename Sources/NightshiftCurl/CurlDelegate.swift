@@ -102,6 +102,10 @@ package struct CurlEnd: Error, Hashable, Sendable {
     /// Whether the server's HTTP/2 did not get as far as a response, or libcurl has gone back to HTTP/1.1 for one
     /// (`HTTP_1_1_REQUIRED`, RFC 9113, section 7): the origin is better asked with HTTP/1.1.
     package var wantsHTTP1 = false
+    /// OpenSSL's result of the check of the server's certificate (`X509_V_ERR_*`), where that failed; 0 where libcurl itself objects.
+    package var verification = 0
+    /// The same of a proxy's certificate.
+    package var proxyVerification = 0
 
     package init(
         code: Int32, message: String = "", systemError: Int32 = 0, phase: CurlPhase = .resolving,

@@ -444,6 +444,10 @@ final class Transfer {
             refusedTunnel: code == CURLE_OK ? nil : refusedTunnel)
         end.proxyRefused = code != CURLE_OK && proxyRefused
         end.wantsHTTP1 = wantsHTTP1(code)
+        if code == CURLE_PEER_FAILED_VERIFICATION {
+            end.verification = Int(Progress.long(easy, CURLINFO_SSL_VERIFYRESULT))
+            end.proxyVerification = Int(Progress.long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT))
+        }
         return end
     }
 

@@ -496,6 +496,7 @@ import Testing
     @Test(
         arguments: [
             (TransferFailure.Code.timedOut, -1001), (.cannotResolveHost, -1003), (.untrustedServer, -1202),
+            (.certificateOutOfDate, -1201),
             (.clientCertificate, -1206), (.tlsFailure, -1200), (.sourceMissing, -1100), (.tooLarge, -1103),
             (.diskFull, -3003),
         ])

@@ -89,6 +89,9 @@ enum TaskText {
         case .cannotResolveHost:
             "Is the name right? If not, 'nightshift cancel \(task)' ends it. It is tried again by itself, and at once by "
                 + "'nightshift retry \(task)'."
+        case .certificateOutOfDate:
+            "Is this machine's clock right? If it is, the certificate has to be renewed where it is used. It is tried again by "
+                + "itself, and at once by 'nightshift retry \(task)'."
         case .diskFull:
             "Make room where the file goes: it goes on by itself then, and at once by 'nightshift retry \(task)'. "
                 + "'nightshift why \(task)' says how much it needs."
@@ -112,6 +115,7 @@ enum TaskText {
         case .idleTimeout: "no data for too long"
         case .truncated: "the transfer broke off"
         case .tlsFailure: "TLS failed"
+        case .certificateOutOfDate: "a certificate is out of date"
         case .proxyFailure: "the proxy failed"
         case .protocolError: "the server broke the protocol"
         case .serverUnavailable: "the server is unavailable"

@@ -81,6 +81,7 @@ extension TransferFailure.Code {
             case .connectionLost, .truncated: .networkConnectionLost
             case .idleTimeout, .timedOut: .timedOut
             case .tlsFailure: .secureConnectionFailed
+            case .certificateOutOfDate: .serverCertificateHasBadDate
             case .protocolError, .serverUnavailable, .resourceChanged, .httpStatus: .badServerResponse
             case .diskFull, .inputOutput: .cannotWriteToFile
             case .badURL: .badURL

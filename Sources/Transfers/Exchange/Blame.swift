@@ -63,7 +63,7 @@ package enum Blame: Hashable, Sendable {
         guard point.origin == own else { return asked == own ? .request : .nobody }
         switch point.stage {
         case .proxy: return .proxy
-        case .address: return failure.code == .tlsFailure && hasOwnTLS ? .request : .address
+        case .address: return failure.code.isOfTLS && hasOwnTLS ? .request : .address
         case .server:
             let isRefusal = failure.status == 429 || failure.status == 503
             return isRefusal && retryAfter != nil ? .origin : .request
@@ -72,14 +72,18 @@ package enum Blame: Hashable, Sendable {
 }
 
 extension TransferFailure.Code {
+    /// Whether other certificates of this side could make the difference.
+    fileprivate var isOfTLS: Bool { self == .tlsFailure || self == .certificateOutOfDate }
+
     /// Whether the cause is on this machine, or in what was asked.
     fileprivate var isOfMachine: Bool {
         switch self {
         case .diskFull, .inputOutput, .badURL, .unsupportedURL, .checksumMismatch, .sourceChanged, .sourceMissing,
             .destinationUnavailable, .timedOut, .cancelled, .forceQuit, .internalFault:
             true
-        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .proxyFailure,
-            .protocolError, .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused,
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
+            .certificateOutOfDate, .proxyFailure, .protocolError, .serverUnavailable, .resourceChanged, .httpStatus,
+            .tooManyRedirects, .redirectRefused,
             .untrustedServer, .clientCertificate, .tooLarge:
             false
         }

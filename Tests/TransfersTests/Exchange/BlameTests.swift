@@ -28,6 +28,12 @@ import Transfers
         Row(testDescription: "silence while connecting", code: .idleTimeout, point: at(.address), blame: .address),
         Row(testDescription: "no TLS", code: .tlsFailure, point: at(.address), blame: .address),
         Row(
+            testDescription: "an expired certificate", code: .certificateOutOfDate, point: at(.address), blame: .address
+        ),
+        Row(
+            testDescription: "an expired certificate with an authority of its own", code: .certificateOutOfDate,
+            point: at(.address), hasOwnTLS: true, blame: .request),
+        Row(
             testDescription: "no TLS with certificates of its own", code: .tlsFailure, point: at(.address),
             hasOwnTLS: true, blame: .request),
         Row(

@@ -359,4 +359,21 @@ import Transfers
         let actions = scene.run.uploadGoesOn(isQueried: false, scene.context, &scene.hosts)
         #expect(Self.wait(actions)?.reason == .smallerFirst)
     }
+
+    @Test func `T8: An untrusted certificate fails at once, and is waited for while the network wants a log-in`() {
+        let failure = TransferFailure(.untrustedServer, "self-signed")
+        let point = FailurePoint(origin: "http://h:80", stage: .address)
+        var alone = TransferRunScene()
+        _ = alone.run.exchangeBegan()
+        #expect(Self.wait(alone.troubled(failure, at: point)) == nil)
+        var portal = TransferRunScene()
+        portal.isBehindPortal = true
+        _ = portal.run.exchangeBegan()
+        let wait = Self.wait(portal.troubled(failure, at: point))
+        #expect(wait?.reason == .portal)
+        var expired = TransferRunScene()
+        _ = expired.run.exchangeBegan()
+        let outOfDate = TransferFailure(.certificateOutOfDate, "expired")
+        #expect(Self.wait(expired.troubled(outOfDate, at: point)) != nil)
+    }
 }

@@ -93,6 +93,14 @@ extension TransferRun {
     ) -> [TransferAction] {
         let failure = outcome.failure
         returnFromMirrors()
+        if context.isBehindPortal, failure.code == .untrustedServer {
+            // The network has put its own page in front of the server: once somebody has logged in, the certificate is the server's.
+            hosts.abandoned(context.way, began: startedAt)
+            record.noteProgress()
+            let end = context.now.bootSeconds + Self.portalPause
+            entries += apply(.hold(Hold(reason: .portal, failure: failure, notBefore: end)), context.now)
+            return [.report(failure)] + close()
+        }
         guard !failure.isPermanent else {
             var told = failure
             if !record.wrongSources.isEmpty { told.message += " Other URLs have sent the wrong file." }
@@ -152,8 +160,9 @@ extension TransferFailure.Code {
     /// Whether another server could do better.
     fileprivate var isOfServer: Bool {
         switch self {
-        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure, .protocolError,
-            .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer:
+        case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
+            .certificateOutOfDate, .protocolError, .serverUnavailable, .resourceChanged, .httpStatus, .tooManyRedirects,
+            .redirectRefused, .untrustedServer:
             true
         case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
             .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit,
