@@ -79,6 +79,19 @@ package struct CurlHead: Hashable, Sendable {
     private func values(_ lowercasedName: String) -> [String] {
         fields.filter { $0.isNamed(lowercasedName) }.map(\.value)
     }
+
+    /// A transfer coding other than the framing that every client understands (RFC 9112, section 7). `TE` is never sent, so the server
+    /// must not use one. A name of a known coding, or "unknown": the value itself is the server's text.
+    var unrequestedTransferCoding: String? {
+        let codings = values("transfer-encoding").flatMap { $0.split(separator: ",") }
+            .map { String($0).trimmedOfBlanks.lowercased() }
+        guard let coding = codings.first(where: { !["", "chunked", "identity"].contains($0) }) else { return nil }
+        return Self.knownCodings.contains(coding) ? coding : "unknown"
+    }
+
+    private static let knownCodings: Set<String> = [
+        "br", "compress", "deflate", "gzip", "x-compress", "x-gzip", "zstd",
+    ]
 }
 
 /// How an exchange ended.

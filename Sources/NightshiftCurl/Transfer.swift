@@ -174,6 +174,13 @@ final class Transfer {
         case .tooLarge:
             failure = (CURLE_WEIRD_SERVER_REPLY, "The response's header fields are too many or too large.", 0)
             return 0
+        case .head(let head) where head.unrequestedTransferCoding != nil:
+            // libcurl would decode it on this thread, which all exchanges share, however large it becomes.
+            failure = (
+                CURLE_BAD_CONTENT_ENCODING,
+                "The response has a transfer coding that was not requested: \(head.unrequestedTransferCoding ?? "").", 0
+            )
+            return 0
         case .head(let head) where (100...199).contains(head.status) && head.status != 101:
             delegate.received(interim: head)
         case .head(let head):
