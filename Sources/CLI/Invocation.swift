@@ -7,8 +7,8 @@ package struct Invocation: Sendable {
     /// Without the program's name.
     package var arguments: [String]
     package var environment: [String: String]
-    /// The current directory, absolute.
-    package var directory: String
+    /// Where relative paths start.
+    var directory: WorkingDirectory
     package var homeDirectory: String
     /// This program's own file.
     package var executable: String
@@ -18,6 +18,8 @@ package struct Invocation: Sendable {
     /// In octal digits; nil leaves new files to the umask of the service.
     package var umask: String?
     package var now: @Sendable () -> Date
+    /// A sentence about an argument or a variable that cannot be used as it is.
+    var mistake: String?
 
     package init(
         arguments: [String], environment: [String: String], directory: String, homeDirectory: String,
@@ -26,7 +28,7 @@ package struct Invocation: Sendable {
     ) {
         self.arguments = arguments
         self.environment = environment
-        self.directory = directory
+        self.directory = .path(directory)
         self.homeDirectory = homeDirectory
         self.executable = executable
         self.output = output
@@ -39,10 +41,11 @@ package struct Invocation: Sendable {
     /// The world of this process.
     package static func ofThisProcess() -> Invocation {
         let environment = ProcessInfo.processInfo.environment
-        return Invocation(
-            arguments: Array(CommandLine.arguments.dropFirst()),
+        let arguments = ArgumentBytes(ArgumentBytes.ofThisProcess)
+        var invocation = Invocation(
+            arguments: arguments.words,
             environment: environment,
-            directory: FileManager.default.currentDirectoryPath,
+            directory: "/",
             homeDirectory: FileManager.default.homeDirectoryForCurrentUser.path(percentEncoded: false),
             executable: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
                 ?? CommandLine.arguments.first ?? "nightshift",
@@ -51,6 +54,15 @@ package struct Invocation: Sendable {
             timeZone: .current,
             umask: umaskOfThisProcess(),
             now: { Date() })
+        invocation.directory = .ofThisProcess
+        invocation.mistake = arguments.mistake ?? OwnEnvironment.mistake
+        return invocation
+    }
+
+    /// Throws where this process was given something that it cannot use.
+    func check() throws {
+        if let mistake { throw CommandFailure.usage(mistake) }
+        if let home = environment["NIGHTSHIFT_HOME"], !home.isEmpty { _ = try absolute(home) }
     }
 
     /// Read from `/proc`, since umask(2) tells it only by changing it; nil where that is not there.
@@ -62,7 +74,7 @@ package struct Invocation: Sendable {
 
     var paths: ServicePaths {
         var environment = environment
-        if let home = environment["NIGHTSHIFT_HOME"], !home.isEmpty { environment["NIGHTSHIFT_HOME"] = absolute(home) }
+        if let home { environment["NIGHTSHIFT_HOME"] = home }
         return ServicePaths(
             environment: environment, homeDirectory: URL(filePath: homeDirectory, directoryHint: .isDirectory))
     }
@@ -77,20 +89,22 @@ package struct Invocation: Sendable {
             launcher: ServiceLauncher(
                 paths: paths,
                 search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
-                environment: environment.merging(
-                    environment["NIGHTSHIFT_HOME"].map { ["NIGHTSHIFT_HOME": absolute($0)] } ?? [:]
-                ) { $1 }))
+                environment: environment.merging(home.map { ["NIGHTSHIFT_HOME": $0] } ?? [:]) { $1 }))
+    }
+
+    /// `NIGHTSHIFT_HOME` as an absolute path; ``check()`` has found that there is one.
+    private var home: String? {
+        environment["NIGHTSHIFT_HOME"].flatMap { $0.isEmpty ? nil : (try? absolute($0)) ?? $0 }
     }
 
     var times: TimeText {
         TimeText(now: now(), timeZone: timeZone)
     }
 
-    /// `path` as it is meant from the current directory, without `.` and `..`.
-    func absolute(_ path: String) -> String {
-        let whole = path.hasPrefix("/") ? path : directory + "/" + path
-        let standard = URL(filePath: whole).standardizedFileURL.path(percentEncoded: false)
-        return standard.count > 1 && standard.hasSuffix("/") ? String(standard.dropLast()) : standard
+    /// The path as it is meant from the current directory, without `.` and `..`.
+    func absolute(_ path: String) throws -> String {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        return try PhysicalPath.resolved(isAbsolute ? path : directory.resolved() + "/" + path)
     }
 
     /// A document on standard output: the whole of what `--json` promises.

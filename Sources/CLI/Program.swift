@@ -20,11 +20,13 @@ package enum Program {
 
     private static func perform(_ invocation: Invocation) async -> ExitStatus {
         do {
+            if let mistake = invocation.mistake { throw CommandFailure.usage(mistake) }
             var command = try NightshiftCommand.parseAsRoot(invocation.arguments)
             guard let client = command as? any ClientCommand else {
                 try command.run()
                 return .whole
             }
+            try invocation.check()
             return try await client.run(invocation)
         } catch let failure as CommandFailure {
             return report(failure, invocation)

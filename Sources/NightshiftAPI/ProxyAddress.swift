@@ -7,7 +7,10 @@ package struct ProxyAddress: Hashable, Sendable {
     /// Host and port, and what may follow.
     package let host: Substring
 
-    /// The host begins behind the last `@`: names and passwords may hold one that nobody has encoded.
+    /// The schemes that a proxy's URL may have, with their `://`.
+    package static let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
+
+    /// The host begins after the last `@`: names and passwords may hold one that nobody has encoded.
     package init(_ url: String) {
         // A password may hold a `://`; a scheme holds neither `:` nor `@`.
         let name = url.prefix { $0 != ":" && $0 != "@" }
@@ -24,6 +27,40 @@ package struct ProxyAddress: Hashable, Sendable {
         }
     }
 
+    /// A sentence about why the URL cannot be a proxy's; nil where it can, and where it is empty, which forbids a proxy. Repeats nothing
+    /// that may be a password.
+    ///
+    /// What this lets through is read by libcurl in the same way: a mistake is found when the task is accepted, not met again with
+    /// each attempt.
+    package static func flaw(of url: String) -> String? {
+        guard !url.isEmpty else { return nil }
+        let address = ProxyAddress(url)
+        guard schemes.contains(address.scheme.lowercased()), url.utf8.count <= Limits.urlLength,
+            !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
+        else {
+            return "A proxy is a URL that begins with one of \(schemes.joined(separator: ", "))."
+        }
+        if let userinfo = address.userinfo {
+            let encoded: KeyValuePairs<UInt8, String> = [
+                UInt8(ascii: "@"): "%40", UInt8(ascii: "/"): "%2F", UInt8(ascii: "?"): "%3F", UInt8(ascii: "#"): "%23",
+            ]
+            if let (byte, code) = encoded.first(where: { userinfo.utf8.contains($0.key) }) {
+                return "The user name or password of the proxy holds a '\(Unicode.Scalar(byte))'. Write it as \(code)."
+            }
+        }
+        guard address.host.utf8.allSatisfy({ $0 < 0x80 }) else { return "The host of the proxy is not ASCII." }
+        // A path after the port means nothing, and is common.
+        let authority = Array(address.host.utf8.prefix { !"/?#".utf8.contains($0) })[...]
+        do {
+            let (host, port) = try URLHost.split(authority)
+            _ = try URLHost.parse(host)
+            _ = try URLHost.port(port)
+            return nil
+        } catch {
+            return "The proxy has no host or port that can be used. It is written like http://proxy.example:3128."
+        }
+    }
+
     /// The URL without user name and password: what is the same for all who use the proxy.
     package var url: String { "\(scheme)\(host)" }
 
@@ -32,9 +69,6 @@ package struct ProxyAddress: Hashable, Sendable {
 }
 
 extension ProxyAddress {
-    /// The schemes that a proxy's URL may have.
-    package static let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
-
     /// A proxy as people and desktops write it, as the URL that the service takes.
     ///
     /// Without a scheme it speaks HTTP, as curl has it. `socks://` names no version: GNOME writes it into `all_proxy` for the SOCKS
@@ -45,15 +79,5 @@ extension ProxyAddress {
         let address = ProxyAddress(text)
         if address.scheme.isEmpty { return "http://" + text }
         return address.scheme.lowercased() == "socks://" ? "socks5h://" + text.dropFirst(address.scheme.count) : text
-    }
-
-    /// Why a proxy's URL cannot be used; nil where it can be, and where it is empty, which forbids a proxy.
-    package static func flaw(of url: String) -> String? {
-        guard !url.isEmpty else { return nil }
-        let scheme = ProxyAddress(url).scheme.lowercased()
-        guard url.utf8.count <= Limits.urlLength, schemes.contains(scheme),
-            !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
-        else { return "A proxy is a URL that begins with one of \(schemes.joined(separator: ", "))." }
-        return nil
     }
 }

@@ -26,7 +26,8 @@ package final class DetachedProcess: Sendable {
         output: Int32? = nil
     ) throws {
         var arguments: [UnsafeMutablePointer<CChar>?] = ([program] + words).map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] =
+            environment.map { OwnEnvironment.entry($0.key, $0.value) } + [nil]
         defer {
             for text in arguments + variables { free(text) }
         }

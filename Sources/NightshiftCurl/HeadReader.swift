@@ -44,10 +44,10 @@ struct HeadReader {
             // A value that goes on in the next line (RFC 9112, section 5.2).
             if let last = fields.indices.last { fields[last].value += " " + Self.string(text) }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
-            fields.append(
-                CurlField(
-                    name: Self.string(Self.trimmed(text[..<colon])),
-                    value: Self.string(Self.trimmed(text[text.index(after: colon)...]))))
+            let name = Self.string(Self.trimmed(text[..<colon]))
+            let value = Self.trimmed(text[text.index(after: colon)...])
+            let isURL = name.lowercased() == "location"
+            fields.append(CurlField(name: name, value: isURL ? Self.url(value) : Self.string(value)))
         }
         return .more
     }
@@ -64,6 +64,14 @@ struct HeadReader {
         var text = text.drop(while: isBlank)
         while let last = text.last, isBlank(last) { text.removeLast() }
         return text
+    }
+
+    /// A URL keeps its bytes: where they are not UTF-8, those beyond ASCII are percent-encoded, as browsers do.
+    private static func url(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        return bytes.map { byte in
+            byte < 0x80 ? String(Unicode.Scalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+        }.joined()
     }
 
     /// Field values are UTF-8 in practice and ISO 8859-1 by tradition (RFC 9110, section 5.5).

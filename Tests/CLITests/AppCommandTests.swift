@@ -54,6 +54,8 @@ struct AppCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
+        try FileManager.default.createDirectory(
+            at: world.root.appending(path: "build"), withIntermediateDirectories: true)
         #expect(await world.run("app", "install", "./build/../a.desktop") == .whole)
         let request = try #require(service.requests.first)
         #expect(request.path == "/v1/apps" && request.method == "POST")

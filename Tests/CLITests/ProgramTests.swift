@@ -54,6 +54,23 @@ struct ProgramTests {
         #expect(!world.errors.text.isEmpty && !world.errors.text.contains("secret"))
     }
 
+    @Test func `T8: a Host field is refused, and other fields of the connection are named`() async throws {
+        let world = try World()
+        #expect(await world.run("get", "-H", "Host: b.example", "http://a.example/1") == .usage)
+        #expect(world.errors.text.contains("put the host's name into the URL"))
+
+        let other = try World()
+        let fields = [HeaderField(name: "TE", value: "x"), HeaderField(name: "X-Own", value: "x")]
+        HeaderArgument.warn(about: fields, other.invocation([]).errors)
+        #expect(other.errors.text == "nightshift: not sent, because the service sets it itself: TE\n")
+    }
+
+    @Test func `T8: a password of a proxy with a bare at sign is refused before the service is asked`() async throws {
+        let world = try World()
+        #expect(await world.run("get", "--proxy", "http://ada:p@ss@p.example:1", "http://a.example/1") == .usage)
+        #expect(world.errors.text.contains("Write it as %40") && !world.errors.text.contains("p@ss"))
+    }
+
     @Test(arguments: [
         ("shw 1", "There is no command 'shw'. Did you mean 'nightshift show'? 'nightshift --help'"),
         ("app kil x", "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"),

@@ -81,6 +81,53 @@ struct URLListTests {
         #expect(try await batches(list, of: 100) == [urls])
     }
 
+    private static let lines = "http://a/1\r\nhttp://a/\u{1F600}\n"
+
+    private static func utf16(_ text: String, isBigEndian: Bool) -> [UInt8] {
+        ("\u{FEFF}" + text).utf16.flatMap { unit in
+            let bytes = [UInt8(unit & 0xFF), UInt8(unit >> 8)]
+            return isBigEndian ? bytes.reversed() : bytes
+        }
+    }
+
+    private func read(_ bytes: [UInt8]) async throws -> [String] {
+        let path = try file("")
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(bytes).write(to: URL(filePath: path))
+        let list = try URLList(path: path)
+        _ = try list.validated()
+        return try await batches(list, of: 100_000).flatMap(\.self)
+    }
+
+    @Test func `T8: a list is read by its byte order mark`() async throws {
+        let expected = ["http://a/1", "http://a/\u{1F600}"]
+        #expect(try await read(Array(("\u{FEFF}" + Self.lines).utf8)) == expected)
+        #expect(try await read(Self.utf16(Self.lines, isBigEndian: false)) == expected)
+        #expect(try await read(Self.utf16(Self.lines, isBigEndian: true)) == expected)
+    }
+
+    @Test(arguments: [true, false]) func `T8: a long list in UTF-16 is the same across its pieces`(
+        _ isBigEndian: Bool
+    ) async throws {
+        // Characters of two units begin at every offset of a piece.
+        let urls = (0..<9_000).map { "http://a/" + String(repeating: "x", count: $0 % 7) + "\u{1F600}\u{1F600}" }
+        let bytes = Self.utf16(urls.joined(separator: "\n"), isBigEndian: isBigEndian)
+        #expect(try await read(bytes) == urls)
+    }
+
+    @Test func `T8: a list that is not the UTF-16 it begins like is refused`() async throws {
+        let half = Self.utf16("http://a/1", isBigEndian: false) + [0x3D, 0xD8]
+        let odd = Self.utf16("http://a/1\n", isBigEndian: true) + [0x00]
+        for bytes in [half, odd] {
+            await #expect(throws: CommandFailure.self) { try await read(bytes) }
+        }
+    }
+
+    @Test func `T8: a URL in a list keeps bytes that are not UTF-8`() async throws {
+        let bytes = Array("http://a/caf".utf8) + [0xE9] + Array("\nhttp://a/é\n# caf".utf8) + [0xE9]
+        #expect(try await read(bytes) == ["http://a/caf%E9", "http://a/é"])
+    }
+
     @Test func anEndlessLineIsRefused() throws {
         let path = try file("http://a/" + String(repeating: "x", count: 300_000))
         defer { try? FileManager.default.removeItem(atPath: path) }

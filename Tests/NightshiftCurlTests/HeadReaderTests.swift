@@ -43,6 +43,13 @@ import Testing
         #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "é")
     }
 
+    @Test func `T1: a Location that is not UTF-8 keeps its bytes`() {
+        var reader = HeadReader()
+        _ = read(["HTTP/1.1 302 Found\r\n"], into: &reader)
+        _ = (Array("location: /caf".utf8) + [0xE9, 13, 10]).withUnsafeBytes { reader.read($0) }
+        #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "/caf%E9")
+    }
+
     @Test func oneHeadIsBounded() {
         var reader = HeadReader()
         let line = "X: " + String(repeating: "x", count: 995) + "\r\n"

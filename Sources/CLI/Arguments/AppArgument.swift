@@ -17,9 +17,9 @@ struct AppArgument: Hashable, Sendable {
 
 extension Invocation {
     /// A slash makes it a path, meant from the current directory.
-    func appID(_ argument: AppArgument) -> AppID {
+    func appID(_ argument: AppArgument) throws -> AppID {
         let text = argument.text
-        if text.contains("/") { return AppID(rawValue: absolute(text)) }
+        if text.contains("/") { return AppID(rawValue: try absolute(text)) }
         let suffix = ".desktop"
         let isFileName = text.hasSuffix(suffix) && text.count > suffix.count
         return AppID(rawValue: isFileName ? String(text.dropLast(suffix.count)) : text)

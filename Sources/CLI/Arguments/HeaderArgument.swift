@@ -15,7 +15,17 @@ enum HeaderArgument {
         guard value.unicodeScalars.allSatisfy({ $0 == "\t" || ($0.value >= 0x20 && $0.value != 0x7f) }) else {
             throw ValidationError("a header field's value has no control characters")
         }
+        guard name.lowercased() != "host" else {
+            throw ValidationError("the service sends the Host of the URL; put the host's name into the URL")
+        }
         return HeaderField(name: String(name), value: value)
+    }
+
+    /// Says which fields are not sent, because the service sets them itself.
+    static func warn(about fields: [HeaderField], _ errors: Output) {
+        let names = fields.filter(\.isReserved).map(\.name)
+        guard !names.isEmpty else { return }
+        errors.line("nightshift: not sent, because the service sets it itself: \(names.joined(separator: ", "))")
     }
 
     /// RFC 9110, section 5.6.2.

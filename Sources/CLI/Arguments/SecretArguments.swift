@@ -5,6 +5,14 @@ enum SecretArguments {
     /// Options whose values are fields, of a request or of a form, or people's passwords.
     private static let options: Set<String> = ["-H", "--header", "--form", "-F", "--user", "-u"]
 
+    /// Whether a word is the value of an option that takes secrets.
+    ///
+    /// - Parameter previous: the word before it.
+    static func mayBeSecret(_ word: String, after previous: String?) -> Bool {
+        if let previous, options.contains(previous) { return true }
+        return options.contains { option in word.hasPrefix(option.hasPrefix("--") ? option + "=" : option) }
+    }
+
     /// The message with what is secret in the arguments that it repeats left out.
     static func hidden(in message: String, _ arguments: [String]) -> String {
         var words: [(secret: String, shown: String)] = []

@@ -11,6 +11,9 @@ import NightshiftAPI
 ///
 /// The list is read twice: once to find mistakes, so that a bad line 70,000 is told before anything is accepted, and
 /// once to hand it over. What cannot be read twice is first copied into a file without a name.
+///
+/// A list may begin with a byte order mark, and with that of UTF-16 it is read as UTF-16. A line that is not UTF-8 keeps its bytes,
+/// percent-encoded (``URLBytes``).
 struct URLList: ~Copyable {
     private let descriptor: Int32
 
@@ -120,6 +123,7 @@ struct LineReader {
     private var buffer: [UInt8] = []
     private var start = 0
     private var atEnd = false
+    private var encoding = ListEncoding()
 
     init(descriptor: Int32) throws {
         guard lseek(descriptor, 0, SEEK_SET) >= 0 else {
@@ -133,11 +137,11 @@ struct LineReader {
         while true {
             if let end = buffer[searched...].firstIndex(of: 0x0A) {
                 defer { start = end + 1 }
-                return String(decoding: buffer[start..<end], as: UTF8.self)
+                return URLBytes.text(buffer[start..<end])
             }
             if atEnd {
                 defer { start = buffer.count }
-                return start < buffer.count ? String(decoding: buffer[start...], as: UTF8.self) : nil
+                return start < buffer.count ? URLBytes.text(buffer[start...]) : nil
             }
             guard buffer.count - start <= Limits.urlLength + Self.chunk else {
                 throw CommandFailure.usage("The list has a line that is longer than any URL may be.")
@@ -157,6 +161,6 @@ struct LineReader {
             throw CommandFailure.failed("The list cannot be read: \(String(cString: strerror(errno)))")
         }
         atEnd = count == 0
-        buffer += piece[..<count]
+        try encoding.decode(piece[..<count], isEnd: atEnd, into: &buffer)
     }
 }

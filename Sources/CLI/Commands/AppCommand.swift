@@ -37,7 +37,7 @@ extension Invocation {
         _ argument: AppArgument, json: Bool, by change: (AppID) -> Endpoint<AppStatus>
     ) async throws -> ExitStatus {
         try await service.ready()
-        let app = try await service.client.send(change(appID(argument)))
+        let app = try await service.client.send(change(try appID(argument)))
         if json {
             try self.json(app)
         } else {

@@ -31,7 +31,7 @@ struct AppExpireCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         try await invocation.service.ready()
         let status = try await invocation.service.client.send(
             .expire(app, ExpirationRequest(identifier: identifier)))

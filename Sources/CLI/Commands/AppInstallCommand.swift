@@ -27,7 +27,7 @@ struct AppInstallCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         try await invocation.service.ready()
         let app = try await invocation.service.client.send(
-            .install(InstallRequest(entry: invocation.absolute(file))))
+            .install(InstallRequest(entry: try invocation.absolute(file))))
         if format.json {
             try invocation.json(app)
         } else {

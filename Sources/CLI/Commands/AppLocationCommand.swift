@@ -25,7 +25,7 @@ struct AppLocationCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         let service = invocation.service
         let status: AppLocationStatus
         if let word {

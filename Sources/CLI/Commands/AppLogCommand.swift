@@ -24,7 +24,7 @@ struct AppLogCommand: ClientCommand {
     var json = false
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        var reader = AppLogReader(service: invocation.service, app: invocation.appID(id))
+        var reader = AppLogReader(service: invocation.service, app: try invocation.appID(id))
         var printer = AppLogPrinter(
             app: reader.app, output: invocation.output, errors: invocation.errors, isJSON: json, isFollowing: follow)
         try await invocation.service.ready()

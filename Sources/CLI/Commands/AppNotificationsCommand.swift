@@ -47,7 +47,7 @@ struct AppNotificationsCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         let status: AppPushStatus
         if let word {
             try await invocation.service.ready()

@@ -28,7 +28,7 @@ struct AppPolicyCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let id = invocation.appID(id)
+        let id = try invocation.appID(id)
         let app: AppStatus
         if let policy {
             try await invocation.service.ready()

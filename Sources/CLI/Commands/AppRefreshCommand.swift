@@ -64,7 +64,7 @@ struct AppRefreshCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         let service = invocation.service
         let status: AppRefreshStatus
         if now {

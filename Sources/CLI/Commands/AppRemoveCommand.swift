@@ -24,7 +24,7 @@ struct AppRemoveCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         try await invocation.service.ready()
         try await invocation.service.client.send(.uninstall(app))
         if format.json {

@@ -67,7 +67,7 @@ struct AppScheduleCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         let client = invocation.service.client
         // A mistake in the time is told before anything is asked.
         let task = cancel ? nil : try request(invocation)

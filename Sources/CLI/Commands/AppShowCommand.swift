@@ -21,7 +21,7 @@ struct AppShowCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = try await invocation.service.fetch(.app(invocation.appID(id)))
+        let app = try await invocation.service.fetch(.app(try invocation.appID(id)))
         let background = try await invocation.background(of: app.id)
         if format.json {
             try invocation.json(WithBackground(value: app, background: background))

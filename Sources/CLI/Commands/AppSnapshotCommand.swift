@@ -40,8 +40,8 @@ struct AppSnapshotCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
-        let file = invocation.absolute(output)
+        let app = try invocation.appID(id)
+        let file = try invocation.absolute(output)
         try requireFree(file)
         try await invocation.service.ready()
         let picture = try await invocation.service.client.send(.snapshot(of: app))
@@ -68,6 +68,6 @@ struct AppSnapshotCommand: ClientCommand {
         }
         guard !exists || force else { throw isThereAlready }
         try DestinationCheck.requireDirectory(
-            URL(filePath: file).deletingLastPathComponent().standardizedFileURL.path(percentEncoded: false))
+            PhysicalPath.directory(of: file))
     }
 }

@@ -29,7 +29,7 @@ struct AppWhyCommand: ClientCommand {
 extension Invocation {
     /// Why the app is in its state, on standard output.
     func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
-        let explanation = try await service.fetch(.why(appID(argument)))
+        let explanation = try await service.fetch(.why(try appID(argument)))
         let background = try await background(of: explanation.app.id)
         if json {
             try self.json(WithBackground(value: explanation, background: background))

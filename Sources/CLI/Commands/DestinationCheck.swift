@@ -25,7 +25,6 @@ enum DestinationCheck {
             throw CommandFailure.failed(
                 "\(typed) is there already. Replace it with --force, or use -d: there a new file takes a free name.")
         }
-        try requireDirectory(
-            URL(filePath: path).deletingLastPathComponent().standardizedFileURL.path(percentEncoded: false))
+        try requireDirectory(PhysicalPath.directory(of: path))
     }
 }

@@ -131,20 +131,14 @@ struct GetCommand: ClientCommand {
     private func destination(_ invocation: Invocation) throws -> Destination {
         let overwrite = force ? true : nil
         guard let output else {
-            let folder = invocation.absolute(directory ?? ".")
+            let folder = try invocation.absolute(directory ?? ".")
             try DestinationCheck.requireDirectory(folder)
             return Destination(directory: folder, overwrite: overwrite, umask: invocation.umask)
         }
-        let path = invocation.absolute(output)
+        let path = try invocation.absolute(output)
         try DestinationCheck.requireFile(path, asTyped: output, force: force)
         return Destination(
-            directory: URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false).droppingFinalSlash,
-            filename: TaskText.lastComponent(path), overwrite: overwrite, umask: invocation.umask)
-    }
-}
-
-extension String {
-    fileprivate var droppingFinalSlash: String {
-        count > 1 && hasSuffix("/") ? String(dropLast()) : self
+            directory: PhysicalPath.directory(of: path), filename: PhysicalPath.name(of: path), overwrite: overwrite,
+            umask: invocation.umask)
     }
 }

@@ -51,7 +51,7 @@ struct JournalCommand: ClientCommand {
             output: invocation.output, times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor),
             isJSON: json)
         var reader = JournalReader(
-            service: invocation.service, app: app.map { invocation.appID($0) }, task: task.map { TaskID($0) },
+            service: invocation.service, app: try app.map { try invocation.appID($0) }, task: task.map { TaskID($0) },
             since: moment)
         try await invocation.service.ready()
         // Whoever follows stays when the service goes, from the first answer on.

@@ -77,7 +77,8 @@ struct PushEnrolCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let request = PushEnrolmentRequest(url: url, name: name, authority: authority.map { invocation.absolute($0) })
+        let request = PushEnrolmentRequest(
+            url: url, name: name, authority: try authority.map { try invocation.absolute($0) })
         try await invocation.service.ready()
         return try invocation.show(try await invocation.service.client.send(.enrol(request)), json: format.json)
     }
@@ -125,7 +126,7 @@ struct PushTokenCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(id)
+        let app = try invocation.appID(id)
         let service = invocation.service
         try await service.ready()
         if remove {
@@ -168,7 +169,7 @@ struct PushWhyCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let status = try await invocation.service.fetch(.push(of: invocation.appID(id)))
+        let status = try await invocation.service.fetch(.push(of: try invocation.appID(id)))
         if format.json {
             try invocation.json(status)
         } else {

@@ -96,7 +96,7 @@ struct PutCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         var task = try request.request(.upload, invocation)
         conditions.apply(to: &task)
-        let answer = output.map { invocation.absolute($0) }
+        let answer = try output.map { try invocation.absolute($0) }
         if let answer, let output { try DestinationCheck.requireFile(answer, asTyped: output, force: force) }
         let name: String
         if let continued {
@@ -119,11 +119,11 @@ struct PutCommand: ClientCommand {
         task.url = target
         task.method = method
         if form.isEmpty {
-            task.source = file.map { invocation.absolute($0) }
+            task.source = try file.map { try invocation.absolute($0) }
         } else {
-            task.form = form.map { field in
+            task.form = try form.map { field in
                 var field = field
-                field.source = field.source.map { invocation.absolute($0) }
+                field.source = try field.source.map { try invocation.absolute($0) }
                 return field
             }
         }

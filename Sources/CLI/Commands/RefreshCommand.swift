@@ -63,7 +63,7 @@ struct RefreshCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        if forget, let id { return try await forget(invocation.appID(id), invocation) }
+        if forget, let id { return try await forget(try invocation.appID(id), invocation) }
         let service = invocation.service
         let status: RefreshStatus
         if forget {

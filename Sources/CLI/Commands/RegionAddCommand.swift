@@ -52,7 +52,7 @@ struct RegionAddCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(app)
+        let app = try invocation.appID(app)
         let region = MonitoredRegion(
             identifier: identifier, center: center.coordinate, radius: radius.metres,
             notifiesOnEntry: crossings != .exitOnly, notifiesOnExit: crossings != .entryOnly)

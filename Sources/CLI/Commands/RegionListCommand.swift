@@ -23,7 +23,7 @@ struct RegionListCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let apps: [AppLocationStatus]
         if let app {
-            let status = try await invocation.service.fetch(.location(of: invocation.appID(app)))
+            let status = try await invocation.service.fetch(.location(of: try invocation.appID(app)))
             if format.json {
                 try invocation.json(status)
                 return .whole

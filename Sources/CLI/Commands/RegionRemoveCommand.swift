@@ -24,7 +24,7 @@ struct RegionRemoveCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = invocation.appID(app)
+        let app = try invocation.appID(app)
         let client = invocation.service.client
         try await invocation.service.ready()
         try await client.send(.removeRegion(identifier, of: app))

@@ -43,6 +43,7 @@ struct RetargetCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
+        HeaderArgument.warn(about: headers, invocation.errors)
         let request = RetargetRequest(
             url: url, headers: headers.isEmpty ? nil : headers,
             credential: try login.credential(invocation))

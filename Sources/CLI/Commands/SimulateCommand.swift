@@ -48,7 +48,7 @@ struct SimulateCommand: ClientCommand {
         let data = try SimulationRun(
             search: DaemonSearch(
                 executable: invocation.executable, searchPath: invocation.environment["PATH"] ?? ""),
-            trace: trace == "-" ? trace : invocation.absolute(trace), policy: policy
+            trace: trace == "-" ? trace : try invocation.absolute(trace), policy: policy
         ).output()
         let result = try SimulationOutput(parsing: data)
         guard let sums = result.totals else {

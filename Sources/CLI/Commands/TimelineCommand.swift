@@ -47,7 +47,7 @@ struct TimelineCommand: ClientCommand {
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let apps = Set(app.map { invocation.appID($0) })
+        let apps = Set(try app.map { try invocation.appID($0) })
         let timeline: Timeline
         let title: String
         var timeZone = invocation.timeZone
@@ -84,10 +84,10 @@ struct TimelineCommand: ClientCommand {
     }
 
     private func read(_ file: String, _ invocation: Invocation) throws -> Data {
+        let path = try file == "-" ? nil : invocation.absolute(file)
         do {
-            return file == "-"
-                ? try FileHandle.standardInput.readToEnd() ?? Data()
-                : try Data(contentsOf: URL(filePath: invocation.absolute(file)))
+            return try path.map { try Data(contentsOf: URL(filePath: $0)) }
+                ?? FileHandle.standardInput.readToEnd() ?? Data()
         } catch {
             throw CommandFailure.usage("\(file) cannot be read: \(error.systemReason).")
         }

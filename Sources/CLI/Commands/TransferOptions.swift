@@ -49,12 +49,16 @@ struct TransferOptions: ParsableArguments {
 
     func validate() throws {
         if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
+        if let flaw = proxy.map(ProxyAddress.spelled).flatMap(ProxyAddress.flaw) {
+            throw ValidationError("--proxy: \(flaw)")
+        }
         if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
     }
 
     /// A request with everything these options say, without URL and files. May ask for a password.
     func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
         var request = TaskRequest(kind: kind)
+        HeaderArgument.warn(about: headers, invocation.errors)
         request.headers = headers.isEmpty ? nil : headers
         request.credential = try login.credential(invocation)
         request.priority = priority
@@ -78,7 +82,7 @@ struct TransferOptions: ParsableArguments {
     }
 
     private func readable(_ path: String?, _ invocation: Invocation) throws -> String? {
-        guard let path = path.map({ invocation.absolute($0) }) else { return nil }
+        guard let path = try path.map({ try invocation.absolute($0) }) else { return nil }
         guard FileManager.default.isReadableFile(atPath: path) else {
             throw CommandFailure.failed("\(path) cannot be read.")
         }

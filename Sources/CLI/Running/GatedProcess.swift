@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftClient
 import Synchronization
 
 #if canImport(Glibc)
@@ -115,7 +116,7 @@ final class GatedProcess: Sendable {
         if leadsGroup { flags |= POSIX_SPAWN_SETPGROUP }
         posix_spawnattr_setflags(&attributes, Int16(flags))
         let arguments = words.map { strdup($0) } + [nil]
-        let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        let variables = environment.map { OwnEnvironment.entry($0.key, $0.value) } + [nil]
         defer { for text in arguments + variables { free(text) } }
         var child = pid_t()
         let result = posix_spawn(&child, words[0], &actions, &attributes, arguments, variables)

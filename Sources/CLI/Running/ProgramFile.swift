@@ -15,9 +15,10 @@ enum ProgramFile: Hashable, Sendable {
     case notRunnable(String)
     case missing
 
-    init(_ word: String, in invocation: Invocation) {
+    /// - Throws: ``CommandFailure`` where the word is a relative path and there is no working directory.
+    init(_ word: String, in invocation: Invocation) throws {
         if word.contains("/") {
-            self = Self.inspect(invocation.absolute(word))
+            self = Self.inspect(try invocation.absolute(word))
             return
         }
         var result = ProgramFile.missing
@@ -25,7 +26,8 @@ enum ProgramFile: Hashable, Sendable {
             separator: ":", omittingEmptySubsequences: false)
         {
             // An empty entry is the current directory (POSIX, section 8.3).
-            switch Self.inspect(invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word)) {
+            guard let path = try? invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word) else { continue }
+            switch Self.inspect(path) {
             case .found(let path):
                 self = .found(path)
                 return

@@ -34,8 +34,14 @@ struct TaskRun: Sendable {
 
     /// The status to exit with.
     func run() async -> Int32 {
+        let file: ProgramFile
+        do {
+            file = try ProgramFile(command[0], in: invocation)
+        } catch {
+            return printError((error as? CommandFailure)?.message ?? "\(error)", Self.notFound)
+        }
         let program: String
-        switch ProgramFile(command[0], in: invocation) {
+        switch file {
         case .found(let path): program = path
         case .notRunnable(let path): return printError("\(path) cannot be run.", Self.notRunnable)
         case .missing: return printError("\(command[0]): there is no such program.", Self.notFound)

@@ -161,15 +161,19 @@ extension TransferURL {
     }
 
     private static func credential(_ userinfo: ArraySlice<UInt8>) throws(TransferFailure) -> Credential? {
-        let user = userinfo.prefix { $0 != UInt8(ascii: ":") }
-        let password = userinfo[user.endIndex...].dropFirst()
-        guard !user.isEmpty || !password.isEmpty else { return nil }
-        let decoded = [user, password].map(PercentEncoding.decode)
+        let name = userinfo.prefix { $0 != UInt8(ascii: ":") }
+        let secret = userinfo[name.endIndex...].dropFirst()
+        guard !name.isEmpty || !secret.isEmpty else { return nil }
+        let decoded = [name, secret].map(PercentEncoding.decode)
         guard !decoded.joined().contains(0) else {
             throw TransferFailure(.badURL, "The user name or password in the URL contains a zero byte.")
         }
-        return Credential(
-            user: String(decoding: decoded[0], as: UTF8.self), password: String(decoding: decoded[1], as: UTF8.self))
+        guard let user = String(validating: decoded[0], as: UTF8.self),
+            let password = String(validating: decoded[1], as: UTF8.self)
+        else {
+            throw TransferFailure(.badURL, "The user name or password in the URL is not valid UTF-8.")
+        }
+        return Credential(user: user, password: password)
     }
 
     private static func splitQuery(_ bytes: ArraySlice<UInt8>) -> (path: ArraySlice<UInt8>, query: String?) {

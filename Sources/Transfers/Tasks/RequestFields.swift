@@ -8,16 +8,8 @@ package enum RequestFields {
     /// (Apple: URLRequest, "Reserved HTTP headers"): the service sets them as the exchange needs them, and bytes are asked for as they
     /// are stored.
     static func kept(_ fields: [HeaderField]) -> [HeaderField] {
-        fields.filter { field in
-            let name = field.name.lowercased()
-            return !reserved.contains(name) && !name.hasPrefix("proxy-")
-        }
+        fields.filter { !$0.isReserved }
     }
-
-    private static let reserved: Set<String> = [
-        "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te",
-        "trailer", "transfer-encoding", "upgrade", "www-authenticate",
-    ]
 
     /// Fields by which a request asks for a part, or on a condition (RFC 9110, sections 13 and 14).
     fileprivate static let conditional: Set<String> = [

@@ -62,6 +62,11 @@ import Transfers
         Row("a battery level that is no number", "/minimumBattery") { $0.minimumBattery = .nan },
         Row("a description that is too long", "/description") { $0.description = long(Limits.descriptionLength + 1) },
         Row("a proxy that is no URL", "/proxy") { $0.proxy = "proxy:3128" },
+        Row("a proxy with a bare @ in its password", "/proxy") { $0.proxy = "http://ada:p@ss@proxy:3128" },
+        Row("a proxy with a bare slash in its password", "/proxy") { $0.proxy = "http://ada:p/ss@proxy:3128" },
+        Row("a proxy without a host", "/proxy") { $0.proxy = "http://:3128" },
+        Row("a proxy with a port that is too large", "/proxy") { $0.proxy = "http://proxy:70000" },
+        Row("a proxy with a port that is no number", "/proxy") { $0.proxy = "http://proxy:http" },
         Row("a method that is none", "/method") { $0.method = "GE T" },
         Row("a tunnel", "/method") { $0.method = "CONNECT" },
         Row("a trace", "/method") { $0.method = "trace" },
@@ -206,6 +211,8 @@ import Transfers
         },
         Row("no proxy at all", "") { $0.proxy = "" },
         Row("a proxy of each kind", "") { $0.proxy = "socks5h://user:secret@proxy:1080" },
+        Row("a proxy with an encoded @ in its password", "") { $0.proxy = "http://ada:p%40ss@proxy:3128/" },
+        Row("a proxy with an address and no port", "") { $0.proxy = "HTTP://[::1]" },
         Row("an upload", "") {
             $0.kind = .upload
             $0.source = "/etc/passwd"

@@ -1,0 +1,70 @@
+/// The encoding of a list of URLs, as its byte order mark says; without one the bytes stay as they are.
+struct ListEncoding {
+    private enum Encoding {
+        case bytes
+        case utf16LittleEndian
+        case utf16BigEndian
+    }
+
+    /// Nil before the first bytes have come.
+    private var encoding: Encoding?
+    /// Bytes that are half of something.
+    private var rest: [UInt8] = []
+
+    /// Appends the next bytes of the list, in UTF-8 where there was a mark.
+    ///
+    /// - Parameter isEnd: whether they are the last ones.
+    /// - Throws: ``CommandFailure`` for UTF-16 that is none.
+    mutating func decode(_ bytes: some Sequence<UInt8>, isEnd: Bool, into result: inout [UInt8]) throws {
+        rest += bytes
+        let encoding: Encoding
+        if let known = self.encoding {
+            encoding = known
+        } else if let found = mark(isEnd: isEnd) {
+            self.encoding = found
+            encoding = found
+        } else {
+            return
+        }
+        switch encoding {
+        case .bytes:
+            result += rest
+            rest = []
+        case .utf16LittleEndian: try decode(isEnd: isEnd, into: &result) { UInt16($0) | UInt16($1) << 8 }
+        case .utf16BigEndian: try decode(isEnd: isEnd, into: &result) { UInt16($0) << 8 | UInt16($1) }
+        }
+    }
+
+    /// What the first bytes say, which leave the list; nil where there are too few of them.
+    private mutating func mark(isEnd: Bool) -> Encoding? {
+        for (mark, encoding) in Self.marks {
+            if rest.starts(with: mark) {
+                rest.removeFirst(mark.count)
+                return encoding
+            }
+            if !isEnd, mark.starts(with: rest) { return nil }
+        }
+        return .bytes
+    }
+
+    private static let marks: [([UInt8], Encoding)] = [
+        ([0xEF, 0xBB, 0xBF], .bytes), ([0xFF, 0xFE], .utf16LittleEndian), ([0xFE, 0xFF], .utf16BigEndian),
+    ]
+
+    private mutating func decode(
+        isEnd: Bool, into result: inout [UInt8], _ unit: (UInt8, UInt8) -> UInt16
+    ) throws {
+        var units = stride(from: 0, to: rest.count - 1, by: 2).map { unit(rest[$0], rest[$0 + 1]) }
+        rest.removeFirst(units.count * 2)
+        // The first half of a character waits for the second one.
+        if !isEnd, let last = units.last, UTF16.isLeadSurrogate(last) {
+            units.removeLast()
+            rest = [UInt8(last & 0xFF), UInt8(last >> 8)] + rest
+            if encoding == .utf16BigEndian { rest.swapAt(0, 1) }
+        }
+        guard !isEnd || rest.isEmpty, let text = String(validating: units, as: UTF16.self) else {
+            throw CommandFailure.usage("The list begins like UTF-16, and is not valid UTF-16. Save it as UTF-8.")
+        }
+        result += text.utf8
+    }
+}

@@ -1,0 +1,15 @@
+extension HeaderField {
+    /// Whether the service sets the field itself, so that a request cannot.
+    ///
+    /// Such a field belongs to the connection, to the framing of the message, or to a proxy (Apple: URLRequest, "Reserved HTTP
+    /// headers"). Bytes are asked for as they are stored.
+    package var isReserved: Bool {
+        let name = name.lowercased()
+        return Self.reserved.contains(name) || name.hasPrefix("proxy-")
+    }
+
+    private static let reserved: Set<String> = [
+        "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te",
+        "trailer", "transfer-encoding", "upgrade", "www-authenticate",
+    ]
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The environment of this process as bytes, which need not be UTF-8.
+package enum OwnEnvironment {
+    /// Variables that name directories of the service: one that is not UTF-8 would lead to another directory.
+    private static let directories = [
+        "HOME", "NIGHTSHIFT_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
+    ]
+
+    /// A sentence about a variable that this project needs and that is not UTF-8; nil where all are.
+    package static var mistake: String? {
+        let unreadable = directories.first { name in
+            getenv(name).map { String(validatingCString: $0) == nil } ?? false
+        }
+        return unreadable.map { name in
+            "The environment variable \(name) is not valid UTF-8. Set it to another path, or unset it."
+        }
+    }
+
+    /// `name=value` for the environment of a new process, to be freed by the caller. A variable that this process has with the
+    /// same text is passed on with the bytes that it has, whether they are UTF-8 or not.
+    package static func entry(_ name: String, _ value: String) -> UnsafeMutablePointer<CChar>? {
+        guard let own = getenv(name), String(cString: own) == value else { return strdup("\(name)=\(value)") }
+        let head = Array("\(name)=".utf8CString.dropLast())
+        let length = strlen(own)
+        guard let entry = malloc(head.count + length + 1)?.assumingMemoryBound(to: CChar.self) else { return nil }
+        for (index, byte) in head.enumerated() { entry[index] = byte }
+        memcpy(entry + head.count, own, length + 1)
+        return entry
+    }
+}
