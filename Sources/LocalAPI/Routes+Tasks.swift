@@ -11,9 +11,7 @@ extension Routes {
             Route(.post, "/v1/tasks") { call in
                 let request = try await decoder.decode(
                     EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
-                return try Reply.json(
-                    EnqueueResponse(ids: try await operations.enqueue(request)), status: .created
-                ).response
+                return try Reply.json(try await operations.accept(request), status: .created).response
             },
             Route(.get, "/v1/tasks", query: ["task", "session", "state", "after", "limit"]) { call in
                 try await Reply.page(try await service.tasks(Self.taskQuery(call.query))).response

@@ -19,9 +19,12 @@ package struct EnqueueRequest: Sendable, Codable {
 /// The ids of the accepted tasks, in the order of the request. They are on disk.
 package struct EnqueueResponse: Sendable, Codable {
     package var ids: [TaskID]
+    /// Those of ``ids`` that were there before (``TakenName/join``); nil where there are none.
+    package var joined: [TaskID]?
 
-    package init(ids: [TaskID]) {
+    package init(ids: [TaskID], joined: [TaskID] = []) {
         self.ids = ids
+        self.joined = joined.isEmpty ? nil : joined
     }
 }
 

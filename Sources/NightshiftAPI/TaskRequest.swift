@@ -134,15 +134,21 @@ package struct Destination: Hashable, Sendable, Codable {
     package var directory: String
     /// Without one, the name is taken from the response or the URL.
     package var filename: String?
-    /// Whether a file of that name is replaced. Otherwise the download takes the next free name.
+    /// Whether a file of that name is replaced. Otherwise ``ifTaken`` says what happens.
     package var overwrite: Bool?
-    /// The umask of whoever asks for the file, in octal digits: "022". The service's own unless given.
+    /// What happens where the ``filename`` is taken; ``TakenName/number`` unless given.
+    package var ifTaken: TakenName?
+    /// The umask of the program that asks for the file, in octal digits: "022". The service's own unless given.
     package var umask: String?
 
-    package init(directory: String, filename: String? = nil, overwrite: Bool? = nil, umask: String? = nil) {
+    package init(
+        directory: String, filename: String? = nil, overwrite: Bool? = nil, ifTaken: TakenName? = nil,
+        umask: String? = nil
+    ) {
         self.directory = directory
         self.filename = filename
         self.overwrite = overwrite
+        self.ifTaken = ifTaken
         self.umask = umask
     }
 
@@ -150,6 +156,25 @@ package struct Destination: Hashable, Sendable, Codable {
     package var mask: UInt32? {
         umask.flatMap { UInt32($0, radix: 8) }.flatMap { $0 <= 0o777 ? $0 : nil }
     }
+
+    /// The path of the file; nil where its name is not known before the response.
+    package var path: String? {
+        guard let filename else { return nil }
+        return directory.utf8.last == UInt8(ascii: "/") ? directory + filename : "\(directory)/\(filename)"
+    }
+
+    /// Whether the download takes this name or none.
+    package var isExact: Bool { filename != nil && (ifTaken ?? .number) != .number }
+}
+
+/// What happens where another task that has not ended, or a file, has the name that a download asks for.
+package enum TakenName: String, Sendable, Codable, CaseIterable {
+    /// The download takes the next free name.
+    case number
+    /// The request is refused. Where a file appears later, the download fails and its bytes are kept.
+    case refuse
+    /// As ``refuse``, but a request that is the same as that of the other task is joined to it.
+    case join
 }
 
 /// What the whole file has to hash to.

@@ -41,6 +41,8 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case sourceChanged
         case sourceMissing
         case destinationUnavailable
+        /// A file has the name that was asked for, and may not be replaced.
+        case destinationExists
         case tooLarge
         case timedOut
         case cancelled
@@ -62,8 +64,8 @@ extension TransferFailure.Code {
             .inputOutput:
             false
         case .badURL, .unsupportedURL, .httpStatus, .tooManyRedirects, .redirectRefused, .untrustedServer,
-            .clientCertificate, .checksumMismatch, .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge,
-            .timedOut, .cancelled, .forceQuit, .internalFault:
+            .clientCertificate, .checksumMismatch, .sourceChanged, .sourceMissing, .destinationUnavailable,
+            .destinationExists, .tooLarge, .timedOut, .cancelled, .forceQuit, .internalFault:
             true
         }
     }

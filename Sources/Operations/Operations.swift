@@ -34,8 +34,13 @@ package struct Operations: Sendable {
 
     /// Accepts all tasks of the request, or none. Where they are for an app, that has to be one that can be launched for them.
     package func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
+        try await accept(request).ids
+    }
+
+    /// As ``enqueue(_:)``, with the tasks that were there before.
+    package func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         if let app = request.app { try await apps.mayBeGivenTasks(app) }
-        return try await transfers.enqueue(request)
+        return try await transfers.accept(request)
     }
 
     /// Cancels and forgets all tasks of the session, then the session, and with it what its app would be woken for.

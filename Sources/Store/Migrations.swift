@@ -457,6 +457,7 @@ enum Migrations {
         registerUnifiedPush(in: &migrator)
         registerExpiry(in: &migrator)
         registerIndices(in: &migrator)
+        registerDestinations(in: &migrator)
         return migrator
     }()
 }

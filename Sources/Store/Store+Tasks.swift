@@ -42,8 +42,8 @@ extension StoreTransaction {
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
                     wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced,
-                    upload_source, upload, partial_path, snapshots)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    upload_source, upload, partial_path, snapshots, destination_path)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -53,7 +53,7 @@ extension StoreTransaction {
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
             record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
             try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
-            record.partial?.path, try snapshots(of: record),
+            record.partial?.path, try snapshots(of: record), record.request.destination?.path,
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -153,6 +153,13 @@ extension StoreTransaction {
                     WHERE sessions.identifier = ? AND tasks.identifier = ?
                     """), arguments: [session.rawValue, number]
         ).map { TaskID($0) }
+    }
+
+    /// The first task that has not ended and is to become the file at a path.
+    package func unfinishedTask(to path: String) throws -> TaskRecord? {
+        try fetchTasks(
+            "WHERE tasks.destination_path = ? AND tasks.ended_at IS NULL ORDER BY tasks.id LIMIT 1", [path]
+        ).first
     }
 
     package func task(resumeData: String) throws -> TaskRecord? {

@@ -227,6 +227,31 @@ struct ProgramTests {
         #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
     }
 
+    @Test func `T8: the same get again follows the task that is under way, also where it has just ended`() async throws
+    {
+        let world = try World()
+        let service = try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14)], joined: [TaskID(14)]))
+            case ("GET", "/v1/tasks/14"): try .json(Samples.completed())
+            default: throw Problem.notFound(request.path)
+            }
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "-o", "film", "http://a.example/1") == .whole)
+        #expect(world.errors.text.hasPrefix("Task 14 is already fetching this file. Following it.\n"))
+        let posted = try #require(service.requests.first { $0.method == "POST" })
+        let destination = try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first?.destination
+        #expect(destination == Destination(directory: world.path, filename: "film", ifTaken: .join))
+
+        #expect(await world.run("get", "--detach", "-o", "film", "http://a.example/1") == .whole)
+        #expect(world.output.text.hasSuffix("14\n"))
+        #expect(world.errors.text.contains("Follow it with: nightshift watch 14"))
+        #expect(await world.run("get", "--detach", "--json", "-o", "film", "http://a.example/1") == .whole)
+        #expect(world.output.text.hasSuffix("{\"ids\":[14],\"joined\":[14]}\n"))
+    }
+
     @Test func getSaysWhatATaskWaitsForThatNoEventTellsOf() async throws {
         let world = try World()
         let questions = Watched(0)

@@ -130,6 +130,7 @@ import Transfers
         try check(TransferFailure.Code.self, "TransferFailureCode")
         try check(Credential.Scheme.self, "CredentialScheme")
         try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
+        try check(TakenName.self, "TakenName")
         try check(RetryPolicy.self, "RetryPolicy")
         try check(TLSVersion.self, "TLSVersion")
         try check(ResumptionProtocol.self, "ResumptionProtocol")

@@ -28,11 +28,11 @@ struct Service: Sendable {
         try await fetch(.task(id))
     }
 
-    func enqueue(_ tasks: [TaskRequest], for owner: AppOptions) async throws -> [TaskID] {
+    func enqueue(_ tasks: [TaskRequest], for owner: AppOptions) async throws -> EnqueueResponse {
         let request = EnqueueRequest(
             session: owner.session.map(SessionID.init(rawValue:)), app: owner.app.map(AppID.init(rawValue:)),
             tasks: tasks)
-        return try await client.send(.enqueue(request)).ids
+        return try await client.send(.enqueue(request))
     }
 
     /// Tells every task that the filter lets through to `body`, page by page, in the order of their ids.

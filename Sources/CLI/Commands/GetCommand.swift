@@ -139,6 +139,6 @@ struct GetCommand: ClientCommand {
         try DestinationCheck.requireFile(path, asTyped: output, force: force)
         return Destination(
             directory: PhysicalPath.directory(of: path), filename: PhysicalPath.name(of: path), overwrite: overwrite,
-            umask: invocation.umask)
+            ifTaken: .join, umask: invocation.umask)
     }
 }

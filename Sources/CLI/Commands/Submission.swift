@@ -25,16 +25,19 @@ struct Submission: Sendable {
     func submitted(names: [String], _ tasks: [TaskRequest]) async throws -> (status: ExitStatus, ids: [TaskID]) {
         let service = invocation.service
         let lastEntry = try await journalEnd(service)
-        let ids = try await enqueue(tasks, service)
+        let answer = try await enqueue(tasks, service)
+        let (ids, joined) = (answer.ids, answer.joined ?? [])
+        if !options.json { for id in joined { tellJoined(id) } }
         if options.detach {
-            try printIDs(ids)
+            try printIDs(ids, joined)
             return (.whole, ids)
         }
         var followed = FollowedTasks()
         for (id, (name, task)) in zip(ids, zip(names, tasks)) {
             followed.add(FollowedTask(id: id, kind: task.kind, name: name))
         }
-        return (try await follow(followed, accepted: ids, lastEntry), ids)
+        // What a joined task has done before is in no entry that is still to come.
+        return (try await follow(followed, accepted: ids, joined, joined.isEmpty ? lastEntry : nil), ids)
     }
 
     /// The same for a list that may be longer than memory likes.
@@ -46,7 +49,7 @@ struct Submission: Sendable {
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
                 let requests = try tasks(urls)
-                let ids = try await enqueue(requests, service)
+                let ids = try await enqueue(requests, service).ids
                 accepted += ids
                 if options.detach {
                     if !options.json { try printIDs(ids) }
@@ -70,7 +73,7 @@ struct Submission: Sendable {
         return try await follow(followed, accepted: accepted, lastEntry)
     }
 
-    private func enqueue(_ tasks: [TaskRequest], _ service: Service) async throws -> [TaskID] {
+    private func enqueue(_ tasks: [TaskRequest], _ service: Service) async throws -> EnqueueResponse {
         do {
             return try await service.enqueue(tasks, for: owner)
         } catch let failure as ServiceUnreachable {
@@ -84,9 +87,15 @@ struct Submission: Sendable {
         try await service.fetch(.status).lastJournalEntry
     }
 
-    private func printIDs(_ ids: [TaskID]) throws {
+    private func tellJoined(_ id: TaskID) {
+        invocation.errors.line(
+            "Task \(id) is already fetching this file."
+                + (options.detach ? " Follow it with: nightshift watch \(id)" : " Following it."))
+    }
+
+    private func printIDs(_ ids: [TaskID], _ joined: [TaskID] = []) throws {
         if options.json {
-            try invocation.json(EnqueueResponse(ids: ids))
+            try invocation.json(EnqueueResponse(ids: ids, joined: joined))
         } else {
             invocation.output.write(ids.map { "\($0)\n" }.joined())
         }
@@ -97,7 +106,7 @@ struct Submission: Sendable {
     private func printAccepted(_ ids: [TaskID]) throws {
         if options.detach { return try invocation.json(EnqueueResponse(ids: ids)) }
         var reporter = invocation.reporter(json: true, quiet: options.quiet)
-        try reporter.accepted(ids)
+        try reporter.accepted(ids, joined: [])
     }
 
     /// For whoever does not learn it from standard output.
@@ -106,9 +115,11 @@ struct Submission: Sendable {
         invocation.errors.line("Accepted before that, and going on: \(TaskRange.text(ids)) (\(count)).")
     }
 
-    private func follow(_ tasks: FollowedTasks, accepted: [TaskID], _ lastEntry: Int64) async throws -> ExitStatus {
+    private func follow(
+        _ tasks: FollowedTasks, accepted: [TaskID], _ joined: [TaskID] = [], _ lastEntry: Int64?
+    ) async throws -> ExitStatus {
         var reporter = invocation.reporter(json: options.json, quiet: options.quiet)
-        try reporter.accepted(accepted)
+        try reporter.accepted(accepted, joined: joined)
         return try await Following(
             invocation: invocation, tasks: tasks, lastEntry: lastEntry, reporter: reporter
         ).run().status

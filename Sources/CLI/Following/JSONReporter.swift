@@ -5,6 +5,7 @@ import NightshiftAPI
 struct FollowingRecord: Encodable {
     var event: String
     var ids: [TaskID]?
+    var joined: [TaskID]?
     var entry: JournalEntry?
     var progress: TaskProgress?
     var task: TaskStatus?
@@ -21,9 +22,10 @@ struct JSONReporter: TransferReporter {
     /// Only what was accepted and what has ended.
     var isQuiet: Bool
 
-    mutating func accepted(_ ids: [TaskID]) throws {
+    mutating func accepted(_ ids: [TaskID], joined: [TaskID]) throws {
         var record = FollowingRecord("accepted")
         record.ids = ids
+        record.joined = joined.isEmpty ? nil : joined
         try write(record)
     }
 

@@ -3,7 +3,8 @@ import NightshiftAPI
 
 /// Tells a person or a program how followed transfers go. Owned by one ``Follower``, called in order.
 protocol TransferReporter: Sendable {
-    mutating func accepted(_ ids: [TaskID]) throws
+    /// - Parameter joined: those of `ids` that were there before.
+    mutating func accepted(_ ids: [TaskID], joined: [TaskID]) throws
     /// A decision about a followed task, before it changes `task`.
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) throws
     /// It became known what a followed task waits for, where no decision about it says so.
@@ -20,7 +21,7 @@ protocol TransferReporter: Sendable {
 }
 
 extension TransferReporter {
-    mutating func accepted(_ ids: [TaskID]) {}
+    mutating func accepted(_ ids: [TaskID], joined: [TaskID]) {}
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {}
     mutating func learned(_ task: FollowedTask) {}
     mutating func progressed(_ progress: TaskProgress) {}

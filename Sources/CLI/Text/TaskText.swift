@@ -133,6 +133,7 @@ enum TaskText {
         case .sourceChanged: "the file changed while it was sent"
         case .sourceMissing: "the file to send is missing"
         case .destinationUnavailable: "the destination cannot be written"
+        case .destinationExists: "a file of that name already exists"
         case .tooLarge: "the file is too large"
         case .timedOut: "the time limit was reached"
         case .cancelled: "cancelled"

@@ -93,7 +93,7 @@ extension TransferFailure.Code {
             case .checksumMismatch: .cannotDecodeRawData
             case .sourceMissing: .fileDoesNotExist
             case .sourceChanged: .cannotOpenFile
-            case .destinationUnavailable: .cannotCreateFile
+            case .destinationUnavailable, .destinationExists: .cannotCreateFile
             case .tooLarge: .dataLengthExceedsMaximum
             case .cancelled, .forceQuit: .cancelled
             case .internalFault: .unknown

@@ -79,7 +79,7 @@ extension TransferFailure.Code {
     fileprivate var isOfMachine: Bool {
         switch self {
         case .diskFull, .inputOutput, .badURL, .unsupportedURL, .checksumMismatch, .sourceChanged, .sourceMissing,
-            .destinationUnavailable, .timedOut, .cancelled, .forceQuit, .internalFault:
+            .destinationUnavailable, .destinationExists, .timedOut, .cancelled, .forceQuit, .internalFault:
             true
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
             .certificateOutOfDate, .proxyFailure, .protocolError, .serverUnavailable, .resourceChanged, .httpStatus,

@@ -246,7 +246,8 @@ struct Publisher: Sendable {
             } else {
                 publication.overwrite = destination.overwrite ?? false
                 publication.to = freeName(
-                    for: record, in: destination.directory, overwrite: publication.overwrite, taken: &taken)
+                    for: record, in: destination.directory, overwrite: publication.overwrite || destination.isExact,
+                    taken: &taken)
                 // A link is written through.
                 if publication.overwrite { publication.to = try ReplacedFile.resolve(publication.to).get() }
             }
@@ -288,9 +289,18 @@ struct Publisher: Sendable {
     /// Why a file cannot go where it should; nil where it can.
     private func obstacle(_ record: TaskRecord, _ destination: Destination) -> TransferFailure? {
         if let failure = makeDirectory(destination.directory, mode: mode(of: destination)) { return failure }
-        guard destination.overwrite ?? false else { return nil }
+        guard destination.overwrite ?? false else {
+            guard destination.isExact, let path = destination.path, Self.isTaken(path) else { return nil }
+            return TransferFailure(.destinationExists, "\(path) already exists.")
+        }
         return ReplacedFile.obstacle(
             at: "\(destination.directory)/\(fileName(record, destination))", overwrite: true)
+    }
+
+    /// Whether anything has the name.
+    static func isTaken(_ path: String) -> Bool {
+        var information = stat()
+        return lstat(path, &information) == 0
     }
 
     /// Copies the file into the destination's directory, hidden, for the rename to come.

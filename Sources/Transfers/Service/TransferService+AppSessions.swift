@@ -86,7 +86,7 @@ extension TransferService {
                     record.beginAt = date.timeIntervalSince1970
                     record.asksFirst = true
                 }
-            }
+            }.ids
         let all = known.merging(zip(new.map(\.taskIdentifier), ids)) { old, _ in old }
         return numbers.compactMap { all[$0] }
     }

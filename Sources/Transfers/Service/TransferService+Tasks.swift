@@ -11,6 +11,11 @@ extension TransferService {
     ///
     /// The work of looking at them is done outside the actor, so that a large batch holds nobody up.
     package nonisolated func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
+        try await accept(request).ids
+    }
+
+    /// As ``enqueue(_:)``, with the tasks that were there before.
+    package nonisolated func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         guard let app = request.app else { return try await enqueue(request.tasks, in: request.session ?? .terminal) }
         guard let name = request.session?.rawValue, !name.isEmpty else {
             throw .invalid("Tasks of an app need its session.", pointer: "/session")
@@ -32,7 +37,7 @@ extension TransferService {
         _ tasks: [TaskRequest], in session: SessionID,
         on terms: AppTaskTerms.Query? = nil,
         complete: @Sendable (Int, inout TaskRecord) -> Void = { _, _ in }
-    ) async throws(Problem) -> [TaskID] {
+    ) async throws(Problem) -> EnqueueResponse {
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
             throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
         }
@@ -73,16 +78,16 @@ extension TransferService {
             records.append(record)
         }
         let copied = try await takeCopies(of: &records)
-        let ids: [TaskID]
+        let accepted: EnqueueResponse
         do throws(Problem) {
-            ids = try await insert(records, in: session, continuing: sources, on: terms, now)
+            accepted = try await insert(records, in: session, continuing: sources, on: terms, now)
         } catch {
             for source in copied { self.sources.remove(source) }
             throw error
         }
         for source in abandoned { await abandonUpload(source) }
         await pump()
-        return ids
+        return accepted
     }
 
     package nonisolated func task(_ id: TaskID) async throws(Problem) -> TaskStatus {

@@ -27,9 +27,11 @@ import Testing
     private static let content = Array("what was written".utf8)
 
     /// A download whose bytes are all here.
-    private func download(overwrite: Bool = false) throws -> (job: Publisher.Job, path: String) {
+    private func download(overwrite: Bool = false, ifTaken: TakenName? = nil) throws -> (
+        job: Publisher.Job, path: String
+    ) {
         var request = TaskRequest(url: "http://example.org/f")
-        request.destination = Destination(directory: downloads, filename: "f", overwrite: overwrite)
+        request.destination = Destination(directory: downloads, filename: "f", overwrite: overwrite, ifTaken: ifTaken)
         var record = TaskRecord(
             session: .terminal, origin: "", state: .finishing, priority: 0.5, createdAt: 0, request: request)
         let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
@@ -75,6 +77,40 @@ import Testing
     @Test func `B2: what is left alone is published`() throws {
         let (job, _) = try download()
         try expectPublished(job)
+    }
+
+    @Test func `T8: a download that was asked for under one name takes no other one`() throws {
+        try Data("other".utf8).write(to: URL(filePath: "\(downloads)/f"))
+        let (job, _) = try download(ifTaken: .join)
+        guard case .ready(let prepared)? = publisher.prepare([job]).first else {
+            Issue.record("not prepared")
+            return
+        }
+        #expect(prepared.publication.failure?.code == .destinationExists)
+        guard case .published? = publisher.publish([prepared]).first else {
+            Issue.record("not published")
+            return
+        }
+        // What came is kept, and what was there is as it was.
+        #expect(try fileBytes(prepared.publication.to) == Self.content)
+        #expect(prepared.publication.failure?.message.contains(prepared.publication.to) == true)
+        #expect(try fileBytes("\(downloads)/f") == Array("other".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
+    }
+
+    @Test func `T8: of two downloads of one name that finish together the exact one takes no number`() throws {
+        let (first, _) = try download()
+        let (second, _) = try download(ifTaken: .refuse)
+        let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in
+            if case .ready(let prepared) = preparation { prepared } else { nil }
+        }
+        #expect(prepared.map(\.publication.to) == ["\(downloads)/f", "\(downloads)/f"])
+        let outcomes = publisher.publish(prepared)
+        guard case .published = outcomes[0], case .nameTaken = outcomes[1] else {
+            Issue.record("\(outcomes)")
+            return
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
     @Test(arguments: Deed.allCases, [false, true])

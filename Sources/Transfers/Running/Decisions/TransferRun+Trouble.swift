@@ -165,8 +165,8 @@ extension TransferFailure.Code {
             .redirectRefused, .untrustedServer:
             true
         case .proxyFailure, .diskFull, .inputOutput, .badURL, .unsupportedURL, .clientCertificate, .checksumMismatch,
-            .sourceChanged, .sourceMissing, .destinationUnavailable, .tooLarge, .timedOut, .cancelled, .forceQuit,
-            .internalFault:
+            .sourceChanged, .sourceMissing, .destinationUnavailable, .destinationExists, .tooLarge, .timedOut,
+            .cancelled, .forceQuit, .internalFault:
             false
         }
     }

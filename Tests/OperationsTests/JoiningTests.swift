@@ -1,0 +1,76 @@
+import Foundation
+import NightshiftAPI
+import Operations
+import TestSupport
+import Testing
+import Transfers
+
+/// Several requests for one file.
+@Suite(.timeLimit(.minutes(20))) struct JoiningTests {
+    private func request(_ folder: TemporaryDirectory, _ ifTaken: TakenName, url: String = "http://a.example/1")
+        -> EnqueueRequest
+    {
+        var task = TaskRequest(url: url)
+        task.destination = Destination(directory: folder.path(""), filename: "f", ifTaken: ifTaken)
+        return EnqueueRequest(tasks: [task])
+    }
+
+    @Test func `T8: many callers that ask for the same file at once share one task`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let request = request(folder, .join)
+        let operations = scene.operations
+        let answers = try await withThrowingTaskGroup(of: EnqueueResponse.self) { group in
+            for _ in 0..<16 { group.addTask { try await operations.accept(request) } }
+            return try await group.reduce(into: [EnqueueResponse]()) { $0.append($1) }
+        }
+        #expect(Set(answers.flatMap(\.ids)).count == 1)
+        #expect(answers.filter { $0.joined == nil }.count == 1)
+        #expect(answers.filter { $0.joined == answers[0].ids }.count == 15)
+        try await scene.end()
+    }
+
+    @Test func `T8: one of several callers with different URLs gets the file, and the others are refused`() async throws
+    {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let operations = scene.operations
+        var (accepted, refused): ([TaskID], [Problem]) = ([], [])
+        await withTaskGroup(of: Result<EnqueueResponse, Problem>.self) { group in
+            for number in 0..<8 {
+                let request = request(folder, .join, url: "http://a.example/\(number)")
+                group.addTask {
+                    do throws(Problem) {
+                        return .success(try await operations.accept(request))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            for await result in group {
+                switch result {
+                case .success(let answer): accepted += answer.ids
+                case .failure(let problem): refused.append(problem)
+                }
+            }
+        }
+        let id = try #require(accepted.first)
+        #expect(accepted.count == 1 && refused.count == 7)
+        #expect(refused.allSatisfy { $0.status == 409 && $0.detail?.contains("Task \(id) is already") == true })
+
+        // What has been cancelled holds no name.
+        _ = try await scene.transfers.cancel(id, producingResumeData: false)
+        #expect(try await operations.accept(request(folder, .refuse)).joined == nil)
+        try await scene.end()
+    }
+
+    @Test func `T8: a file that exists is refused before anything is transferred`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        try Data("old".utf8).write(to: URL(filePath: folder.path("f")))
+        let problem = try await problem { try await scene.operations.accept(request(folder, .join)) }
+        #expect(problem.status == 409 && problem.detail?.hasSuffix("/f already exists.") == true)
+        #expect(try await scene.operations.accept(request(folder, .number)).ids.count == 1)
+        try await scene.end()
+    }
+}
