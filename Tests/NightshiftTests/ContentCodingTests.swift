@@ -77,4 +77,39 @@ import Testing
         #expect(try await delivered(packed, coding: "x-gzip", type: "application/x-gzip") == packed)
         #expect(try await delivered(packed, coding: "gzip", url: "http://example.org/a.tar.gz") == packed)
     }
+
+    /// A gzip file of 65,600 zeros.
+    private func zerosMember() throws -> Data {
+        var checksum: UInt32 = 0xFFFF_FFFF
+        for _ in 0..<65_600 * 8 { checksum = checksum & 1 == 1 ? checksum >> 1 ^ 0xEDB8_8320 : checksum >> 1 }
+        let trailer = [~checksum, 65_600].flatMap { number in (0..<4).map { UInt8(number >> ($0 * 8) & 0xFF) } }
+        return try Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]) + data(Self.zeros) + Data(trailer)
+    }
+
+    @Test func `T7: A file that swells several hundredfold ends its own task, and the next one is delivered`()
+        async throws
+    {
+        let member = try zerosMember()
+        #expect(try await delivered(member, coding: "gzip") == Data(count: 65_600))
+        let world = try World()
+        let folder = "\(world.service.home)/state/files"
+        let delegate = Recorder()
+        let session = world.process().session(delegate)
+        for number in 1...2 { session.downloadTask(with: url("http://example.org/\(number)")).resume() }
+        try Data(repeating: 0x61, count: 1).write(to: URL(filePath: "\(folder)/2"))
+        // 125 MiB, of which no more than 64 may be written.
+        let bomb = Data((0..<2_000).flatMap { _ in member })
+        try bomb.write(to: URL(filePath: "\(folder)/1"))
+        for number in [Int64(1), 2] {
+            world.service.change(number) { task in
+                let headers = number == 1 ? [HeaderField(name: "Content-Encoding", value: "gzip")] : []
+                task.task.response = ResponseSummary(status: 200, headers: headers, httpVersion: "1.1")
+                task.task.state = .completed
+                task.task.file = "\(folder)/\(number)"
+            }
+            world.service.push(.ended, number)
+        }
+        try await delegate.heard.wait(for: "both ends") { $0.last == "2 completed" }
+        #expect(delegate.heard.read { $0.contains("1 completed \(NSURLErrorCannotWriteToFile)") })
+    }
 }

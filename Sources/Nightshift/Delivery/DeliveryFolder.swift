@@ -122,13 +122,10 @@ final class DeliveryFolder {
         return URL(filePath: path)
     }
 
-    /// What a coded file holds, in a file of its own; nil where it is in no coding after all, and is to be taken as it is.
-    ///
-    /// - Throws: `EFBIG` for what is not to be waited for.
-    func decode(_ file: String, coding: String, message: Int64) throws -> URL? {
+    /// The name of a file for what a coded one holds.
+    func nameForDecoding(message: Int64) throws -> String {
         try Self.makeDirectory(links)
-        let path = "\(links)/CFNetworkDownload_\(message).decoded.tmp"
-        return try ContentCoding.decode(file, to: path, mayBeBare: coding == "deflate") ? URL(filePath: path) : nil
+        return "\(links)/CFNetworkDownload_\(message).decoded.tmp"
     }
 
     func remove(_ link: URL) {

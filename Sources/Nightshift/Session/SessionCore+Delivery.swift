@@ -230,12 +230,16 @@ extension SessionCore {
         return try Outcome(body: Data(contentsOf: decoded ?? URL(filePath: file)))
     }
 
-    /// What is in a file that has come in a coding; nil for any other.
+    /// Decodes a file that has come in a coding; nil for any other. Nobody waits for it but this delivery: the folder is not locked.
     private func decoded(_ file: String, _ status: TaskStatus, _ message: Int64) throws -> URL? {
-        guard let coding = ContentCoding.coding(of: status.response, url: status.currentURL ?? status.url) else {
-            return nil
+        guard let response = status.response,
+            let coding = ContentCoding(decoding: response.headers, url: status.currentURL ?? status.url),
+            let path = try folder.withLock({ try $0?.nameForDecoding(message: message) })
+        else { return nil }
+        let isWhole = try ContentDecoder.decode(file, to: path, coding) { [self] in
+            failure == nil && !state.withLock { $0.isCancelled || $0.isInvalid }
         }
-        return try folder.withLock { try $0?.decode(file, coding: coding, message: message) }
+        return isWhole ? URL(filePath: path) : nil
     }
 
     private func link(_ file: String, _ message: Int64) throws -> URL? {

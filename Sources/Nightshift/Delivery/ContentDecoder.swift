@@ -1,0 +1,56 @@
+import CNightshift
+import Foundation
+import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Decodes a body that a server has sent in a coding although none was asked for: apps are given what is in it, as on Apple's systems.
+///
+/// The service keeps the bytes of an app's tasks as they came, which is what ranges and validators are about.
+enum ContentDecoder {
+    /// Writes the decoded bytes of one file to another; false where they are in no such coding, or not whole.
+    ///
+    /// - Parameter mayContinue: asked before each piece.
+    /// - Throws: `EFBIG` where they would be more than ``ContentCoding/allows(_:of:)``, `ECANCELED` where they may not continue;
+    ///   `ENOSPC` or `EDQUOT` where making room helps.
+    static func decode(
+        _ file: String, to new: String, _ coding: ContentCoding, while mayContinue: @escaping () -> Bool
+    ) throws -> Bool {
+        let source = open(file, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        defer { close(source) }
+        let target = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard target >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        defer { close(target) }
+        let coded = Int64(lseek(source, 0, SEEK_END))
+        lseek(source, 0, SEEK_SET)
+        var stop = Stop(mayContinue: mayContinue, coded: coded)
+        let result = withUnsafeMutablePointer(to: &stop) { stop in
+            nightshift_inflate(
+                source, target, coding == .deflate ? 1 : 0,
+                { written, context in
+                    context?.assumingMemoryBound(to: Stop.self).pointee.allows(written) ?? false
+                }, stop)
+        }
+        if result == 0 { return true }
+        let code = result == -3 ? stop.code ?? ECANCELED : errno
+        unlink(new)
+        guard result != -2 else { return false }
+        throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+    }
+
+    private struct Stop {
+        var mayContinue: () -> Bool
+        var coded: Int64
+        var code: Int32?
+
+        mutating func allows(_ written: Int64) -> Bool {
+            if !mayContinue() { code = ECANCELED } else if !ContentCoding.allows(written, of: coded) { code = EFBIG }
+            return code == nil
+        }
+    }
+}
