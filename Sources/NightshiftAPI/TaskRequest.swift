@@ -52,7 +52,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var requiresExternalPower: Bool?
     /// Percent below which it does not run on battery; 0...100.
     package var minimumBattery: Double?
-    /// Whether cookies that redirects set go along to where these lead.
+    /// Whether cookies that redirects set go along to where these lead; nil: unless the task is an app's.
     package var handlesCookies: Bool?
     /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
     package var suspended: Bool?

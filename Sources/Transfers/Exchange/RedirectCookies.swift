@@ -1,4 +1,5 @@
 package import NightshiftAPI
+package import Store
 
 /// The cookies that one exchange is given along its redirects (RFC 6265, section 5), and goes on with: they never outlive it.
 ///
@@ -62,4 +63,12 @@ extension RedirectCookies.Held {
         guard target.host == host || cookie.domain != nil && target.host.hasSuffix(".\(host)") else { return false }
         return ReceivedCookie.mayGo(to: target, path: cookie.path, isSecure: cookie.isSecure)
     }
+}
+
+extension TaskRecord {
+    /// Whether cookies that redirects set go along to where these lead.
+    ///
+    /// As in browsers and wget: servers that set one and redirect to the same URL would redirect without end. An app's library says
+    /// whether its session wants them.
+    package var sendsRedirectCookies: Bool { request.handlesCookies ?? (app == nil) }
 }

@@ -9,7 +9,7 @@ extension TransferService {
     ///
     /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
     func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
-        request.handlesCookies = record.request.handlesCookies ?? false
+        request.handlesCookies = record.sendsRedirectCookies
         guard record.app != nil else { return [:] }
         // Its library knows what becomes of them.
         request.notesCookies = true

@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 import Testing
 
 @testable import Transfers
@@ -79,5 +80,23 @@ import Testing
             from: "https://example.org/")
         #expect(cookies.received.count == 64)
         #expect(cookies.field(for: "https://example.org/", given: nil)?.contains("large") == false)
+    }
+
+    @Test func `T5: A cookie goes along to the URL that has set it and redirects to itself`() {
+        let url = "http://example.org/file?token=1"
+        #expect(field(["seen=1"], from: url, to: url) == "seen=1")
+        #expect(field(["seen=1"], from: url, to: "http://elsewhere.example/file") == nil)
+    }
+
+    @Test func `T5: Cookies of redirects go along unless a task's app or its owner forbids it`() {
+        var record = TaskMachineTests.record()
+        #expect(record.sendsRedirectCookies)
+        record.request.handlesCookies = false
+        #expect(!record.sendsRedirectCookies)
+        record.app = AppID(rawValue: "org.example.Photos")
+        record.request.handlesCookies = nil
+        #expect(!record.sendsRedirectCookies)
+        record.request.handlesCookies = true
+        #expect(record.sendsRedirectCookies)
     }
 }
