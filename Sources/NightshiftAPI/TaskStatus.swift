@@ -92,11 +92,31 @@ package struct ResponseSummary: Hashable, Sendable, Codable {
     package var httpVersion: String
     /// Cookies that redirects on the way have set; never shown.
     package var redirectCookies: [SetCookie]?
+    /// How the file differs from what its name or the request lets expect.
+    package var remark: ResponseRemark?
 
     package init(status: Int, headers: [HeaderField], httpVersion: String) {
         self.status = status
         self.headers = headers
         self.httpVersion = httpVersion
+    }
+}
+
+/// How a file differs from what its name or the request lets expect.
+package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
+    /// A web page came where the name says that it is no page, and came again when it was asked for later.
+    case page
+    /// The body came in a coding that was not requested, and the file holds the coded bytes.
+    case coded
+
+    /// For a person.
+    package var sentence: String {
+        switch self {
+        case .page: "The server sent a web page instead of a file of this name, and sent one again later."
+        case .coded:
+            "The server sent the file compressed, which was not requested. The file holds the compressed bytes; "
+                + "Content-Encoding says how to unpack it."
+        }
     }
 }
 

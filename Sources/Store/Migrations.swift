@@ -458,6 +458,7 @@ enum Migrations {
         registerExpiry(in: &migrator)
         registerIndices(in: &migrator)
         registerDestinations(in: &migrator)
+        registerDoubts(in: &migrator)
         return migrator
     }()
 }

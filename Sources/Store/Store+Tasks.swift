@@ -70,7 +70,8 @@ extension StoreTransaction {
                     ended_seen = CASE WHEN ? THEN (SELECT seen_before + ? FROM clock) ELSE ended_seen END, partial = ?, publication = ?, current_url = ?, response = ?, last_error = ?, error = ?,
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
                     resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
-                    upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?, partial_path = ?, snapshots = ?
+                    upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?, partial_path = ?, snapshots = ?,
+                    first_doubt = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -84,7 +85,8 @@ extension StoreTransaction {
             record.attempts, record.restarts, record.failures, record.resumeData, record.resumedAt,
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
             try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, wrongSources,
-            record.partial?.path, try snapshots(of: record), record.id.rawValue,
+            record.partial?.path, try snapshots(of: record), try Columns.encodeIfPresent(record.firstDoubt),
+            record.id.rawValue,
         ])
     }
 

@@ -58,6 +58,8 @@ package struct TaskRecord: Sendable, Hashable {
     /// URLs that have sent the whole, and not what was asked for: 0 is the task's own, the others are its mirrors. Places, as
     /// URLs may hold secrets.
     package var wrongSources: [Int] = []
+    /// A first answer that is not taken for the file yet; later ones are noted with what is here.
+    package var firstDoubt: AnswerDoubt?
     package var resumeData: String?
     /// The app whose session it is in.
     package var app: AppID?
@@ -306,6 +308,7 @@ extension TaskRecord: FetchableRecord {
         failures = row["failures"]
         fruitless = row["fruitless"]
         furthest = row["furthest"]
+        firstDoubt = try Columns.decodeIfPresent(AnswerDoubt.self, row["first_doubt"])
         wrongSources = try Columns.decodeIfPresent([Int].self, row["wrong_sources"]) ?? []
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))

@@ -128,6 +128,7 @@ import Transfers
         try check(WaitReason.self, "WaitReason")
         try check(Decision.self, "Decision")
         try check(TransferFailure.Code.self, "TransferFailureCode")
+        try check(ResponseRemark.self, "ResponseRemark")
         try check(Credential.Scheme.self, "CredentialScheme")
         try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
         try check(TakenName.self, "TakenName")

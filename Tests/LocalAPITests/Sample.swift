@@ -134,7 +134,12 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let entry = JournalEntry(
         id: 1, time: date, decision: .held, task: TaskID(1), app: AppID(rawValue: "a"), wait: wait, error: failure,
         detail: "d", inputs: ["battery": "30"])
-    private static let response = ResponseSummary(status: 200, headers: [field], httpVersion: "2")
+    private static let leastResponse = ResponseSummary(status: 200, headers: [field], httpVersion: "2")
+    private static var response: ResponseSummary {
+        var response = leastResponse
+        response.remark = .coded
+        return response
+    }
     static let leastStatus = TaskStatus(
         id: TaskID(1), session: .terminal, taskIdentifier: 1, kind: .download, method: "GET", url: "https://a/",
         state: .running, priority: 0.5, createdAt: date)
@@ -220,7 +225,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                     RefusedTask(id: TaskID(1), problem: problem), least: RefusedTask(id: TaskID(1), problem: problem)),
                 try Sample(problem, least: Problem(type: "/problems/x", title: "t", status: 400)),
                 try Sample(status, least: leastStatus),
-                try Sample(response, least: response),
+                try Sample(response, least: leastResponse),
                 try Sample(upload, least: UploadStatus(resumption: .tus, countOfBytesAcknowledged: 1)),
                 try Sample(progress, least: progress),
                 try Sample(failure, least: TransferFailure(.truncated, "m")),

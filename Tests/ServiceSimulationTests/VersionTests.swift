@@ -122,6 +122,72 @@ extension Simulations {
             }
         }
 
+        /// A download of a URL whose first answers are pages, to its end.
+        private static func downloadAfterPages(
+            _ url: String, pages: Int, isBehindPortal: Bool = false,
+            meanwhile: @escaping @Sendable (World, TaskID) async -> Void,
+            check: @escaping @Sendable (World, TaskStatus?) async -> Void
+        ) async {
+            await Simulation.run("\(url) after \(pages) pages", jitter: 1) { world in
+                let version = ScriptedVersion(seed: 1, size: size, entityTag: "\"a\"")
+                world.transport.setBandwidth(1_000_000)
+                world.transport.serve(
+                    url, ScriptedResource([version], script: Array(repeating: .page, count: pages)))
+                await world.start()
+                if isBehindPortal { await world.change { $0.conditions.network.connectivity = .portal } }
+                let id = await world.enqueue(world.request(url))
+                await meanwhile(world, id)
+                await world.advance(atMost: 90_000) { world.ledger.open.isEmpty }
+                await check(world, await world.status(id))
+                try await world.stop()
+            }
+        }
+
+        @Test func `T8: A page that comes first instead of a file is not saved, and the file that comes later is`()
+            async
+        {
+            await #expect(processExitsWith: .success) {
+                await Self.downloadAfterPages("http://host.example/big.iso", pages: 1) { world, id in
+                    await world.advance(by: 10)
+                    let status = await world.status(id)
+                    #expect(status?.wait?.reason == .doubtfulAnswer, "\(String(describing: status))")
+                    #expect(status?.wait?.detail?.contains("instead of big.iso") == true)
+                } check: { world, status in
+                    #expect(status?.state == .completed && status?.response?.remark == nil)
+                    #expect(Mirror.isWhole(status, seed: 1, size: Self.size))
+                }
+            }
+        }
+
+        @Test func `T8: A page that comes twice instead of a file is saved, and the task says so`() async {
+            await #expect(processExitsWith: .success) {
+                await Self.downloadAfterPages("http://host.example/big.iso", pages: 100) { _, _ in
+                } check: { world, status in
+                    #expect(status?.state == .completed && status?.response?.remark == .page)
+                    #expect(status?.countOfBytesReceived == 18 && world.transport.begun.count == 2)
+                }
+            }
+        }
+
+        @Test func `T8: While the network wants a log-in no page is saved as a new file`() async {
+            await #expect(processExitsWith: .success) {
+                for url in ["http://host.example/big.iso", "http://host.example/", "http://host.example/a.html"] {
+                    await Self.downloadAfterPages(url, pages: 400, isBehindPortal: true) { world, id in
+                        await world.advance(by: 12 * 3_600)
+                        let status = await world.status(id)
+                        #expect(
+                            status?.state == .waiting && status?.wait?.reason == .portal,
+                            "\(String(describing: status))")
+                        world.transport.change(url) { $0.script = [] }
+                        await world.change { $0.conditions.network.connectivity = .full }
+                    } check: { world, status in
+                        #expect(status?.state == .completed && status?.response?.remark == nil)
+                        #expect(Mirror.isWhole(status, seed: 1, size: Self.size))
+                    }
+                }
+            }
+        }
+
         /// A tus server that has taken 1 MB of an upload when `script` begins.
         private static func serveUpload(_ world: World, _ script: [ScriptedBehaviour]) {
             let version = ScriptedVersion(seed: 1, size: size, entityTag: nil)

@@ -27,6 +27,7 @@ struct TaskReport {
         facts.add(
             "verified", task.verified.isEmpty ? nil : TerminalText.escaped(task.verified.joined(separator: ", ")))
         facts.add("response", task.response.map { "HTTP/\($0.httpVersion) \($0.status)" })
+        facts.add("note", task.response?.remark?.sentence)
         facts.add("attempts", String(task.attempts))
         facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (from byte 0 again)" : nil)
         facts.add("created", times.both(task.createdAt))

@@ -17,6 +17,9 @@ extension Verdict {
         {
             return .doubt(doubt, failure)
         }
+        if partial == nil, case .fresh = verdict, let (doubt, failure) = AnswerDoubts.firstDoubt(head, policy) {
+            return .doubt(doubt, failure)
+        }
         // Its body would take their place.
         if !policy.mayRestart, case .fresh(_, let reason?) = verdict { return .startAgain(reason: reason) }
         return verdict

@@ -9,6 +9,12 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var mayRestart: Bool
     /// Whether the network says that somebody has to log in.
     package var isBehindPortal = false
+    /// The name that the file is to have, as far as the request says it; nil where nothing is known of it.
+    package var expectedName: String?
+    /// The first answer that was not believed last.
+    package var firstDoubt: AnswerDoubt?
+    /// Whether the task's own URL is asked, not a mirror.
+    package var asksOwnURL = true
     /// Whether the request has a range or a condition of its own: whatever comes is its answer.
     package var asksConditionally = false
     /// Whether the request has another method than GET, or a body: any success is its answer.

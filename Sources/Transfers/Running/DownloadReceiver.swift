@@ -138,8 +138,14 @@ final class DownloadReceiver: ExchangeReceiver {
         _ reception: inout Reception
     ) -> BodyDisposition {
         reception.descriptor = descriptor
+        var summary = ResponseSummary(head)
+        let name = inputs.policy.expectedName
+        if ContentCoding.isHidden(in: head.headers, url: head.url, name: name) { summary.remark = .coded }
+        if offset == 0, inputs.policy.firstDoubt != nil, AnswerDoubts.contradictsName(head, inputs.policy) {
+            summary.remark = .page
+        }
         reception.accepted = AcceptedResponse(
-            response: ResponseSummary(head), url: head.url, partial: file,
+            response: summary, url: head.url, partial: file,
             isLarge: (file.total ?? 0) - offset >= Admission.largeSize, offset: offset, restart: restart)
         if file.total ?? .max > Self.unrecordedLength { ceiling.value = offset + Self.unconfirmedBytes }
         return .file(

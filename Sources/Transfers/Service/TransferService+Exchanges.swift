@@ -142,6 +142,9 @@ extension TransferService {
             failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
             mayRestart: transfer.mayRestart)
         policy.isBehindPortal = bounds.isBehindPortal(record)
+        policy.expectedName = record.expectedName
+        policy.firstDoubt = record.firstDoubt
+        policy.asksOwnURL = transfer.round.isOwn
         policy.asksConditionally = record.request.asksConditionally
         policy.hasOwnMethod = record.method != "GET" || record.request.body?.isEmpty == false
         return policy

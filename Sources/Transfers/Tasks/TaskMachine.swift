@@ -227,6 +227,7 @@ extension TaskRecord {
         partial = accepted.partial
         isLarge = accepted.isLarge
         received = accepted.offset
+        firstDoubt = nil
         if continues, resumedAt == nil { resumedAt = accepted.offset }
         question = nil
         wait = nil

@@ -20,6 +20,7 @@ extension TaskRecord {
         partial?.leaveURL()
         currentURL = nil
         response = nil
+        firstDoubt = nil
         guard upload != nil else { return }
         upload = nil
         sent = 0

@@ -144,4 +144,57 @@ import Transfers
             return
         }
     }
+
+    private static func first(_ name: String, doubt: AnswerDoubt? = nil, isBehindPortal: Bool = false) -> ResponsePolicy
+    {
+        var policy = lenient
+        policy.expectedName = name
+        policy.firstDoubt = doubt
+        policy.isBehindPortal = isBehindPortal
+        return policy
+    }
+
+    @Test(
+        arguments: [
+            ("big.iso", "text/html", true), ("A.ZIP", "text/html; charset=utf-8", true),
+            ("report.pdf", "application/xhtml+xml", true), ("big.iso", "application/octet-stream", false),
+            ("big.iso", "text/plain", false), ("index.html", "text/html", false), ("download", "text/html", false),
+            ("page.php", "text/html", false), ("v1.2", "text/html", false), (".zip", "text/html", false),
+        ])
+    func `T8: A page that comes first is asked for again where the name says that the file is none`(
+        name: String, type: String, isDoubted: Bool
+    ) {
+        let answer = head(200, ["Content-Type": "\(type)", "Content-Length": "18"])
+        #expect((Self.doubt(judge(answer, nil, Self.first(name))) != nil) == isDoubted)
+        // While the network wants a log-in no page is believed, and everything else is.
+        let isPage = type.contains("html")
+        #expect((Self.doubt(judge(answer, nil, Self.first(name, isBehindPortal: true))) != nil) == isPage)
+    }
+
+    @Test func `T8: The second page that comes instead of a file is the file`() throws {
+        let found = try #require(Self.doubt(judge(Self.page, nil, Self.first("big.iso"))))
+        #expect(found.times == 1)
+        guard case .fresh(_, restart: nil) = judge(Self.page, nil, Self.first("big.iso", doubt: found)) else {
+            Issue.record("not taken")
+            return
+        }
+    }
+
+    @Test func `T8: Pages behind a portal or from a mirror do not count`() {
+        var policy = Self.first("big.iso", isBehindPortal: true)
+        for _ in 0..<20 {
+            policy.firstDoubt = Self.doubt(judge(Self.page, nil, policy))
+            #expect(policy.firstDoubt?.times == 0)
+        }
+        policy.isBehindPortal = false
+        policy.asksOwnURL = false
+        #expect(Self.doubt(judge(Self.page, nil, policy))?.times == 0)
+        policy.asksOwnURL = true
+        #expect(Self.doubt(judge(Self.page, nil, policy))?.times == 1)
+    }
+
+    @Test(arguments: [404, 206, 403]) func `T8: Only a page that would be saved as the file is doubted`(status: Int) {
+        let answer = head(status, ["Content-Type": "text/html"])
+        #expect(Self.doubt(judge(answer, nil, Self.first("big.iso", isBehindPortal: true))) == nil)
+    }
 }

@@ -24,7 +24,7 @@ extension TransferRun {
             phase = .syncing
             return [.syncFile]
         case .doubt(let doubt, let failure):
-            record.partial?.doubt = doubt
+            if record.partial == nil { record.firstDoubt = doubt } else { record.partial?.doubt = doubt }
             return [.closeFile] + troubled(failure, context, &hosts)
         case .trouble(let failure, let after):
             return [.closeFile] + troubled(failure, after: after, at: point(), context, &hosts)

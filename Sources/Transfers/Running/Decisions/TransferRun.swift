@@ -303,7 +303,13 @@ extension TaskRecord {
     var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 
     /// The answer that is not believed yet.
-    var doubt: AnswerDoubt? { partial?.doubt ?? upload?.doubt }
+    var doubt: AnswerDoubt? { partial?.doubt ?? upload?.doubt ?? firstDoubt }
+
+    /// The name that says what a download's request expects: its owner's where that has an ending, else the URL's.
+    var expectedName: String? {
+        if let chosen = request.destination?.filename, chosen.dropFirst().contains(".") { return chosen }
+        return request.url.map { FileName.derive(contentDisposition: nil, url: $0) }
+    }
 
     /// Whether a later task could continue from the bytes that are here, or at the server.
     var isResumable: Bool {
