@@ -49,8 +49,8 @@ package struct Daemon {
         try HomeDirectories.prepare(paths)
         lock = try InstanceLock(paths: paths)
         if lock.isTakenOver {
-            // The kernel still has the locks of a process that executes nothing any more. They are on this file, which SQLite makes anew
-            // from the write-ahead log.
+            // The kernel still has the locks of a process that no longer executes anything. They are on this file, which SQLite makes
+            // again from the write-ahead log.
             unlink("\(paths.database.path)-shm")
         }
         let clock = SystemClock()

@@ -8,7 +8,7 @@ import Synchronization
 /// The right to be the one service of a home, held until ``release()`` or the end of the process, however it ends.
 ///
 /// A process that was killed lives on in the kernel while one of its threads waits for a file system that does not answer, and has the
-/// lock all the same. It executes nothing any more: the lock is taken over from it.
+/// lock all the same. It no longer executes anything: the lock is taken over from it.
 final class InstanceLock: Sendable {
     private let file: Mutex<Int32>
     /// Whether a process had the lock that was killed and is still in the kernel.
@@ -75,7 +75,7 @@ final class InstanceLock: Sendable {
         return descriptor
     }
 
-    /// Takes the lock's name from a process that was killed, once, whoever else is about to do the same.
+    /// Takes the lock's name from a process that was killed, once, even if others are about to do the same.
     ///
     /// - Returns: whether it was done.
     private static func removeLock(_ path: String, heldThrough descriptor: Int32) -> Bool {

@@ -14,7 +14,7 @@ package protocol Transport: Sendable {
     /// The network has changed: connections kept for reuse are no longer to be trusted.
     func forgetConnections()
 
-    /// Has the thread that carries bodies to or from files of `place` call `answered` as soon as it can; at once where there is none.
+    /// Has the thread that carries bodies to or from files of `place` call `answered` as soon as it can; at once if no thread does.
     /// A thread that a file system holds up does not.
     func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void)
 }

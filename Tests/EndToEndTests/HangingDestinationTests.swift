@@ -125,7 +125,7 @@ struct HangingDestinationTests {
         #expect(service.names(in: system.path + "/to") == ["file"])
     }
 
-    /// Returns when a process executes nothing any more, though the kernel may still have threads of it.
+    /// Returns when a process no longer executes anything, though the kernel may still have threads of it.
     private static func waitForLastInstruction(of process: ChildProcess) async throws {
         try await eventually("the end of the service", within: .seconds(10)) {
             if process.exit != nil { return true }

@@ -46,7 +46,7 @@ extension TransferService {
         guard let place = start.place else { return await download(start, opening.open()) }
         active[record.id] = start
         let path = record.request.destination?.directory ?? record.partial?.path ?? ""
-        // Whoever has begun it does not wait for the file system.
+        // The queue does not wait for the file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, path) {
                 opening.open()

@@ -14,7 +14,7 @@ extension TransferService {
         }
         guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }
         active[record.id] = start
-        // Whoever has begun it does not wait for the file system.
+        // The queue does not wait for the file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, source.files.first?.path ?? "") {
                 UploadFiles.open(source, of: record)

@@ -119,9 +119,9 @@ package actor TransferService {
         let reporting = Mailbox<TransferService>()
         self.reporting = reporting
         let clock = environment.clock
-        let systems = FileSystems(home: environment.paths.state.path, now: { clock.now().bootSeconds }) { change in
-            reporting.yield { await $0.fileSystemsChanged(change) }
-        }
+        let systems = FileSystems(
+            home: environment.paths.state.path, now: { clock.now().bootSeconds },
+            changed: { change in reporting.yield { await $0.fileSystemsChanged(change) } })
         files = TransferFiles(
             paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID, systems: systems)
         life = ServiceLife(startedAt: now)
