@@ -87,11 +87,16 @@ extension TransferService {
         guard let transfer = active[id], transfer.wishes === wishes, transfer.run.canBeLeft, let place = transfer.place
         else { return }
         switch transfer.exchange {
-        case .starting: break
+        // What is being synced or cut has no exchange any longer.
+        case _ where transfer.run.phase != .exchanging, .starting: break
         case .download(let receiver, _):
             leftExchanges.append(LeftExchange(task: id, place: place, positions: [receiver.position], files: []))
         case .segments(let segments):
             segments.look.cancel()
+            guard !segments.connections.isEmpty else {
+                closeFile(segments.descriptor, at: place)
+                break
+            }
             leftExchanges.append(
                 LeftExchange(
                     task: id, place: place, positions: segments.connections.values.map(\.position),
@@ -113,6 +118,12 @@ extension TransferService {
         let left = leftExchanges.remove(at: index)
         for file in left.files { closeFile(file, at: left.place) }
         if let sources = left.sources { fileSystems.post(left.place, .files, "what is sent") { sources.close() } }
+        await pump()
+    }
+
+    /// The same of an upload whose files were closed while nobody waited for that.
+    func leftClosed(_ position: ByteMeter) async {
+        leftExchanges.removeAll { left in left.positions.contains { $0 === position } }
         await pump()
     }
 

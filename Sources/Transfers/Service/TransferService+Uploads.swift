@@ -116,7 +116,7 @@ extension TransferService {
         // Another file system may have been left alone meanwhile.
         guard let change = closing, let latest = active[id], case .upload(let same, _, _) = latest.exchange,
             same === receiver
-        else { return }
+        else { return await leftClosed(receiver.sent) }
         if transfer.place != nil { transfer = latest }
         var upload = receiver.upload
         let handedOver = upload.progress(handedOver: receiver.sent.value)

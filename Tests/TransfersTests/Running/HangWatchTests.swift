@@ -34,6 +34,12 @@ import Transfers
         #expect(watch.end(second, now: 11) == false)
     }
 
+    @Test func `B1: A file system that was silent between two looks answers again as well`() {
+        var watch = HangWatch()
+        let call = watch.begin(slow, "/mnt/slow/a", now: 0)
+        #expect(watch.end(call, now: 5.1) == true)
+    }
+
     @Test func `B1: A call that returns in time reports nothing`() {
         var watch = HangWatch()
         let call = watch.begin(slow, "/mnt/slow/a", now: 0)

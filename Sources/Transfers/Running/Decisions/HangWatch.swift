@@ -44,10 +44,11 @@ package struct HangWatch: Sendable {
     ///
     /// - Returns: whether a file system answers again that was found silent.
     package mutating func end(_ call: Call, now: Double) -> Bool {
-        guard let place = running.removeValue(forKey: call)?.place, silent.contains(place),
-            silence(of: place, now: now) == nil
-        else { return false }
-        silent.remove(place)
+        guard let ended = running.removeValue(forKey: call) else { return false }
+        // It may have become overdue since the last look.
+        let wasSilent = silent.contains(ended.place) || ended.since + Self.patience <= now
+        guard wasSilent, silence(of: ended.place, now: now) == nil else { return false }
+        silent.remove(ended.place)
         return true
     }
 
