@@ -39,6 +39,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case diskSpace
     case smallerFirst
     case othersFirst
+    case slow
     case answer
     case relaunchDelay
     case expensiveNetwork
@@ -69,6 +70,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .smallerFirst: "It is large and gave its connection to smaller transfers for the moment."
         case .othersFirst:
             "Its last attempt brought nothing that could be kept; transfers that have not failed go first, in half the places."
+        case .slow: "It brought almost nothing, and others have its place for the moment."
         case .answer: "Its app was asked something and has not answered yet."
         case .relaunchDelay: "Its app added it in the background, and has been woken often lately."
         case .expensiveNetwork: "The network costs by the byte, which it must not use."
@@ -94,7 +96,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .starting: "the service's next step"
         case .connectionLimit: "another transfer with this host ending"
         case .serviceLimit: "another transfer ending"
-        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay, .doubtfulAnswer: "time"
+        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay, .doubtfulAnswer, .slow: "time"
         case .network: "a network coming up"
         case .diskSpace: "space becoming free"
         case .smallerFirst: "the smaller transfers ending"

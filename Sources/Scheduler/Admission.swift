@@ -13,6 +13,9 @@ package import NightshiftAPI
 /// 3. Transfers whose last attempt left nothing that lasts take at most half the connections of a lane, and of the service,
 ///    while one waits there that has not failed. Where there is but one connection, they take turns. The probe of an origin
 ///    is one that has not failed, or the one that has failed least.
+///
+/// How many places the service has for a lane is ``Places``'s to say. Of equal priority, a task goes first that has not failed and
+/// whose origin has nothing running. ``yield(_:_:_:now:plan:)`` decides which slow transfers give up their places.
 package enum Admission {
     /// From this many missing bytes on a transfer counts as large: more than a second of a 100 Mbit/s line.
     package static let largeSize: Int64 = 16 << 20
@@ -25,8 +28,11 @@ package enum Admission {
         package var isLarge: Bool
         /// Attempts in a row that left nothing that lasts.
         package var fruitless: Int
+        /// Whether it has given up its place lately, for which others of equal priority go first.
+        package var isLast: Bool
 
-        package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0) {
+        package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0, isLast: Bool = false) {
+            self.isLast = isLast
             self.id = id
             self.priority = priority
             self.isLarge = isLarge
@@ -36,11 +42,50 @@ package enum Admission {
         fileprivate var hasFailed: Bool { fruitless > 0 }
 
         fileprivate func precedes(_ other: Candidate, smallFirst: Bool) -> Bool {
+            if priority == other.priority, isLast != other.isLast { return other.isLast }
             guard priority == other.priority, smallFirst, isLarge != other.isLarge else {
                 return (-priority, id) < (-other.priority, other.id)
             }
             return !isLarge
         }
+    }
+
+    /// The state of a running transfer that brings too little to keep its place to itself; see ``Pace``.
+    package struct Slowness: Hashable, Sendable {
+        /// The loss when it stops, least first.
+        package enum Loss: Hashable, Sendable {
+            /// Nothing: it continues from where it stops.
+            case nothing
+            /// Its wait for an answer.
+            case wait
+            /// So many bytes, which it has to fetch again.
+            case bytes(Int64)
+            /// More than bytes: it is not stopped.
+            case everything
+
+            fileprivate var rank: Int64? {
+                switch self {
+                case .nothing: 0
+                case .wait: 1
+                case .bytes(let count): 2 + max(0, min(count, .max - 2))
+                case .everything: nil
+                }
+            }
+        }
+
+        /// Boot seconds.
+        package var since: Double
+        /// Seconds for which it keeps its place although others wait.
+        package var slice: Double
+        package var loss: Loss
+
+        package init(since: Double, slice: Double = Admission.slice, loss: Loss) {
+            self.since = since
+            self.slice = slice
+            self.loss = loss
+        }
+
+        fileprivate var end: Double { since + slice }
     }
 
     package struct Running: Hashable, Sendable {
@@ -53,10 +98,17 @@ package enum Admission {
         package var isResumable: Bool
         /// Whether attempts before this one left nothing that lasts, and this one has not either so far.
         package var hasFailed: Bool
+        /// Nil while it earns its place.
+        package var slowness: Slowness?
+        /// Whether it was told to stop and has not yet.
+        package var isStopping: Bool
 
         package init(
-            id: TaskID, priority: Double, isLarge: Bool, startedAt: Double, isResumable: Bool, hasFailed: Bool = false
+            id: TaskID, priority: Double, isLarge: Bool, startedAt: Double, isResumable: Bool, hasFailed: Bool = false,
+            slowness: Slowness? = nil, isStopping: Bool = false
         ) {
+            self.slowness = slowness
+            self.isStopping = isStopping
             self.id = id
             self.priority = priority
             self.isLarge = isLarge
@@ -78,11 +130,14 @@ package enum Admission {
         package var allowance: Int
         /// Where there is but one connection: whether it was last used by a transfer that had not failed.
         package var isTurnOfFailed: Bool
+        /// Where its tasks go; nil where that is not to count.
+        package var origin: String?
 
         package init(
             maximumConnections: Int, running: [Running], small: [Candidate], large: [Candidate], allowance: Int,
-            isTurnOfFailed: Bool = false
+            isTurnOfFailed: Bool = false, origin: String? = nil
         ) {
+            self.origin = origin
             self.isTurnOfFailed = isTurnOfFailed
             self.maximumConnections = maximumConnections
             self.running = running
@@ -95,7 +150,9 @@ package enum Admission {
     package struct Plan: Hashable, Sendable {
         package var start: [TaskID] = []
         package var makeRoom: [TaskID] = []
-        /// Boot seconds at which a large transfer's slice ends that others wait for.
+        /// Slow transfers that give up their places.
+        package var yield: [TaskID] = []
+        /// Boot seconds at which a slice ends that others wait for.
         package var nextLook: Double?
     }
 
@@ -114,25 +171,46 @@ package enum Admission {
     ) -> Plan {
         var plan = Plan()
         var lanes = lanes
+        var places = Places(lanes, maximum: maximumTransfers)
         let onlyOne = maximumTransfers == 1
-        var free = maximumTransfers - lanes.reduce(0) { $0 + $1.running.count }
-        while free > 0 {
+        while true {
+            let left = lanes.map { places.left(for: $0) }
+            guard left.contains(where: { $0 > 0 }) else { break }
             let failedMay = mayStartFailed(lanes, maximumTransfers, isTurnOfFailed)
-            let smallWaits = zip(lanes, failedMay).contains { $0.nextSmall(failedMay: $1) != nil }
-            let choices = lanes.indices.compactMap { index in
-                lanes[index].next(
-                    lastOfService: free == 1 && smallWaits, onlyOne: onlyOne, failedMay: failedMay[index]
-                ).map { (index, $0) }
+            let smallWaits = lanes.indices.contains {
+                left[$0] > 0 && lanes[$0].nextSmall(failedMay: failedMay[$0]) != nil
             }
-            let best = choices.min { $0.1.precedes($1.1, smallFirst: onlyOne) }
-            guard let (index, candidate) = best else { break }
-            lanes[index].start(candidate, now: now)
-            plan.start.append(candidate.id)
-            free -= 1
+            let choices = lanes.indices.compactMap { index -> Choice? in
+                guard left[index] > 0 else { return nil }
+                let next = lanes[index].next(
+                    lastOfService: left[index] == 1 && smallWaits, onlyOne: onlyOne, failedMay: failedMay[index])
+                return next.map {
+                    Choice(lane: index, candidate: $0, isUntried: lanes[index].isUntried($0, places))
+                }
+            }
+            guard let best = choices.min(by: { $0.precedes($1, smallFirst: onlyOne) }) else { break }
+            lanes[best.lane].start(best.candidate, now: now)
+            places.add(origin: lanes[best.lane].origin)
+            plan.start.append(best.candidate.id)
         }
         let failedMay = mayStartFailed(lanes, maximumTransfers, isTurnOfFailed)
-        makeRoom(in: lanes, failedMay, serviceIsFull: free <= 0, now: now, plan: &plan)
+        makeRoom(in: lanes, failedMay, places, now: now, plan: &plan)
+        yield(lanes, failedMay, places, now: now, plan: &plan)
         return plan
+    }
+
+    /// The next task of a lane.
+    private struct Choice {
+        var lane: Int
+        var candidate: Candidate
+        var isUntried: Bool
+
+        func precedes(_ other: Choice, smallFirst: Bool) -> Bool {
+            guard candidate.priority == other.candidate.priority, isUntried != other.isUntried else {
+                return candidate.precedes(other.candidate, smallFirst: smallFirst)
+            }
+            return isUntried
+        }
     }
 
     /// Applies rule 3: for each lane, whether one that has failed may start there.
@@ -149,13 +227,13 @@ package enum Admission {
 
     /// Applies rule 2 to the lanes as they are after all that could start has started.
     private static func makeRoom(
-        in lanes: [Lane], _ failedMay: [Bool], serviceIsFull: Bool, now: Double, plan: inout Plan
+        in lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
     ) {
         let everyone = lanes.flatMap(\.running)
         for (lane, failedMay) in zip(lanes, failedMay) {
             guard lane.allowance > 0, let waiting = lane.best(lane.small, failedMay: failedMay) else { continue }
             let laneIsFull = lane.running.count >= lane.maximumConnections
-            guard laneIsFull || serviceIsFull else { continue }
+            guard laneIsFull || places.left(for: lane) <= 0 else { continue }
             let holders = laneIsFull ? lane.running : everyone
             guard holders.allSatisfy(\.isLarge) else { continue }
             let victims = holders.filter { $0.isResumable && $0.priority <= waiting.priority }
@@ -169,25 +247,70 @@ package enum Admission {
         }
     }
 
+    /// Slow transfers give up their places where nothing else helps those that wait: one that can continue, where slow transfers
+    /// hold all connections of a lane; and where more are slow than may lend their places, those that lose the least.
+    ///
+    /// None stops before its slice has passed, and none that has to begin again while another one loses less.
+    private static func yield(
+        _ lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
+    ) {
+        var wanted = 0
+        for (lane, failedMay) in zip(lanes, failedMay) {
+            guard lane.allowance > 0, lane.hasWaiting(failedMay: failedMay) else { continue }
+            if lane.running.count >= lane.maximumConnections {
+                // Its own place is enough for the next one.
+                guard places.left(for: lane) >= 0, lane.running.allSatisfy({ $0.slowness != nil && !$0.isStopping })
+                else { continue }
+                let victims = lane.running.filter { $0.slowness?.loss == .nothing }
+                stop(1, of: victims, now: now, plan: &plan)
+            } else if places.left(for: lane) <= 0, !places.hasSlow(lane) || places.isAllSlow {
+                wanted += 1
+            }
+        }
+        let slow = lanes.flatMap(\.running).filter { $0.slowness != nil }
+        let leaving = slow.count { $0.isStopping || plan.yield.contains($0.id) || plan.makeRoom.contains($0.id) }
+        let victims = slow.filter { !$0.isStopping && !plan.yield.contains($0.id) && !plan.makeRoom.contains($0.id) }
+        // Those that have to begin again stop only where there are no others.
+        let gentle = victims.filter { $0.slowness?.loss == .nothing || $0.slowness?.loss == .wait }
+        stop(
+            min(wanted, places.slowWithoutPlace) - leaving, of: gentle.isEmpty ? victims : gentle, now: now,
+            plan: &plan)
+    }
+
+    private static func stop(_ count: Int, of victims: [Running], now: Double, plan: inout Plan) {
+        guard count > 0 else { return }
+        let ranked = victims.compactMap { victim -> (running: Running, loss: Int64, end: Double)? in
+            guard let slowness = victim.slowness, let loss = slowness.loss.rank else { return nil }
+            return (victim, loss, slowness.end)
+        }
+        let due = ranked.filter { $0.end <= now }.sorted {
+            ($0.loss, $0.end, $0.running.id) < ($1.loss, $1.end, $1.running.id)
+        }
+        plan.yield += due.prefix(count).map(\.running.id)
+        guard due.count < count, let next = ranked.map(\.end).filter({ $0 > now }).min() else { return }
+        plan.nextLook = min(plan.nextLook ?? next, next)
+    }
+
     /// Why a ready task of a lane does not run now.
     ///
     /// - Parameters:
     ///   - hasFailed: whether its last attempt left nothing that lasts.
+    ///   - places: of the service.
     ///   - smallWaitsElsewhere: whether another lane has a small task that could start.
     ///   - othersFirst: whether the service keeps its places for tasks of other lanes that have not failed.
     package static func reason(
-        isLarge: Bool, hasFailed: Bool = false, lane: Lane, running: Int, maximumTransfers: Int,
+        isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: Places,
         smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
     ) -> WaitReason {
         if lane.allowance == 0 { return .hostBackoff }
         if lane.running.count >= lane.maximumConnections { return .connectionLimit }
-        if running >= maximumTransfers { return .serviceLimit }
+        let left = places.left(for: lane)
+        if left <= 0 { return .serviceLimit }
         // To most tasks it is all the same what waits elsewhere, and that takes a look at every lane.
         guard hasFailed || isLarge else { return .starting }
-        let failedMay = !othersFirst() && lane.mayStartFailed(maximumTransfers)
+        let failedMay = !othersFirst() && lane.mayStartFailed(places.maximum)
         if hasFailed, !failedMay { return .othersFirst }
-        let isLastPlace = running == maximumTransfers - 1
-        if isLarge, lane.nextSmall(failedMay: failedMay) != nil || isLastPlace && smallWaitsElsewhere() {
+        if isLarge, lane.nextSmall(failedMay: failedMay) != nil || left == 1 && smallWaitsElsewhere() {
             return .smallerFirst
         }
         return .starting
@@ -210,6 +333,15 @@ extension Admission.Lane {
         freeConnections > 0 && (small.contains { !$0.hasFailed } || large.contains { !$0.hasFailed })
     }
 
+    /// Whether a task has not failed, nothing runs at its origin, and nothing speaks against that.
+    fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: Places) -> Bool {
+        origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)
+    }
+
+    fileprivate func hasWaiting(failedMay: Bool) -> Bool {
+        best(small, failedMay: failedMay) ?? best(large, failedMay: failedMay) != nil
+    }
+
     /// Rule 3 within the lane.
     fileprivate func mayStartFailed(_ maximumTransfers: Int) -> Bool {
         guard freshCouldStart else { return true }
@@ -223,7 +355,9 @@ extension Admission.Lane {
 
     /// The first of a queue that rule 3 lets start.
     fileprivate func best(_ queue: [Admission.Candidate], failedMay: Bool) -> Admission.Candidate? {
-        let fresh = queue.first { !$0.hasFailed }
+        let first = queue.first { !$0.hasFailed }
+        let other = first?.isLast == true ? queue.first { !$0.hasFailed && !$0.isLast } : nil
+        let fresh = other?.priority == first?.priority ? other ?? first : first
         guard failedMay else { return fresh }
         let isProbe = allowance == 1
         let failed = queue.filter(\.hasFailed).min {

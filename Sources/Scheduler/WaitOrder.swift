@@ -38,7 +38,7 @@ package enum WaitOrder {
         case sleeping
         case trial(until: Double)
         case host
-        /// Nothing but its place in the queue: ``Admission/reason(isLarge:hasFailed:lane:running:maximumTransfers:smallWaitsElsewhere:othersFirst:)``.
+        /// Nothing but its place in the queue: ``Admission/reason(isLarge:hasFailed:lane:places:smallWaitsElsewhere:othersFirst:)``.
         case queue
     }
 

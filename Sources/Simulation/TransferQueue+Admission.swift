@@ -77,7 +77,8 @@ extension TransferQueue {
                     maximumConnections: lane.maximumConnections, running: mine.map { admissionRunning($0, now) },
                     small: heads(allowed.filter { !$0.isLarge }, lane.maximumConnections),
                     large: heads(allowed.filter(\.isLarge), lane.maximumConnections),
-                    allowance: hosts.allowance(lane.way, now), isTurnOfFailed: turns.isTurnOfFailed(in: number)))
+                    allowance: hosts.allowance(lane.way, now), isTurnOfFailed: turns.isTurnOfFailed(in: number),
+                    origin: lane.host))
         }
         return (indices, queued)
     }
@@ -112,6 +113,8 @@ extension TransferQueue {
     ) {
         let smallWaits = queued.contains { $0.allowance > 0 && !$0.small.isEmpty }
         let othersFirst = Admission.othersFirst(queued, maximumTransfers: maximumTransfers)
+        var places = Places(maximum: maximumTransfers)
+        for index in running { places.add(origin: lanes[transfers[index].lane].host) }
         for (number, admission) in zip(indices, queued) {
             let lane = lanes[number]
             for (place, group) in lane.classes.enumerated() where !group.waiting.isEmpty {
@@ -126,7 +129,7 @@ extension TransferQueue {
                     case .store, .question, .pause, .beginDate, .trial, .queue:
                         Admission.reason(
                             isLarge: group.isLarge, hasFailed: group.hasFailed, lane: admission,
-                            running: running.count, maximumTransfers: maximumTransfers,
+                            places: places,
                             smallWaitsElsewhere: smallWaits, othersFirst: othersFirst)
                     }
                 setReason(reason, lane: number, place: place, now.bootSeconds)

@@ -37,6 +37,13 @@ import Testing
             isTurnOfFailed: isTurnOfFailed)
     }
 
+    /// Of 32, so many taken.
+    private static func places(_ running: Int) -> Places {
+        var places = Places(maximum: 32)
+        for _ in 0..<running { places.add(origin: nil) }
+        return places
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var lanes: [Admission.Lane]
@@ -163,17 +170,17 @@ import Testing
 
     @Test func reasons() {
         let full = Self.lane(1, running: [Self.running(1)], small: [Self.small(2)])
-        #expect(Admission.reason(isLarge: false, lane: full, running: 1, maximumTransfers: 32) == .connectionLimit)
+        #expect(Admission.reason(isLarge: false, lane: full, places: Self.places(1)) == .connectionLimit)
         let paused = Self.lane(1, small: [Self.small(2)], allowance: 0)
-        #expect(Admission.reason(isLarge: false, lane: paused, running: 0, maximumTransfers: 32) == .hostBackoff)
+        #expect(Admission.reason(isLarge: false, lane: paused, places: Self.places(0)) == .hostBackoff)
         let free = Self.lane(4, small: [Self.small(2)], large: [Self.large(3)])
-        #expect(Admission.reason(isLarge: false, lane: free, running: 32, maximumTransfers: 32) == .serviceLimit)
-        #expect(Admission.reason(isLarge: true, lane: free, running: 1, maximumTransfers: 32) == .smallerFirst)
-        #expect(Admission.reason(isLarge: false, lane: free, running: 1, maximumTransfers: 32) == .starting)
+        #expect(Admission.reason(isLarge: false, lane: free, places: Self.places(32)) == .serviceLimit)
+        #expect(Admission.reason(isLarge: true, lane: free, places: Self.places(1)) == .smallerFirst)
+        #expect(Admission.reason(isLarge: false, lane: free, places: Self.places(1)) == .starting)
         let half = Self.lane(2, running: [Self.running(1, failed: true)], small: [Self.small(2), Self.failed(3)])
         func reason(hasFailed: Bool, othersFirst: Bool = false, lane: Admission.Lane) -> WaitReason {
             Admission.reason(
-                isLarge: false, hasFailed: hasFailed, lane: lane, running: 1, maximumTransfers: 32,
+                isLarge: false, hasFailed: hasFailed, lane: lane, places: Self.places(1),
                 othersFirst: othersFirst)
         }
         #expect(reason(hasFailed: true, lane: half) == .othersFirst)

@@ -172,10 +172,12 @@ import Testing
                 id: $0.id, priority: $0.priority, isLarge: $0.isLarge, startedAt: world.now, isResumable: false,
                 hasFailed: $0.fruitless > 0)
         }
+        var places = Places(maximum: world.maximum)
+        for _ in 0..<running { places.add(origin: nil) }
         return waiting.compactMap { candidate in
             let reason = Admission.reason(
-                isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, running: running,
-                maximumTransfers: world.maximum, othersFirst: freshWaits)
+                isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, places: places,
+                othersFirst: freshWaits)
             // The service's last place may be kept for a small one of another lane.
             let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
             return reason == .starting && !isKept ? "\(candidate.id) could start" : nil

@@ -38,6 +38,82 @@ extension Simulations {
             }
         }
 
+        @Test func `T2: A healthy host starts within five seconds beside a thousand tasks of hosts that bring nothing`()
+            async
+        {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("starved by slow hosts") { world in
+                    // One transfer more for each slow one, 96 at most.
+                    world.requests.setMaximumTransfers(32 + 96)
+                    let troubles: [ScriptedBehaviour] = [.silent, .stall(after: 2), .cannotConnect]
+                    let slow = (0..<1_000).map { number -> String in
+                        let url = "http://slow\(number % 100).example/\(number)"
+                        let version = ScriptedVersion(seed: 1, size: 100_000, entityTag: nil)
+                        let trouble = troubles[number % 100 % troubles.count]
+                        world.transport.serve(
+                            url, ScriptedResource([version], script: Array(repeating: trouble, count: 60)))
+                        return url
+                    }
+                    await world.start()
+                    await world.enqueue(slow.map { world.request($0) })
+                    for round in 0..<3 {
+                        let healthy = (0..<6).map {
+                            Story.serve(world, host: "healthy\(round)", name: "\(round)-\($0)", size: 50_000)
+                        }
+                        let start = world.now.bootSeconds
+                        let ids = await world.enqueue(healthy.map { world.request($0) })
+                        await world.advance(by: 5, inspecting: false)
+                        let first = world.transport.begun.first { healthy.contains($0.request.url) }?.time
+                        #expect(first.map { $0 - start <= 5 } == true, "\(String(describing: first)) after \(start)")
+                        await world.advance(by: 15, inspecting: false)
+                        for id in ids { #expect(await world.status(id)?.state == .completed) }
+                    }
+                    #expect(world.requests.takeViolations() == [])
+                }
+            }
+        }
+
+        @Test func `T4: The starts of many small transfers are in the journal long before their ends`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("starts of small ones") { world in
+                    let urls = (0..<24).map { Story.serve(world, host: "host\($0 % 4)", name: "\($0)", size: 80_000) }
+                    world.transport.setBandwidth(100_000)
+                    await world.start()
+                    await world.enqueue(urls.map { world.request($0) })
+                    await world.advance(by: 0.3)
+                    let entries = await world.journal()
+                    #expect(entries.count { $0.decision == .started } == 24)
+                    #expect(entries.count { $0.decision == .completed } == 0)
+                }
+            }
+        }
+
+        @Test func `T2: A slow transfer gives up its place and continues later from where it stopped`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("gives up its place") { world in
+                    let url = "http://slow.example/file"
+                    let version = ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"a\"")
+                    world.transport.serve(url, ScriptedResource([version], script: [.stall(after: 1_000_000)]))
+                    let other = Story.serve(world, host: "healthy", size: 1_000)
+                    await world.start()
+                    _ = await world.call { [service = world.service] in
+                        try? await service.change(ServiceSettings(maximumTransfers: 1))
+                    }
+                    world.requests.setMaximumTransfers(1)
+                    let slow = await world.enqueue(world.request(url) { $0.connections = 1 })
+                    await world.advance(by: 5)
+                    let id = await world.enqueue(world.request(other))
+                    #expect(await world.status(id)?.wait?.detail?.contains("brings almost nothing") == true)
+                    await world.advance(by: 13)
+                    #expect(await world.status(id)?.state == .completed)
+                    let wait = await world.status(slow)?.wait
+                    #expect(wait?.reason == .slow && wait?.until != nil, "\(String(describing: wait))")
+                    #expect(await world.advance(atMost: 30) { world.ledger.open.isEmpty })
+                    #expect(world.transport.begun.last?.request.headers.first("Range") != nil)
+                }
+            }
+        }
+
         @Test func progressThatIsThrownAwayMakesPausesGrow() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("thrown away", jitter: 0.5) { world in

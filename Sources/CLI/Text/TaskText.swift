@@ -47,6 +47,7 @@ enum TaskText {
             case .diskSpace: ["not enough free space", times, again]
             case .smallerFirst: ["smaller transfers go first"]
             case .othersFirst: ["others go first that have not failed"]
+            case .slow: ["it brought almost nothing, others have its place", again]
             case .answer: ["its app was asked and has not answered"]
             case .relaunchDelay: ["its app was woken often lately", again]
             case .expensiveNetwork: ["the network costs by the byte"]

@@ -73,6 +73,7 @@ const shortWaits = {
   retry: "the last attempt failed",
   retryAfter: "the server asked for a pause",
   hostBackoff: "its host is in trouble",
+  slow: "it brought almost nothing, others have its place",
 };
 
 /** Whether nothing more happens to a task by itself. */

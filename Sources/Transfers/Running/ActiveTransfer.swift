@@ -17,12 +17,15 @@ struct ActiveTransfer {
     /// An upload's machine, between its requests.
     var upload: ResumableUpload?
     var speed = Speedometer()
+    /// Whether it earns its place.
+    var pace: Pace
     /// The answers that the present exchange began with, by ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
     init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
         self.place = place
         run = TransferRun(record: record, startedAt: startedAt)
+        pace = Pace(count: record.kind == .download ? record.received : record.sent, at: startedAt)
         wishes = OwnerWishes(record)
     }
 
@@ -81,16 +84,37 @@ struct ActiveTransfer {
     }
 
     /// What admission weighs.
-    var running: Admission.Running {
+    func running(_ yields: YieldHistory) -> Admission.Running {
         let record = run.shown
         return Admission.Running(
             id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: run.startedAt,
-            isResumable: record.upload != nil
-                || record.partial.map { $0.bytes(count: 1, checksum: nil) }.map {
-                    ExchangePlan(partial: $0).asksForRange
-                } ?? false,
+            isResumable: isResumable,
             // This attempt is one of them until it has brought something.
-            hasFailed: record.fruitless > 1)
+            hasFailed: record.fruitless > 1,
+            slowness: pace.slowSince.map { since in
+                let loss = loss
+                return Admission.Slowness(
+                    since: since, slice: yields.slice(of: record.id, losesBytes: loss.isOfBytes), loss: loss)
+            }, isStopping: run.stopping != nil)
+    }
+
+    private var isResumable: Bool {
+        let record = run.shown
+        return record.upload != nil
+            || record.partial.map { $0.bytes(count: 1, checksum: nil) }.map {
+                ExchangePlan(partial: $0).asksForRange
+            } ?? false
+    }
+
+    /// What is lost when it stops now.
+    private var loss: Admission.Slowness.Loss {
+        let record = run.shown
+        // What has all its bytes, or may have had an effect at the server, is not sent a second time.
+        if awaitsResponse || run.phase != .exchanging { return .everything }
+        if record.kind == .upload { return record.upload == nil ? .everything : .nothing }
+        guard record.method == "GET" else { return .everything }
+        if isResumable { return .nothing }
+        return count == 0 ? .wait : .bytes(count)
     }
 
     func progress() -> TaskProgress {
@@ -126,5 +150,11 @@ struct Speedometer {
         let weight = min(1, elapsed / 3)
         bytesPerSecond = bytesPerSecond == 0 ? now : bytesPerSecond + weight * (now - bytesPerSecond)
         self.last = (count, time)
+    }
+}
+
+extension Admission.Slowness.Loss {
+    fileprivate var isOfBytes: Bool {
+        if case .bytes = self { true } else { false }
     }
 }

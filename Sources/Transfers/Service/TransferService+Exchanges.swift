@@ -183,7 +183,7 @@ extension TransferService {
             transfer.isNoted = true
         }
         active[id] = transfer
-        guard !isBrief else { return }
+        guard !isBrief else { return noteStartsSoon() }
         let saved = transfer.record
         // Of a task that continues another one they lie under the other one's name, which that one may be using again.
         let former = receiver.inputs.partialFile

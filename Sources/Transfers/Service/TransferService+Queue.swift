@@ -48,7 +48,9 @@ extension TransferService {
         var queue = try await readQueue()
         if try await releaseDue(queue.times) { queue = try await readQueue() }
         let now = now
-        let running = Dictionary(grouping: placeHolders) { $0.record.lane }.mapValues { $0.map(\.running) }
+        let running = Dictionary(grouping: placeHolders) { $0.record.lane }.mapValues {
+            $0.map { $0.running(admissions.yields) }
+        }
         let lanes = queue.lanes.map { admissionLane($0, queue, running[$0.id] ?? [], now.bootSeconds) }
         admissions.turns.keep(queue.lanes.map(\.id))
         admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
@@ -57,6 +59,7 @@ extension TransferService {
             lanes: lanes, maximumTransfers: bounds.limits.maximumTransfers, now: now.bootSeconds,
             isTurnOfFailed: admissions.turns.isTurnOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
+        for id in plan.yield { yieldPlace(of: id, now) }
         setAlarm(at: nextLook(queue, plan, now))
         defer { reportActivity(queue) }
         guard !plan.start.isEmpty else { return await spreadConnections() }
@@ -176,8 +179,53 @@ extension TransferService {
         let rows = queue.candidates[lane.id]
         return Admission.Lane(
             maximumConnections: lane.maximumConnections, running: running,
-            small: (rows?.small ?? []).filter { !isBusy($0.id) }, large: (rows?.large ?? []).filter { !isBusy($0.id) },
-            allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isTurnOfFailed(in: lane.id))
+            small: candidates(rows?.small, now), large: candidates(rows?.large, now),
+            allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isTurnOfFailed(in: lane.id),
+            origin: lane.origin)
+    }
+
+    /// Those of the tasks of a queue that neither run nor are about to.
+    private func candidates(_ rows: [Admission.Candidate]?, _ now: Double) -> [Admission.Candidate] {
+        (rows ?? []).filter { !isBusy($0.id) }.map { row in
+            var row = row
+            row.isLast = admissions.yields.isLast(row.id, at: now)
+            return row
+        }
+    }
+
+    /// Lets others have the place of a slow transfer for a while.
+    private func yieldPlace(of id: TaskID, _ now: ClockReading) {
+        guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
+        let pause = admissions.yields.yielded(id, at: now.bootSeconds)
+        let rate = Int(pace(leastOf: transfer).rounded(.up))
+        let seconds = Int((now.bootSeconds - since).rounded())
+        interrupt(
+            id,
+            .yield(
+                until: now.bootSeconds + pause,
+                detail: "For \(seconds) s fewer than \(rate) bytes per second had come."))
+    }
+
+    /// Bytes per second below which a transfer is slow.
+    func pace(leastOf transfer: ActiveTransfer) -> Double {
+        Pace.minimum(
+            ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
+            transfers: bounds.limits.maximumTransfers)
+    }
+
+    /// Reads how much everything that runs has brought.
+    ///
+    /// - Returns: whether something has become slow, or is no longer.
+    func readPaces() -> Bool {
+        let time = now.bootSeconds
+        var hasChanged = false
+        for (id, transfer) in active {
+            let count = transfer.count
+            active[id]?.speed.read(count, at: time)
+            if active[id]?.pace.read(count, at: time, minimum: pace(leastOf: transfer)) == true { hasChanged = true }
+            if active[id]?.pace.isSteady == true { admissions.yields.forget(id) }
+        }
+        return hasChanged
     }
 
     /// How many transfers the state of a way lets start.

@@ -94,17 +94,19 @@ extension TransferService {
             admissions.look.lanes[record.lane]
             ?? Admission.Lane(
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
-        lane.running = active.values.filter { $0.record.lane == record.lane }.map(\.running)
+        lane.running = active.values.filter { $0.record.lane == record.lane }.map { $0.running(admissions.yields) }
+        lane.origin = record.origin
+        var places = Places(maximum: bounds.limits.maximumTransfers)
+        for transfer in active.values { places.add(origin: transfer.record.origin, isSlow: transfer.pace.isSlow) }
         let reason = Admission.reason(
-            isLarge: record.isLarge, hasFailed: record.hasFailed, lane: lane, running: active.count,
-            maximumTransfers: bounds.limits.maximumTransfers,
+            isLarge: record.isLarge, hasFailed: record.hasFailed, lane: lane, places: places,
             smallWaitsElsewhere: admissions.look.lanes.values.contains { $0.allowance > 0 && !$0.small.isEmpty },
             othersFirst: Admission.othersFirst(
                 admissions.look.lanes.values, maximumTransfers: bounds.limits.maximumTransfers))
         let detail: String? =
             switch reason {
             case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
-            case .serviceLimit: "\(active.count) transfers run."
+            case .serviceLimit: HeldPlaces(active.values.map { ($0.record.origin, $0.pace.isSlow) }).sentence
             default: nil
             }
         return Wait(reason: reason, since: since, detail: detail)
@@ -117,8 +119,19 @@ extension TransferService {
         }
         guard let record = found else { throw .notFound("There is no task \(id).") }
         let status = status(of: record)
+        var sentence = status.explanation
+        if status.state == .running, let transfer = active[id], let since = transfer.pace.slowSince {
+            sentence += slowSentence(of: transfer, since: since)
+        }
         return Explanation(
-            task: status, sentence: status.explanation, endedBy: status.wait.map(Self.endedBy), history: history)
+            task: status, sentence: sentence, endedBy: status.wait.map(Self.endedBy), history: history)
+    }
+
+    private func slowSentence(of transfer: ActiveTransfer, since: Double) -> String {
+        let seconds = Int((now.bootSeconds - since).rounded(.down))
+        let rate = Int(pace(leastOf: transfer).rounded(.up))
+        return
+            " For \(seconds) s it has brought fewer than \(rate) bytes per second: transfers of other hosts may start as if it did not run."
     }
 
     private static func endedBy(_ wait: Wait) -> String {
@@ -166,7 +179,10 @@ extension TransferService {
     /// How far running tasks are.
     func progress(of tasks: Set<TaskID>?, session: SessionID?) -> [TaskProgress] {
         active.values.filter { transfer in
-            (tasks?.contains(transfer.record.id) ?? true) && (session.map { $0 == transfer.record.session } ?? true)
+            // Of one that comes to rest the last word is the journal's.
+            (transfer.run.phase == .preparing || transfer.run.phase == .exchanging)
+                && (tasks?.contains(transfer.record.id) ?? true)
+                && (session.map { $0 == transfer.record.session } ?? true)
         }.map { $0.progress() }.sorted { $0.id < $1.id }
     }
 }

@@ -99,6 +99,6 @@ extension TaskRecord {
     /// Whether it waits for its next attempt because the last one failed.
     fileprivate var waitsAfterFailure: Bool {
         guard notBefore != nil, let reason = wait?.reason else { return false }
-        return reason.followsFailure
+        return reason.followsFailure || reason == .slow
     }
 }

@@ -24,15 +24,13 @@ extension TransferService {
             }
             due = now.bootSeconds + 1
             endProbations()
-            let time = now.bootSeconds
-            for id in active.keys {
-                if let count = active[id]?.count { active[id]?.speed.read(count, at: time) }
-            }
+            // A slow one's place may be another origin's.
+            if readPaces() { reporting.yield { await $0.pump() } }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
             askThreads()
+            await noteDueStarts()
             for id in active.keys {
-                await tell(id) { run, context, _ in run.beginningNoted(context.now) }
                 if active[id]?.place == nil { await checkpoint(id) } else { checkpointElsewhere(id) }
             }
         }
@@ -69,6 +67,8 @@ extension TransferService {
             } catch {
                 storeFailed(error)
             }
+            // What has not been answered yet shows in reports of progress that it runs.
+            store.journalSignal.wakeWaiters()
         }
         timers.attemptNotes = nil
     }
@@ -84,6 +84,36 @@ extension TransferService {
 
     private func checkpointEnded(_ id: TaskID) {
         checkpoints.remove(id)
+    }
+
+    /// Writes down a moment later that transfers have begun, unless their ends come first. Those of a moment are one commit.
+    func noteStartsSoon() {
+        guard timers.startNotes == nil, !isStopping else { return }
+        timers.startNotes = Task { await self.noteStarts() }
+    }
+
+    private func noteStarts() async {
+        while !isStopping, let due = active.values.compactMap(\.run.noteDue).min() {
+            guard (try? await environment.clock.sleep(untilBootSeconds: due)) != nil else { break }
+            await noteDueStarts()
+        }
+        timers.startNotes = nil
+    }
+
+    private func noteDueStarts() async {
+        var changes: [(record: TaskRecord, entries: [JournalEntry])] = []
+        for id in active.keys {
+            for action in active[id]?.run.beginningNoted(now) ?? [] {
+                switch action {
+                case .note(let record, let entries): changes.append((record, entries))
+                case .fault(let fault): report(fault, of: id)
+                case .cancel: cancelExchange(id)
+                default: assertionFailure("Task \(id) was to be noted, and wants something else.")
+                }
+            }
+        }
+        guard !changes.isEmpty, !(await save(changes)) else { return }
+        for change in changes { interrupt(change.record.id, .diskSpace) }
     }
 
     /// Syncs a download's bytes and writes down how many they are.

@@ -104,11 +104,14 @@ package actor TransferService {
         var attemptNotes: Task<Void, Never>?
         /// Looks for calls that are not answered, while there are any.
         var silence: Task<Void, Never>?
+        /// Tells of transfers that have begun a moment ago.
+        var startNotes: Task<Void, Never>?
 
         func cancel() {
             ticker?.cancel()
             silence?.cancel()
             attemptNotes?.cancel()
+            startNotes?.cancel()
         }
     }
 

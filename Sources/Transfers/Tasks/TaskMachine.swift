@@ -14,8 +14,9 @@ package enum TaskEvent: Hashable, Sendable {
     case accept(AcceptedResponse)
     /// Bytes were synced: they survive a power cut.
     case checkpoint(synced: Int64)
-    /// The exchange was ended by the service itself: to make room, because the moment forbids it, or because it stops.
-    case interrupt(WaitReason, detail: String? = nil)
+    /// The exchange was ended by the service itself: to make room, because the moment forbids it, or because it stops. The next
+    /// one begins no earlier than at this boot second.
+    case interrupt(WaitReason, detail: String? = nil, notBefore: Double? = nil)
     case hold(Hold)
     /// The server keeps so much of the upload.
     case keep(UploadResource)
@@ -127,9 +128,10 @@ extension TaskRecord {
             state = .waiting
             publication = nil
             return []
-        case .interrupt(let reason, let detail):
+        case .interrupt(let reason, let detail, let notBefore):
             noteProgress()
             withdrawAttempt()
+            self.notBefore = notBefore ?? self.notBefore
             guard reason != .starting else { return [] }
             wait = StoredWait(reason: reason, since: now.wallSeconds, detail: detail)
             return [entry(.held, now, wait: wait)]

@@ -287,7 +287,7 @@ import Transfers
         #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
     }
 
-    @Test func `What began is in the journal when it has gone on for a second, and once`() {
+    @Test func `What began is in the journal when it has gone on for a moment, and once`() {
         var scene = TransferRunScene()
         #expect(scene.run.beginningNoted(scene.now) == [])
         _ = scene.run.exchangeBegan()

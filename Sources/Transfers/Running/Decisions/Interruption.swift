@@ -7,6 +7,8 @@ package enum Interruption: Hashable, Sendable {
     case wait(WaitReason)
     /// The moment forbids it, as these values show.
     case hold(WaitReason, detail: String?, inputs: [String: String])
+    /// It brings too little to keep its place while others wait, and continues at this boot second.
+    case yield(until: Double, detail: String)
     /// Its connection is taken for dead: it goes on at once over another one.
     case reconnect
 
@@ -25,12 +27,22 @@ package enum Interruption: Hashable, Sendable {
     package var reason: WaitReason {
         switch self {
         case .wait(let reason), .hold(let reason, _, _): reason
+        case .yield: .slow
         case .reconnect: .starting
         }
     }
 
     package var detail: String? {
-        if case .hold(_, let detail, _) = self { detail } else { nil }
+        switch self {
+        case .hold(_, let detail, _): detail
+        case .yield(_, let detail): detail
+        case .wait, .reconnect: nil
+        }
+    }
+
+    /// Boot seconds before which it does not continue.
+    package var notBefore: Double? {
+        if case .yield(let until, _) = self { until } else { nil }
     }
 
     package var inputs: [String: String]? {

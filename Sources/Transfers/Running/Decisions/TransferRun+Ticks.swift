@@ -36,10 +36,13 @@ extension TransferRun {
 
     /// Writes down that it runs, where it goes on for longer than one that is written down once, at its end.
     package mutating func beginningNoted(_ now: ClockReading) -> [TransferAction] {
-        guard phase == .exchanging, !entries.isEmpty, now.bootSeconds - startedAt >= Self.briefSeconds else {
-            return []
-        }
+        guard let due = noteDue, now.bootSeconds >= due else { return [] }
         return note()
+    }
+
+    /// Boot seconds at which it is written down that it runs; nil where that is known, or comes with its end.
+    package var noteDue: Double? {
+        phase == .exchanging && !entries.isEmpty ? max(startedAt, answeredAt ?? 0) + Self.briefSeconds : nil
     }
 
     /// Another moment: where it forbids the task, what goes on is interrupted and keeps its bytes.
@@ -117,8 +120,9 @@ extension TransferRun {
         record.sent = sent
     }
 
-    /// Seconds after which people wonder whether it has begun (Nielsen, Response Times: their flow of thought lasts one second).
-    package static let briefSeconds: Double = 1
+    /// Seconds within which people take an answer for an instant one (Nielsen, Response Times). A transfer that ends sooner is
+    /// written down once.
+    package static let briefSeconds: Double = 0.1
     /// Bytes after which a checkpoint is due.
     package static let checkpointBytes: Int64 = 8 << 20
     /// Seconds after which a checkpoint is due.

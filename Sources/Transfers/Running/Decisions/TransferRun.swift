@@ -102,7 +102,7 @@ package struct TransferRun: Sendable {
     package var isEnding: Bool {
         switch stopping {
         case nil, .reconnect: false
-        case .wait, .hold: true
+        case .wait, .hold, .yield: true
         }
     }
 
@@ -207,7 +207,9 @@ package struct TransferRun: Sendable {
         if case .reconnect = interruption { return reconnect(context.now) }
         returnFromMirrors()
         hosts.abandoned(context.way, began: startedAt)
-        var told = apply(.interrupt(interruption.reason, detail: interruption.detail), context.now)
+        let event = TaskEvent.interrupt(
+            interruption.reason, detail: interruption.detail, notBefore: interruption.notBefore)
+        var told = apply(event, context.now)
         for index in told.indices { told[index].inputs = interruption.inputs }
         entries += told
         return close()

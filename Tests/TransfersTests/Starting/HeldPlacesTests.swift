@@ -1,0 +1,19 @@
+import Testing
+
+@testable import Transfers
+
+/// What a task is told that waits for a place of the service.
+@Suite struct HeldPlacesTests {
+    @Test func `T4: Who waits for a place reads which hosts hold the places, and how many of them are slow`() {
+        #expect(HeldPlaces([]).sentence == "0 transfers run.")
+        #expect(
+            HeldPlaces([("http://a", true)]).sentence
+                == "1 transfer runs: 1 of http://a. It brings almost nothing.")
+        let many = (0..<9).map { (origin: "http://\($0 / 2)", isSlow: $0 < 3) }
+        #expect(
+            HeldPlaces(many).sentence
+                == "9 transfers run: 2 of http://0, 2 of http://1, 2 of http://2, 3 of 2 other hosts. 3 of them bring almost nothing."
+        )
+        #expect(HeldPlaces([("http://a", false), ("http://b", false)]).sentence.hasSuffix("1 of http://b."))
+    }
+}
