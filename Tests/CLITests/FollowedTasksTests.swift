@@ -34,6 +34,19 @@ struct FollowedTasksTests {
         #expect(tasks.completed == 1 && tasks.failed == 0 && tasks.pending.isEmpty && tasks.count == 1)
     }
 
+    @Test func `T4: A task with progress runs, though no event has told of its start`() {
+        var tasks = FollowedTasks()
+        tasks.add(FollowedTask(id: 12, kind: .download, name: "x"))
+        let progress = TaskProgress(
+            id: 12, countOfBytesReceived: 0, countOfBytesExpectedToReceive: -1, countOfBytesSent: 0,
+            countOfBytesExpectedToSend: 0, bytesPerSecond: 0)
+        tasks.apply(progress)
+        #expect(tasks.pending[12]?.state == .running && tasks.active == [12])
+        _ = tasks.apply(Samples.entry(2, .suspended, task: 12))
+        tasks.apply(progress)
+        #expect(tasks.pending[12]?.state == .suspended && tasks.active.isEmpty)
+    }
+
     @Test func strangersAreIgnoredUnlessWanted() {
         var tasks = FollowedTasks()
         #expect(tasks.apply(Samples.entry(1, .accepted, task: 99)) == .nothing)

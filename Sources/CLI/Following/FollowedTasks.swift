@@ -127,7 +127,13 @@ struct FollowedTasks: Sendable {
         task.done = sends ? progress.countOfBytesSent : progress.countOfBytesReceived
         task.total = sends ? progress.countOfBytesExpectedToSend : progress.countOfBytesExpectedToReceive
         task.bytesPerSecond = progress.bytesPerSecond
+        // Only what runs has progress. The journal tells of a start a moment later, or together with the end.
+        if task.state == .waiting {
+            task.state = .running
+            task.wait = nil
+        }
         pending[progress.id] = task
+        noteActivity(task)
     }
 
     /// Tasks that wait, and what for is not known any more: no event has said it, the time is over, or the host is being tried;

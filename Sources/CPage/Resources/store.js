@@ -304,6 +304,11 @@ function progress(now) {
   const task = state.tasks.get(now.id);
   if (!task) return;
   Object.assign(task, now);
+  // Only what runs has progress; the journal tells of a start a moment later.
+  if (task.state === "waiting") {
+    wanted.tasks.add(task.id);
+    want();
+  }
   progressed();
 }
 
