@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The environment that the service was started with, which is that of whoever needed it first.
+/// The environment that the service was started with, which is that of the client that needed it first.
 ///
 /// Libraries read variables of the process by themselves: libcurl proxies and where to write TLS keys, OpenSSL its
 /// configuration and certificates, the resolver its options and aliases, Kerberos credentials, SQLite and Foundation where temporary

@@ -16,7 +16,7 @@ import Synchronization
 /// request, starting the service where nobody else does, and opened again when it breaks off.
 package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
-    /// The proxies of this process: they are for its own requests, whoever has started the service.
+    /// The proxies of this process: they are for its own requests, not for those of others.
     let proxies: ProxyVariables
     let client: ServiceClient
     let sessions = SessionRegistry()
