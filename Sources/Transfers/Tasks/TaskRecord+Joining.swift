@@ -1,4 +1,4 @@
-import NightshiftAPI
+package import NightshiftAPI
 package import Store
 
 /// What becomes of a new download whose file has a name that is taken.

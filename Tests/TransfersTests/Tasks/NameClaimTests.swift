@@ -1,3 +1,4 @@
+import Foundation
 import NightshiftAPI
 import Store
 import Testing
@@ -24,12 +25,12 @@ import Transfers
 
     @Test func `T8: the same request is joined to the task that is under way`() {
         let other = Self.record(12, .join) { $0.rateLimit = 5 }
-        #expect(NameClaim.of(Self.record(.join), against: other, isThere: false) == .joins(12))
+        #expect(NameClaim.of(Self.record(.join), against: other, isThere: false) == .joins(TaskID(12)))
         let later = Self.record(.join) {
             $0.earliestBeginDate = .init(timeIntervalSince1970: 5)
             $0.priority = 1
         }
-        #expect(NameClaim.of(later, against: other, isThere: true) == .joins(12))
+        #expect(NameClaim.of(later, against: other, isThere: true) == .joins(TaskID(12)))
     }
 
     @Test(arguments: 0..<6) func `T8: a request that differs is not joined, and the message names the task`(_ kind: Int)
