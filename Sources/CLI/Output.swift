@@ -17,15 +17,19 @@ package struct Output: Sendable {
     package var write: @Sendable (_ bytes: Data) -> Void
     /// Why some of what was written did not get there: the first error number, nil where there was none.
     package var failure: @Sendable () -> Int32?
+    /// Whether nobody reads what is still to be written.
+    package var isAbandoned: @Sendable () -> Bool
 
     package init(
         isTerminal: Bool, allowsColor: Bool = false, size: @escaping @Sendable () -> TerminalSize = { .standard },
-        failure: @escaping @Sendable () -> Int32? = { nil }, write: @escaping @Sendable (Data) -> Void
+        failure: @escaping @Sendable () -> Int32? = { nil },
+        isAbandoned: @escaping @Sendable () -> Bool = { false }, write: @escaping @Sendable (Data) -> Void
     ) {
         self.isTerminal = isTerminal
         self.allowsColor = allowsColor
         self.size = size
         self.failure = failure
+        self.isAbandoned = isAbandoned
         self.write = write
     }
 
@@ -75,7 +79,7 @@ extension Output {
                     columns: dimension("COLUMNS", window.ws_col, TerminalSize.standard.columns),
                     rows: dimension("LINES", window.ws_row, TerminalSize.standard.rows))
             },
-            failure: { writer.failure }, write: { writer.write($0) })
+            failure: { writer.failure }, isAbandoned: { writer.isAbandoned }, write: { writer.write($0) })
     }
 }
 
@@ -83,6 +87,7 @@ extension Output {
 private final class DescriptorWriter: Sendable {
     private let descriptor: Int32
     private let firstError = Mutex<Int32?>(nil)
+    private let hasNoReader = Atomic<Bool>(false)
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
@@ -90,6 +95,8 @@ private final class DescriptorWriter: Sendable {
 
     /// Nil where all was written, and where the reader went away: it had enough.
     var failure: Int32? { firstError.withLock { $0 } }
+
+    var isAbandoned: Bool { hasNoReader.load(ordering: .relaxed) || failure != nil }
 
     func write(_ data: Data) {
         data.withUnsafeBytes { bytes in
@@ -113,7 +120,9 @@ private final class DescriptorWriter: Sendable {
             var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&place, 1, -1)
             return true
-        case EPIPE: return false
+        case EPIPE:
+            hasNoReader.store(true, ordering: .relaxed)
+            return false
         default:
             firstError.withLock { $0 = $0 ?? error }
             return false

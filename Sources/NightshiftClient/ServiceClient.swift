@@ -48,6 +48,27 @@ package struct ServiceClient: Sendable {
         return answer
     }
 
+    /// Gives `body` the bytes that the service keeps for a task, piece by piece, as fast as it takes them; it returns whether it
+    /// wants more. Throws as ``send(_:)`` does, also where the bytes break off.
+    package func content(of id: TaskID, _ body: ([UInt8]) throws -> Bool) async throws {
+        let encoded = try Endpoint<Data>.content(of: id).encoded()
+        do {
+            // Without a timeout: whoever reads standard output may take their time.
+            let stream = try await Self.loop.stream(request(encoded.method, encoded.path))
+            guard stream.head.status == 200 else {
+                var problem: [UInt8] = []
+                while let bytes = try await stream.next(isolation: #isolation) { problem += bytes }
+                try Self.requireGood(stream.head, Data(problem))
+                throw ServiceUnreachable(message: "The service sends no content (HTTP \(stream.head.status)).")
+            }
+            while let bytes = try await stream.next(isolation: #isolation) {
+                guard try body(bytes) else { return }
+            }
+        } catch let end as CurlEnd {
+            throw Self.failure(end)
+        }
+    }
+
     /// Connects when it is first asked for an event; its end is the connection's end.
     package func events(_ source: EventSource, lastEventID: Int64) -> ServiceEvents {
         ServiceEvents(client: self, source: source, lastEventID: lastEventID)

@@ -252,6 +252,75 @@ struct ProgramTests {
         #expect(world.output.text.hasSuffix("{\"ids\":[14],\"joined\":[14]}\n"))
     }
 
+    /// A service that has one download for standard output.
+    private func keeper(_ world: World, _ content: [UInt8], _ task: TaskStatus) throws -> ScriptedService {
+        try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14)]))
+            case ("GET", "/v1/events"):
+                try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
+            case ("GET", "/v1/tasks/14"): try .json(task)
+            case ("GET", "/v1/tasks/14/content"): .json(200, Data(content))
+            case ("POST", "/v1/actions"): try .json(TaskActionAnswer(results: []))
+            default: throw Problem.notFound(request.path)
+            }
+        }
+    }
+
+    private func actions(_ service: ScriptedService) throws -> [TaskAction] {
+        try service.requests.filter { $0.path == "/v1/actions" }.map {
+            try JSON.decode(TaskActionRequest.self, from: $0.body).action
+        }
+    }
+
+    @Test func `T8: get -o - writes the bytes to standard output and leaves no task`() async throws {
+        let world = try World()
+        let service = try keeper(world, Array("whole\u{1b}[2J\n".utf8), Samples.completed(14))
+        defer { service.stop() }
+        #expect(await world.run("get", "-o", "-", "http://a.example/1") == .whole)
+        #expect(world.output.text == "whole\u{1b}[2J\n")
+        #expect(try actions(service) == [.cancel, .remove])
+        let posted = try #require(service.requests.first { $0.path == "/v1/tasks" })
+        #expect(try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.map(\.destination) == [nil])
+
+        let terminal = try World()
+        let other = try keeper(terminal, Array("whole\u{1b}[2J\n".utf8), Samples.completed(14))
+        defer { other.stop() }
+        let invocation = terminal.invocation(["get", "-o", "-", "http://a.example/1"], outputIsTerminal: true)
+        #expect(await Program.run(invocation) == .whole)
+        #expect(terminal.output.text == "whole\\x1b[2J\n")
+    }
+
+    @Test func `T8: get -o - shows no binary file on a terminal, and writes nothing of a download that failed`()
+        async throws
+    {
+        let terminal = try World()
+        let service = try keeper(terminal, [1, 0, 2], Samples.completed(14))
+        defer { service.stop() }
+        let invocation = terminal.invocation(["get", "-o", "-", "http://a.example/1"], outputIsTerminal: true)
+        #expect(await Program.run(invocation) == .failed)
+        #expect(terminal.output.text.isEmpty && terminal.errors.text.contains("not a short text"))
+        #expect(try actions(service) == [.cancel, .remove])
+
+        let world = try World()
+        var failed = Samples.failed()
+        failed.id = TaskID(14)
+        let other = try keeper(world, [1], failed)
+        defer { other.stop() }
+        #expect(await world.run("get", "-o", "-", "http://a.example/1") == .failed)
+        #expect(world.output.text.isEmpty)
+        #expect(try actions(other) == [.cancel, .remove])
+    }
+
+    @Test(arguments: [["--detach"], ["--json"], ["--app", "a", "--session", "s"], ["-d", "/tmp"]])
+    func `T8: get -o - takes no option that needs standard output or another process`(_ options: [String]) async throws
+    {
+        let world = try World()
+        let arguments = ["get", "-o", "-"] + options + ["http://a.example/1"]
+        #expect(await Program.run(world.invocation(arguments)) == .usage)
+    }
+
     @Test func getSaysWhatATaskWaitsForThatNoEventTellsOf() async throws {
         let world = try World()
         let questions = Watched(0)

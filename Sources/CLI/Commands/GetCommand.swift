@@ -33,7 +33,9 @@ struct GetCommand: ClientCommand {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Where the file goes; with one URL only.", valueName: "file"), completion: .file())
+        help: ArgumentHelp(
+            "Where the file goes; with one URL only. - is standard output: the bytes come when they are whole.",
+            valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
@@ -76,6 +78,9 @@ struct GetCommand: ClientCommand {
         let sources = [!urls.isEmpty, inputFile != nil, continued != nil].filter { $0 }.count
         if sources == 0 { throw ValidationError("Say what to download: URLs, -i FILE or --continue ID.") }
         if sources > 1 { throw ValidationError("URLs, -i and --continue cannot be combined.") }
+        if output == "-" && (watching.detach || watching.json || continued != nil || owner.app != nil) {
+            throw ValidationError("-o - cannot be combined with --detach, --json, --continue or --app.")
+        }
         if output != nil && directory != nil { throw ValidationError("-o and -d cannot be combined.") }
         if urls.count > 1 || inputFile != nil {
             if output != nil { throw ValidationError("-o names one file; use -d for several URLs.") }
@@ -98,7 +103,7 @@ struct GetCommand: ClientCommand {
         template.checksum = checksum
         template.connections = connections
         template.mirrors = mirrors.isEmpty ? nil : mirrors
-        template.destination = try destination(invocation)
+        template.destination = output == "-" ? nil : try destination(invocation)
         let submission = Submission(invocation: invocation, options: watching, owner: owner)
         if let continued {
             let task = try await invocation.service.task(TaskID(continued))
@@ -114,6 +119,10 @@ struct GetCommand: ClientCommand {
             return try await submission.run(list: list) { try self.tasks(for: $0, like: template, invocation) }
         }
         let tasks = try self.tasks(for: urls, like: template, invocation)
+        if output == "-", let task = tasks.first {
+            return try await StandardOutputDownload(submission: submission).run(
+                name: TaskText.name(ofURL: task.url ?? ""), task)
+        }
         return try await submission.run(names: tasks.map { Submission.name($0) }, tasks)
     }
 

@@ -7,6 +7,8 @@ struct Submission: Sendable {
     var invocation: Invocation
     var options: WatchingOptions
     var owner: AppOptions
+    /// Whether the bytes go to standard output: then no paths do, and the tasks end with this command.
+    var isForStandardOutput = false
 
     /// Tasks in one request: each is one transaction, and a line of the list is soon on disk.
     static let batch = 1_000
@@ -22,11 +24,16 @@ struct Submission: Sendable {
     }
 
     /// As ``run(names:_:)``, with the ids.
-    func submitted(names: [String], _ tasks: [TaskRequest]) async throws -> (status: ExitStatus, ids: [TaskID]) {
+    ///
+    /// - Parameter accepted: learns the ids before the tasks are followed.
+    func submitted(
+        names: [String], _ tasks: [TaskRequest], accepted: ([TaskID]) -> Void = { _ in }
+    ) async throws -> (status: ExitStatus, ids: [TaskID]) {
         let service = invocation.service
         let lastEntry = try await journalEnd(service)
         let answer = try await enqueue(tasks, service)
         let (ids, joined) = (answer.ids, answer.joined ?? [])
+        accepted(ids)
         if !options.json { for id in joined { tellJoined(id) } }
         if options.detach {
             try printIDs(ids, joined)
@@ -118,10 +125,12 @@ struct Submission: Sendable {
     private func follow(
         _ tasks: FollowedTasks, accepted: [TaskID], _ joined: [TaskID] = [], _ lastEntry: Int64?
     ) async throws -> ExitStatus {
-        var reporter = invocation.reporter(json: options.json, quiet: options.quiet)
+        var reporter = invocation.reporter(
+            json: options.json, quiet: options.quiet, showsPaths: !isForStandardOutput)
         try reporter.accepted(accepted, joined: joined)
         return try await Following(
-            invocation: invocation, tasks: tasks, lastEntry: lastEntry, reporter: reporter
+            invocation: invocation, tasks: tasks, lastEntry: lastEntry, reporter: reporter,
+            leavesTasks: !isForStandardOutput
         ).run().status
     }
 }

@@ -8,6 +8,8 @@ struct Following: Sendable {
     /// The journal's end before `tasks` was true; nil when nothing is known yet.
     var lastEntry: Int64?
     var reporter: any TransferReporter
+    /// Whether the tasks continue when somebody at the terminal has seen enough.
+    var leavesTasks = true
 
     private static let picturesPerSecond = 5
 
@@ -27,7 +29,7 @@ struct Following: Sendable {
         await follower.finish()
         let tasks = await follower.snapshot
         if isInterrupted {
-            printHowToResume(tasks)
+            if leavesTasks { printHowToResume(tasks) }
             return (.interrupted, tasks)
         }
         return (tasks.failed == 0 ? .whole : .failed, tasks)
@@ -73,9 +75,11 @@ struct Following: Sendable {
 
 extension Invocation {
     /// The reporter that suits the options and what standard error is.
-    func reporter(json: Bool, quiet: Bool) -> any TransferReporter {
+    ///
+    /// - Parameter showsPaths: whether paths of finished files go to standard output.
+    func reporter(json: Bool, quiet: Bool, showsPaths: Bool = true) -> any TransferReporter {
         if json { return JSONReporter(output: output, isQuiet: quiet) }
-        let paths = PathOutput(output: output)
+        let paths = PathOutput(output: showsPaths ? output : nil)
         if quiet { return QuietReporter(paths: paths, errors: errors) }
         if errors.isTerminal { return LiveReporter(paths: paths, screen: errors, now: now) }
         return PlainReporter(paths: paths, errors: errors, now: now)

@@ -35,10 +35,12 @@ extension TransferReporter {
 ///
 /// On a terminal the reporters' own lines name them. Of an upload, the server's answer goes there.
 struct PathOutput: Sendable {
-    var output: Output
+    /// Nil where something else goes there.
+    var output: Output?
 
     func ended(_ task: TaskStatus) {
-        guard !output.isTerminal, task.kind == .download, task.state == .completed, let file = task.file else { return }
+        guard let output, !output.isTerminal, task.kind == .download, task.state == .completed, let file = task.file
+        else { return }
         output.line(file)
     }
 }
