@@ -3,7 +3,7 @@ import Glibc
 
 /// Hears of folders that go away, without looking for them.
 package enum FolderWatch {
-    /// An element whenever one of `folders` may have been removed or moved; whoever reads it looks.
+    /// An element whenever one of `folders`, or a file in the innermost one, may have been removed, moved or replaced; the reader looks.
     ///
     /// - Parameter folders: the innermost one first, then those above it.
     ///
@@ -36,7 +36,10 @@ package enum FolderWatch {
         open { watch in
             // Of a folder in which somebody has a file open, only the folder above it says anything; whoever removes a tree begins at
             // the innermost folder.
-            for (place, folder) in folders.enumerated() { _ = watch(folder, place == 1 ? UInt32(IN_DELETE) : 0) }
+            let files = UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MOVED_TO)
+            for (place, folder) in folders.enumerated() {
+                _ = watch(folder, place == 0 ? files : place == 1 ? UInt32(IN_DELETE) : 0)
+            }
         }
     }
 

@@ -5,7 +5,7 @@ import Logging
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Ends the service whose home is gone: what it keeps there is nobody's any more, and another one may begin in its place.
+/// Ends the service whose home or database is gone: what it keeps there is lost, and another one may begin in its place.
 struct HomeWatch: Service {
     let home: HomeIdentity
     let logger: Logger
@@ -30,26 +30,22 @@ struct HomeWatch: Service {
     }
 }
 
-/// The folder of a home as the service found it.
+/// The folder of a home and its database, as the service found them.
 struct HomeIdentity: Sendable {
     let path: String
-    private let device: UInt64
-    private let inode: UInt64
+    private let folder: Place
+    private let database: Place?
 
     /// Nil where there is no such folder.
     init?(_ paths: ServicePaths) {
         path = paths.state.path
-        guard let (device, inode) = Self.read(path) else { return nil }
-        self.device = device
-        self.inode = inode
+        guard let folder = Place(path) else { return nil }
+        self.folder = folder
+        database = Place(paths.database.path)
     }
 
-    /// Whether the path no longer leads to that folder.
-    var isGone: Bool {
-        // Another error, such as a disk's, says nothing about where the folder is.
-        guard let (device, inode) = Self.read(path) else { return errno == ENOENT || errno == ENOTDIR }
-        return device != self.device || inode != self.inode
-    }
+    /// Whether a path no longer leads to what was there.
+    var isGone: Bool { folder.isGone || database?.isGone ?? false }
 
     /// The folder and those above it, any of which may be moved away.
     var folders: [String] {
@@ -63,9 +59,29 @@ struct HomeIdentity: Sendable {
         return folders
     }
 
-    private static func read(_ path: String) -> (device: UInt64, inode: UInt64)? {
-        var information = stat()
-        guard stat(path, &information) == 0 else { return nil }
-        return (UInt64(information.st_dev), UInt64(information.st_ino))
+    /// A path, and what it led to.
+    private struct Place: Sendable {
+        let path: String
+        private let device: UInt64
+        private let inode: UInt64
+
+        init?(_ path: String) {
+            self.path = path
+            guard let (device, inode) = Self.read(path) else { return nil }
+            self.device = device
+            self.inode = inode
+        }
+
+        var isGone: Bool {
+            // Another error, such as a disk's, says nothing about where it is.
+            guard let (device, inode) = Self.read(path) else { return errno == ENOENT || errno == ENOTDIR }
+            return device != self.device || inode != self.inode
+        }
+
+        private static func read(_ path: String) -> (device: UInt64, inode: UInt64)? {
+            var information = stat()
+            guard stat(path, &information) == 0 else { return nil }
+            return (UInt64(information.st_dev), UInt64(information.st_ino))
+        }
     }
 }

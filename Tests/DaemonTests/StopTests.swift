@@ -146,5 +146,21 @@ extension Services {
             }
             #expect(home.log.troubles.contains { $0.contains("The home is gone") })
         }
+
+        @Test(arguments: [false, true])
+        func `B1: A service whose database is gone or replaced ends by itself`(isReplaced: Bool) async throws {
+            let home = try TestHome()
+            try await home.serve { service in
+                let database = home.paths.database.path
+                if isReplaced {
+                    try FileManager.default.copyItem(atPath: database, toPath: database + ".copy")
+                    guard rename(database + ".copy", database) == 0 else { throw SystemError("rename \(database)") }
+                } else {
+                    try FileManager.default.removeItem(atPath: database)
+                }
+                try await service.waitForEnd()
+            }
+            #expect(home.log.troubles.contains { $0.contains("The home is gone") })
+        }
     }
 }
