@@ -1,4 +1,5 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CNightshift
 import Glibc
 import NightshiftAPI
 import Store
@@ -11,6 +12,21 @@ extension FileIdentity {
         defer { close(descriptor) }
         self.init(descriptor: descriptor)
     }
+
+    /// Whether the kernel makes a file up as it is read, so that it has another length than it says (`/proc`, `/sys`).
+    static func isMadeUp(path: String, size: Int64) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        if madeUp.contains(nightshift_filesystem_type(descriptor)) { return true }
+        var byte: UInt8 = 0
+        return size == 0 && read(descriptor, &byte, 1) > 0
+    }
+
+    /// proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2, as linux/magic.h has them.
+    private static let madeUp: Set<Int64> = [
+        0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0x27_e0eb, 0x6367_7270,
+    ]
 
     /// Without the number of its inode where its file system gives it another one as it goes along.
     init?(descriptor: Int32) {

@@ -90,6 +90,11 @@ extension RequestRules {
                 "'\(path)' cannot be uploaded: \(String(cString: strerror(errno))), or not a regular file.",
                 pointer: pointer)
         }
+        guard !FileIdentity.isMadeUp(path: path, size: identity.size) else {
+            throw .invalid(
+                "'\(path)' does not say how long it is before it is read. Copy it to a file, and upload that.",
+                pointer: pointer)
+        }
         return identity
     }
 }
