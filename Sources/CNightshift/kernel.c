@@ -85,6 +85,14 @@ int64_t nightshift_filesystem_type(int descriptor) {
     return fstatfs(descriptor, &information) == 0 ? (int64_t)information.f_type : -1;
 }
 
+int64_t nightshift_filesystem_id(int descriptor) {
+    struct statfs information;
+    if (fstatfs(descriptor, &information) != 0) return 0;
+    int64_t id;
+    memcpy(&id, &information.f_fsid, sizeof id);
+    return id;
+}
+
 bool nightshift_has_access_list(const char *path) {
     if (getxattr(path, "system.posix_acl_access", NULL, 0) >= 0) return true;
     return errno != ENODATA && errno != EOPNOTSUPP;

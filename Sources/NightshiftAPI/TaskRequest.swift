@@ -154,7 +154,10 @@ package struct Destination: Hashable, Sendable, Codable {
 
     /// ``umask`` as a number; nil where it is none.
     package var mask: UInt32? {
-        umask.flatMap { UInt32($0, radix: 8) }.flatMap { $0 <= 0o777 ? $0 : nil }
+        guard let umask, (1...4).contains(umask.utf8.count), umask.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
+            let mask = UInt32(umask, radix: 8), mask <= 0o777
+        else { return nil }
+        return mask
     }
 
     /// The path of the file; nil where its name is not known before the response.

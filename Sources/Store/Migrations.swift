@@ -459,6 +459,7 @@ enum Migrations {
         registerIndices(in: &migrator)
         registerDestinations(in: &migrator)
         registerDoubts(in: &migrator)
+        registerFolders(in: &migrator)
         return migrator
     }()
 }

@@ -42,8 +42,8 @@ extension StoreTransaction {
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
                     wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced,
-                    upload_source, upload, partial_path, snapshots, destination_path)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    upload_source, upload, partial_path, snapshots, destination_path, folder)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -54,6 +54,7 @@ extension StoreTransaction {
             record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
             try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
             record.partial?.path, try snapshots(of: record), record.request.destination?.path,
+            try Columns.encodeIfPresent(record.folder),
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -71,7 +72,7 @@ extension StoreTransaction {
                     received = ?, sent = ?, file = ?, verified = ?, attempts = ?, restarts = ?, failures = ?,
                     resume_data = ?, resumed_at = ?, asks_first = ?, question = ?, upload_source = ?,
                     upload = ?, fruitless = ?, furthest = ?, wrong_sources = ?, partial_path = ?, snapshots = ?,
-                    first_doubt = ?
+                    first_doubt = ?, folder = ?
                 WHERE id = ?
                 """
         ).execute(arguments: [
@@ -86,6 +87,7 @@ extension StoreTransaction {
             record.asksFirst, record.question?.rawValue, try Columns.encodeIfPresent(record.uploadSource),
             try Columns.encodeIfPresent(record.upload), record.fruitless, record.furthest, wrongSources,
             record.partial?.path, try snapshots(of: record), try Columns.encodeIfPresent(record.firstDoubt),
+            try Columns.encodeIfPresent(record.folder),
             record.id.rawValue,
         ])
     }

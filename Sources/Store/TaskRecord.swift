@@ -39,6 +39,8 @@ package struct TaskRecord: Sendable, Hashable {
     package var upload: UploadResource?
     package var partial: PartialFile?
     package var publication: Publication?
+    /// The folder that the file goes to, as it was when the task was accepted; nil while nobody has looked at it.
+    package var folder: FolderIdentity?
     package var currentURL: String?
     package var response: ResponseSummary?
     package var lastError: TransferFailure?
@@ -239,6 +241,22 @@ package struct FileIdentity: Hashable, Sendable, Codable {
     }
 }
 
+/// The values that tell a folder from another one of the same path, and from the one below a file system that is not mounted.
+package struct FolderIdentity: Hashable, Sendable, Codable {
+    /// The type of its file system, as statfs(2) has it.
+    package var type: Int64
+    /// Its file system, by a name that outlives a reboot; nil where there is none.
+    package var fileSystem: String?
+    /// 0 where the file system gives folders other numbers as it goes along.
+    package var inode: UInt64
+
+    package init(type: Int64, fileSystem: String?, inode: UInt64) {
+        self.type = type
+        self.fileSystem = fileSystem
+        self.inode = inode
+    }
+}
+
 /// The intent to give a finished file its name, written down before it is done.
 package struct Publication: Hashable, Sendable, Codable {
     package var from: String
@@ -295,6 +313,7 @@ extension TaskRecord: FetchableRecord {
         upload = try Columns.decodeIfPresent(UploadResource.self, row["upload"])
         partial = try Columns.decodeIfPresent(PartialFile.self, row["partial"])
         publication = try Columns.decodeIfPresent(Publication.self, row["publication"])
+        folder = try Columns.decodeIfPresent(FolderIdentity.self, row["folder"])
         currentURL = row["current_url"]
         response = try Columns.decodeIfPresent(ResponseSummary.self, row["response"])
         lastError = try Columns.decodeIfPresent(TransferFailure.self, row["last_error"])

@@ -10,7 +10,7 @@ import Testing
     .serialized, .enabled(if: Machine.canMount, "needs root to mount file systems of its own"),
     .timeLimit(.minutes(20)))
 struct OddFileSystemTests {
-    @Test("B2: a download to an odd file system is fetched once and gets its name", arguments: OddFileSystem.allCases)
+    @Test("T4: a download to an odd file system is fetched once and gets its name", arguments: OddFileSystem.allCases)
     func download(to kind: OddFileSystem) async throws {
         guard kind.isPossible else {
             print("OddFileSystemTests: this machine has no \(kind.rawValue); see scripts/packages.sh")
@@ -39,6 +39,29 @@ struct OddFileSystemTests {
         #expect(origin.totals(for: "/f").requests == 3, "each was fetched once")
         // Neither partial files nor what FUSE hides of open ones.
         #expect(service.names(in: folder) == ["file", "file (1)"])
+        try await service.stop()
+    }
+
+    @Test(
+        "T4: a download waits while its folder is not mounted, and continues when it is back",
+        .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"))
+    func unmounted() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        let mount = try await Mount.ext4(megabytes: 48)
+        try await service.start()
+        origin.serve("/f", .text("content"))
+        var request = TaskRequest.download(origin.url("/f"), to: mount.path, named: "f")
+        request.suspended = true
+        let id = try await service.api.enqueue(request)
+        try await mount.unmount()
+        #expect(try await service.cli(["resume", "\(id)"]).code == 0)
+        try await service.wait(id, for: "a wait for the folder") { $0.lastError?.code == .destinationUnavailable }
+        #expect(try await service.cli(["why", "\(id)"]).output.contains("not mounted"))
+        #expect(service.names(in: mount.path).isEmpty, "nothing comes into the empty folder below")
+        #expect(origin.totals(for: "/f").requests == 0)
+        try await mount.mount()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.file == mount.path + "/f", "\(task)")
         try await service.stop()
     }
 }

@@ -43,6 +43,20 @@ package enum FileName {
         return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
     }
 
+    /// A number whose name is free, for when names with lower ones are taken.
+    ///
+    /// Asks for few of the names, however many are taken. Where all taken ones follow each other, as downloads leave them, it is the next.
+    package static func freeNumber(isTaken: (Int) -> Bool) -> Int {
+        var free = 1
+        while isTaken(free), free < 1 << 40 { free *= 2 }
+        var taken = free / 2
+        while free - taken > 1 {
+            let middle = taken + (free - taken) / 2
+            if isTaken(middle) { taken = middle } else { free = middle }
+        }
+        return free
+    }
+
     /// `name` with an underscore for each character that FAT does not take.
     package static func plain(_ name: String) -> String {
         let refused = ":*?\"<>|".unicodeScalars

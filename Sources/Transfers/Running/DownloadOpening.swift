@@ -15,6 +15,10 @@ struct DownloadOpening: Sendable {
         var partial: Opening?
         /// Why there is no use in asking, where the file is open.
         var failure: TransferFailure?
+        /// The folder that the file goes to; nil where the service keeps the file.
+        var folder: FolderIdentity?
+        /// Why the file cannot go to its folder now; nothing else was looked at then.
+        var missingFolder: TransferFailure?
         /// The place for a new version's bytes.
         var freshPath: String
 
@@ -26,15 +30,19 @@ struct DownloadOpening: Sendable {
 
     func open() -> Opened {
         // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
-        if let directory = record.request.destination?.directory { _ = publisher.makeDirectory(directory) }
+        partials.restoreFolder()
+        var record = record
+        if let failure = publisher.openFolder(of: &record) {
+            return Opened(folder: record.folder, missingFolder: failure, freshPath: "")
+        }
         // Only what GET gives can be asked for in parts.
         guard record.method == "GET", !record.request.asksConditionally, let partial = record.partial else {
-            return Opened(freshPath: partials.freshPath(for: record))
+            return Opened(folder: record.folder, freshPath: partials.freshPath(for: record))
         }
         let opening = partials.open(partial, bootID: bootID)
         var left = record
         if case .lost = opening { left.partial = nil }
-        var opened = Opened(partial: opening, freshPath: partials.freshPath(for: left))
+        var opened = Opened(partial: opening, folder: record.folder, freshPath: partials.freshPath(for: left))
         if let file = opening.file { opened.failure = lackOfSpace(file) }
         return opened
     }

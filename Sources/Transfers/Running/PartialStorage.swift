@@ -22,6 +22,9 @@ struct PartialStorage: Sendable {
         names = PartialNames(folder: paths.state.path)
     }
 
+    /// Makes the service's own folder where somebody has removed it under the service.
+    func restoreFolder() { mkdir(paths.partials.path, 0o700) }
+
     /// The place for new bytes of a task.
     func freshPath(for record: TaskRecord) -> String {
         let places = places(for: record)

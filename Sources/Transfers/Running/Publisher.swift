@@ -51,6 +51,8 @@ struct Publisher: Sendable {
         case failed(Job, TransferFailure)
         /// Its bytes are on disk, and there is no way to its name now.
         case unplaced(Job, TransferFailure)
+        /// The folder that it goes to is not there.
+        case homeless(Job, TransferFailure)
         /// The file has another length than was written.
         case replaced(Job, TransferFailure)
     }
@@ -85,6 +87,7 @@ struct Publisher: Sendable {
             guard size == job.run.length else {
                 return .replaced(job, .replaced("the partial file has \(size) bytes instead of \(job.run.length)"))
             }
+            if job.run.refusal == nil, let failure = folderTrouble(of: job.record) { return .homeless(job, failure) }
             do throws(TransferFailure) {
                 return .ready(try prepare(job, taken: &taken))
             } catch {
@@ -193,6 +196,32 @@ struct Publisher: Sendable {
         return .replaced(words)
     }
 
+    /// Why the folder that a file goes to is not the one that it was accepted for; nil where it is, or where nobody has looked at it.
+    private func folderTrouble(of record: TaskRecord) -> TransferFailure? {
+        guard let folder = record.folder, let path = record.request.destination?.directory else { return nil }
+        return folder.trouble(at: path)
+    }
+
+    /// Makes the folder that a file goes to, once; from then on it has to be that one.
+    ///
+    /// - Returns: why the file cannot go there now.
+    func openFolder(of record: inout TaskRecord) -> TransferFailure? {
+        guard let destination = record.request.destination else { return nil }
+        guard record.folder == nil else { return folderTrouble(of: record) }
+        // What is wrong with it shows when the file gets its name.
+        _ = makeDirectory(destination.directory, mode: mode(of: destination))
+        record.folder = FolderIdentity(path: destination.directory)
+        return nil
+    }
+
+    /// As ``inspect(_:)``; nobody can tell while the folder is not there.
+    func inspect(
+        _ publication: Publication, of record: TaskRecord
+    ) -> (finding: InterruptedPublication, descriptor: Int32) {
+        if publication.failure == nil, folderTrouble(of: record) != nil { return (.unclear, -1) }
+        return Self.inspect(publication)
+    }
+
     /// Where a publication that a crash interrupted has got to; with the open file where that waits, else with -1.
     static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
@@ -253,6 +282,8 @@ struct Publisher: Sendable {
             }
         }
         let directory = (publication.to as NSString).deletingLastPathComponent
+        // Somebody may have removed the service's own folder under it.
+        if publication.to == keptPath(record.id) { mkdir(paths.files.path, 0o700) }
         var information = stat()
         let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != standing.device
         if isElsewhere || job.run.isCopied { return try copyAcross(job, publication) }
@@ -373,10 +404,12 @@ struct Publisher: Sendable {
     ) -> String {
         let name = record.request.destination.map { fileName(record, $0) } ?? ""
         var path = "\(directory)/\(name)"
-        var number = 0
-        var information = stat()
-        while !overwrite && (taken.contains(path) || lstat(path, &information) == 0) {
-            number += 1
+        func isTaken(_ path: String) -> Bool {
+            var information = stat()
+            return taken.contains(path) || lstat(path, &information) == 0
+        }
+        if !overwrite, isTaken(path) {
+            let number = FileName.freeNumber { isTaken("\(directory)/\(FileName.numbered(name, $0))") }
             path = "\(directory)/\(FileName.numbered(name, number))"
         }
         taken.insert(path)

@@ -24,6 +24,8 @@ struct SourceCopies: Sendable {
         let original = try file.descriptor()
         defer { close(original) }
         let path = "\(folder)/\(run).\(UUID().uuidString)"
+        // Somebody may have removed it under the service.
+        mkdir(folder, 0o700)
         let copy = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard copy >= 0 else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
         defer { close(copy) }

@@ -71,6 +71,11 @@ extension TransferService {
     private func download(_ start: ActiveTransfer, _ found: DownloadOpening.Opened) async {
         var transfer = start
         let now = now
+        if let failure = found.missingFolder {
+            put(transfer)
+            return await tell(transfer.record.id) { $0.folderIsMissing(failure, $1, &$2) }
+        }
+        transfer.record.folder = found.folder
         var opened: OpenPartial?
         switch found.partial {
         case .opened(let file)?: opened = file

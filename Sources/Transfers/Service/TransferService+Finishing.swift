@@ -171,6 +171,7 @@ extension TransferService {
                 switch preparation {
                 case .ready(let item): told(item.job) { $0.prepared(item.publication, now: time) }
                 case .failed(let job, let failure): told(job) { $0.unprepared(failure, now: time, random: random) }
+                case .homeless(let job, let failure): told(job) { $0.folderIsMissing(failure, now: time) }
                 case .unplaced(let job, let failure):
                     told(job) { $0.unprepared(failure, areBytesSafe: true, now: time, random: random) }
                 case .replaced(let job, let failure): told(job) { $0.replaced(failure, now: time) }
@@ -252,7 +253,9 @@ extension TransferService {
     private func settle(_ record: TaskRecord, _ place: FileSystemKey?) async {
         let (run, time) = (FinishRun(record: record), now)
         if let publication = record.publication {
-            let found = await onFileSystem(place, .finish, publication.to) { Publisher.inspect(publication) }
+            let found = await onFileSystem(place, .finish, publication.to) { [publisher] in
+                publisher.inspect(publication, of: record)
+            }
             guard let (finding, descriptor) = found else { return }
             let job = Publisher.Job(run: run, descriptor: descriptor, place: place)
             await execute([told(job) { $0.found(finding, now: time) }])

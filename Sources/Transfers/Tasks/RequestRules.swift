@@ -65,6 +65,7 @@ package enum RequestRules {
         var record = TaskRecord(
             session: session, origin: url.origin, state: isSuspended ? .suspended : .waiting,
             priority: request.priority ?? 0.5, createdAt: now.wallSeconds, request: request)
+        record.folder = request.destination.flatMap { FolderIdentity(path: $0.directory) }
         record.source = content?.source
         record.uploadSource = content?.files
         record.isLarge =

@@ -113,6 +113,8 @@ extension TaskRecord {
             beginAttempt()
             return []
         case .retry:
+            // The path is used as it is then.
+            folder = nil
             notBefore = nil
             wait = nil
             failures = 0

@@ -3,6 +3,21 @@ import Testing
 import Transfers
 
 @Suite struct FileNameTests {
+    @Test func `A free number is found with few questions, however many names are taken`() {
+        for count in [0, 1, 2, 3, 7, 8, 100, 6_000, 1_000_000] {
+            var questions = 0
+            let number = FileName.freeNumber {
+                questions += 1
+                return $0 <= count
+            }
+            #expect(number == count + 1)
+            #expect(questions <= 44, "\(count) names, \(questions) questions")
+        }
+        // Names may be missing in between.
+        let taken: Set<Int> = [1, 2, 3, 5, 8]
+        #expect(!taken.contains(FileName.freeNumber { taken.contains($0) }))
+    }
+
     @Test(arguments: [
         ("attachment; filename=\"a.txt\"", "a.txt"), ("attachment; filename=a.txt", "a.txt"),
         ("inline;FILENAME = a.txt ;x=y", "a.txt"), ("filename=a.txt", "a.txt"), ("filename=\"a b.txt", "a b.txt"),

@@ -57,13 +57,13 @@ import Testing
     }
 
     @Test(arguments: [(String?.none, mode_t(0o644)), ("0077", 0o600), ("002", 0o664), ("0", 0o666)])
-    func `B2: a new file has the mode that the caller's umask leaves`(umask: String?, mode: mode_t) throws {
+    func `T4: a new file has the mode that the caller's umask leaves`(umask: String?, mode: mode_t) throws {
         try publish(destination(umask: umask))
         #expect(try status("\(downloads)/f").st_mode & 0o7777 == mode)
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to give a folder another group"))
-    func `B2: a new file in a setgid folder has the folder's group, and so have folders that are made there`() throws {
+    func `T4: a new file in a setgid folder has the folder's group, and so have folders that are made there`() throws {
         try #require(chown(downloads, 0, 4_321) == 0 && chmod(downloads, 0o2775) == 0)
         try publish(destination())
         #expect(try status("\(downloads)/f").st_gid == 4_321)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("setfacl"), "needs setfacl"))
-    func `B2: a new file has the default access list of its folder, whatever the umask`() async throws {
+    func `T4: a new file has the default access list of its folder, whatever the umask`() async throws {
         let set = try await ChildProcess.run("setfacl", ["-d", "-m", "u:4321:rw,g::r,o::-", downloads])
         try #require(set.code == 0, "\(set.errors)")
         try Data().write(to: URL(filePath: "\(downloads)/made"))
@@ -84,7 +84,7 @@ import Testing
         #expect(try await ChildProcess.run("getfacl", ["-cpn", "\(downloads)/f"]).output == expected)
     }
 
-    @Test func `B2: a file that is replaced gives its mode to the new one`() throws {
+    @Test func `T4: a file that is replaced gives its mode to the new one`() throws {
         let path = "\(downloads)/f"
         for mode: mode_t in [0o755, 0o600, 0o664] {
             try Data("old".utf8).write(to: URL(filePath: path))
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to give a file to another user"))
-    func `B2: a file that is replaced gives its owner to the new one`() throws {
+    func `T4: a file that is replaced gives its owner to the new one`() throws {
         let path = "\(downloads)/f"
         try Data("old".utf8).write(to: URL(filePath: path))
         try #require(chown(path, 4_321, 4_322) == 0)
@@ -108,7 +108,7 @@ import Testing
 
     /// As where another user's file may be written to, and not be replaced by one of the same owner.
     @Test(arguments: ["", "something that is longer than what is written into it"])
-    func `B2: a file that has to stay another user's is written into`(old: String) throws {
+    func `T4: a file that has to stay another user's is written into`(old: String) throws {
         let path = "\(downloads)/f"
         try Data(old.utf8).write(to: URL(filePath: path))
         let before = try status(path).st_ino
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `B2: a symbolic link is written through, to a file that is there or not`(_ isThere: Bool) throws {
+    func `T4: a symbolic link is written through, to a file that is there or not`(_ isThere: Bool) throws {
         let target = directory.path("elsewhere")
         if isThere {
             try Data("old".utf8).write(to: URL(filePath: target))
@@ -151,7 +151,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads).sorted() == ["f", "g"])
     }
 
-    @Test func `B2: devices, FIFOs, sockets and files of processes are refused, never replaced`() throws {
+    @Test func `T4: devices, FIFOs, sockets and files of processes are refused, never replaced`() throws {
         let fifo = "\(downloads)/fifo"
         try #require(mkfifo(fifo, 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: "\(downloads)/link", withDestinationPath: fifo)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to make another user's link"))
-    func `B2: another user's link in a folder that everybody may write to is not followed`() throws {
+    func `T4: another user's link in a folder that everybody may write to is not followed`() throws {
         let target = directory.path("victim")
         try Data("victim".utf8).write(to: URL(filePath: target))
         let link = "\(downloads)/f"
@@ -177,5 +177,20 @@ import Testing
         #expect(ReplacedFile.obstacle(at: link, overwrite: true) != nil)
         try #require(chmod(downloads, 0o755) == 0)
         #expect(ReplacedFile.obstacle(at: link, overwrite: true) == nil)
+    }
+
+    @Test(arguments: ["/proc/self/status", "/sys/kernel/uevent_seqnum"])
+    func `T5: a source that does not say how long it is is refused`(path: String) throws {
+        guard FileManager.default.isReadableFile(atPath: path) else { return }
+        var request = TaskRequest(kind: .upload, url: "http://example.org/f")
+        request.source = path
+        #expect(throws: Problem.self) {
+            try RequestRules.record(
+                request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
+        }
+        request.source = "\(downloads)/empty"
+        try Data().write(to: URL(filePath: "\(downloads)/empty"))
+        _ = try RequestRules.record(
+            request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
     }
 }

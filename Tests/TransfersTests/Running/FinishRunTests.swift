@@ -115,7 +115,7 @@ import Transfers
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
     }
 
-    @Test func `B2: a file with no way to its name keeps its bytes, and waits`() {
+    @Test func `T4: a file with no way to its name keeps its bytes, and waits`() {
         var (run, _) = Self.arrived()
         let trouble = TransferFailure(.inputOutput, "the copy failed")
         let actions = run.unprepared(trouble, areBytesSafe: true, now: Self.now, random: { 0.5 })
@@ -124,7 +124,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `B2: a file that is gone after each crash is not fetched without end`() {
+    @Test func `T4: a file that is gone after each crash is not fetched without end`() {
         var record = Self.record(.finishing)
         record.publication = Self.publication
         record.restarts = FinishTrouble.mostRestarts
@@ -201,6 +201,19 @@ import Transfers
         _ = run.saved(true)
         // A copy that lies beside its name has nothing in between: that is the disk's trouble, for which it waits.
         #expect(run.unreachable(now: Self.now).record?.wait?.reason == .retry)
+    }
+
+    @Test func `T4: a copy whose name was taken is not mistaken for what it was copied from`() {
+        for isCopy in [false, true] {
+            var publication = Self.publication
+            if isCopy { publication.from = "/d/.copy" }
+            var run = FinishRun(record: Self.record())
+            _ = run.arrived(size: 1_000, hasHoles: false, now: Self.now)
+            _ = run.prepared(publication, now: Self.now)
+            _ = run.saved(true)
+            #expect(run.nameTaken() == [.reopen(publication)])
+            #expect(run.isCopied == isCopy)
+        }
     }
 
     @Test func `A copy whose intent a crash has left is not mistaken for what it was copied from`() {

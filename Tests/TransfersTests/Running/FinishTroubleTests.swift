@@ -62,6 +62,8 @@ import Transfers
     @Test func `A disk that can never sync a file is not tried without end`() {
         var record = Self.record()
         record.failures = FinishTrouble.mostRestarts
+        #expect(Self.wrongBytes(Self.broken, of: &record).isHold(.retry))
+        record.lastError = Self.broken
         #expect(Self.wrongBytes(Self.broken, of: &record) == .fail(Self.broken, file: nil, resumeData: nil))
         // A full disk is waited for.
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))

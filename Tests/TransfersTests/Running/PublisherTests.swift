@@ -142,6 +142,16 @@ import Testing
         #expect(try fileBytes(to) == Self.content)
     }
 
+    @Test func `B2: the folder of partial files is made again where it was removed`() throws {
+        let (job, path) = try download()
+        try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
+        #expect(throws: TransferFailure.self) { try PartialStorage.create(path, total: nil).get() }
+        publisher.partials.restoreFolder()
+        let created = try PartialStorage.create(path, total: nil).get()
+        close(created.descriptor)
+        close(job.descriptor)
+    }
+
     @Test func `B2: a file that its file system counts no names of is not refused for it`() throws {
         let path = directory.path("counted")
         try Data(Self.content).write(to: URL(filePath: path))

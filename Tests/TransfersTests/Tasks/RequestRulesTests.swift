@@ -177,6 +177,18 @@ import Transfers
         },
     ]
 
+    @Test(arguments: ["", "+22", "888", "1777", "00022", "0x12", "-1"])
+    func `A umask that is no three octal digits is refused`(umask: String) throws {
+        var request = TaskRequest(url: "http://example.org/f")
+        request.destination = Destination(directory: "/tmp", filename: "nightshift-umask", umask: umask)
+        let problem = #expect(throws: Problem.self) {
+            try RequestRules.record(
+                request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
+        }
+        #expect(problem?.pointer == "/destination/umask")
+        for umask in ["0", "022", "0777", "77"] { #expect(Destination(directory: "/", umask: umask).mask != nil) }
+    }
+
     @Test(arguments: refused) func theProblemNamesThePlace(_ row: Row) {
         let problem = #expect(throws: Problem.self) { try Self.record(row.request) }
         #expect(problem?.pointer == row.pointer)

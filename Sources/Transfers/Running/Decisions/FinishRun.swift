@@ -131,6 +131,12 @@ package struct FinishRun: Sendable {
         return [.closeFile] + close()
     }
 
+    /// The folder that it goes to is not there: it waits, with all its bytes.
+    package mutating func folderIsMissing(_ failure: TransferFailure, now: ClockReading) -> [FinishAction] {
+        apply(.hold(.forFolder(failure, bootSeconds: now.bootSeconds)), now)
+        return [.closeFile] + close()
+    }
+
     /// Somebody has touched the file since its bytes were written.
     ///
     /// - Parameter failure: says how that has shown.
@@ -250,6 +256,8 @@ package struct FinishRun: Sendable {
     private mutating func reopen(because failure: TransferFailure?) -> [FinishAction] {
         guard case .publishing(let publication) = phase else { return contradiction("to be opened") }
         refusal = failure
+        // What is opened then may be the copy.
+        isCopied = isCopied || publication.from != record.partial?.path
         phase = .reopening
         return [.reopen(publication)]
     }

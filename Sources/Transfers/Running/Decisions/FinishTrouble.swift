@@ -29,7 +29,8 @@ package enum FinishTrouble {
         guard !failure.isPermanent else { return .fail(failure, file: nil, resumeData: nil) }
         if failure.code == .inputOutput {
             // What is not trusted has to be fetched once more.
-            guard record.failures < mostRestarts else { return .fail(failure, file: nil, resumeData: nil) }
+            let isLasting = record.failures >= mostRestarts && record.lastError?.code == .inputOutput
+            guard !isLasting else { return .fail(failure, file: nil, resumeData: nil) }
             record.partial?.distrustUnsynced()
         }
         return .hold(Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine))
@@ -66,6 +67,13 @@ package enum FinishTrouble {
             Hold(
                 reason: failure.code == .diskFull ? .diskSpace : .retry, failure: failure,
                 notBefore: bootSeconds + FailurePause.ofThisMachine))
+    }
+}
+
+extension Hold {
+    /// A pause while the folder that a file goes to is not there.
+    static func forFolder(_ failure: TransferFailure, bootSeconds: Double) -> Hold {
+        Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine)
     }
 }
 

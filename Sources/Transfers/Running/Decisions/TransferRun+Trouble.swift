@@ -27,6 +27,16 @@ extension TransferRun {
         return giveUp(outcome, context, &hosts)
     }
 
+    /// The folder that the file goes to is not there: no server is asked, and the bytes that are here stay.
+    package mutating func folderIsMissing(
+        _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
+    ) -> [TransferAction] {
+        hosts.abandoned(context.way, began: startedAt)
+        record.withdrawAttempt()
+        entries += apply(.hold(.forFolder(failure, bootSeconds: context.now.bootSeconds)), context.now)
+        return [.report(failure)] + close()
+    }
+
     /// Ends an upload that nothing can be continued of.
     package mutating func uploadFailed(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable

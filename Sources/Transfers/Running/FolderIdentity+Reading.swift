@@ -1,0 +1,75 @@
+import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CNightshift
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+
+extension FolderIdentity {
+    /// The folder at `path` now; nil where none can be looked at.
+    init?(path: String) {
+        // Opening it has an automounter mount it, which O_PATH does not; that is for folders which this user may only write to.
+        var descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+        if descriptor < 0, errno == EACCES { descriptor = open(path, Self.pathOnly | O_DIRECTORY | O_CLOEXEC) }
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var information = stat()
+        guard fstat(descriptor, &information) == 0 else { return nil }
+        let type = nightshift_filesystem_type(descriptor)
+        let keepsNumbers = FileStanding.keepsNumbers(type: type) && type != Self.overlay
+        self.init(
+            type: type, fileSystem: Self.fileSystem(descriptor, type, device: information.st_dev),
+            inode: keepsNumbers ? UInt64(information.st_ino) : 0)
+    }
+
+    /// Why the file does not go to `path` now; nil where the folder of this identity is there.
+    func trouble(at path: String) -> TransferFailure? {
+        let words: String
+        if let now = FolderIdentity(path: path) {
+            guard !isSame(as: now) else { return nil }
+            words = "\(path) is another folder than when the task was accepted, or its file system is not mounted."
+        } else {
+            words = "\(path) was there when the task was accepted, and cannot be opened now."
+        }
+        return TransferFailure(
+            .destinationUnavailable,
+            "\(words) The task continues when that folder is back; 'nightshift retry' uses the path as it is.")
+    }
+
+    /// What one of the two does not know tells them not apart.
+    func isSame(as other: FolderIdentity) -> Bool {
+        guard type == other.type, inode == other.inode || inode == 0 || other.inode == 0 else { return false }
+        guard let fileSystem, let others = other.fileSystem, fileSystem.prefix(4) == others.prefix(4) else {
+            return true
+        }
+        return fileSystem == others
+    }
+
+    /// "uuid" or "fsid", and the name.
+    ///
+    /// The number of its device is none: it may be another one after a reboot, or when a disk is plugged in again.
+    private static func fileSystem(_ descriptor: Int32, _ type: Int64, device: dev_t) -> String? {
+        // A major number of 0 is no disk's.
+        if device >> 8 & 0xfff != 0, let name = diskName(device) { return "uuid \(name)" }
+        let id = nightshift_filesystem_id(descriptor)
+        guard numberedByUUID.contains(type), id != 0 else { return nil }
+        return "fsid " + String(UInt64(bitPattern: id), radix: 16)
+    }
+
+    /// The UUID of the file system on a disk, as udev knows it.
+    private static func diskName(_ device: dev_t) -> String? {
+        let folder = "/dev/disk/by-uuid"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.first { name in
+            var information = stat()
+            return stat("\(folder)/\(name)", &information) == 0 && information.st_rdev == device
+        }
+    }
+
+    /// ext2 to ext4, btrfs, ZFS: the kernel makes f_fsid of their UUIDs, and of others' from the device.
+    private static let numberedByUUID: Set<Int64> = [0xef53, 0x9123_683e, 0x2fc1_2fc1]
+    /// Folders may get another number when the first file comes into them.
+    private static let overlay: Int64 = 0x794c_7630
+    /// `O_PATH` of open(2).
+    private static let pathOnly: Int32 = 0o10_000_000
+}

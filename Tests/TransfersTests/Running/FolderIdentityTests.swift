@@ -1,0 +1,107 @@
+import Foundation
+import Glibc
+import NightshiftAPI
+import Store
+import TestSupport
+import Testing
+
+@testable import Transfers
+
+/// A destination is one folder on one file system, not whatever has its path.
+@Suite struct FolderIdentityTests {
+    private let directory: TemporaryDirectory
+    private let publisher: Publisher
+    private let downloads: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let paths = ServicePaths(
+            environment: ["NIGHTSHIFT_HOME": directory.path("home")], homeDirectory: URL(filePath: "/"))
+        for path in [paths.state, paths.partials, paths.files].map(\.path) {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        downloads = directory.path("downloads")
+        publisher = Publisher(paths: paths, partials: PartialStorage(paths: paths), mode: 0o644)
+    }
+
+    private func record() throws -> TaskRecord {
+        var request = TaskRequest(url: "http://example.org/f")
+        request.destination = Destination(directory: downloads, filename: "f")
+        return try RequestRules.record(
+            request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
+    }
+
+    @Test func `T4: a folder that is missing is made once, and never again`() throws {
+        var record = try record()
+        #expect(record.folder == nil)
+        #expect(publisher.openFolder(of: &record) == nil)
+        #expect(record.folder != nil && FileManager.default.fileExists(atPath: downloads))
+        try FileManager.default.removeItem(atPath: downloads)
+        let failure = try #require(publisher.openFolder(of: &record))
+        #expect(failure.code == .destinationUnavailable && failure.message.contains(downloads))
+        #expect(!FileManager.default.fileExists(atPath: downloads))
+    }
+
+    @Test func `T4: a folder that was renamed is waited for, and another one in its place is not written to`() throws {
+        try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
+        var record = try record()
+        #expect(record.folder != nil)
+        let aside = directory.path("aside")
+        try FileManager.default.moveItem(atPath: downloads, toPath: aside)
+        #expect(publisher.openFolder(of: &record) != nil)
+        try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
+        #expect(publisher.openFolder(of: &record) != nil)
+
+        // Nor does a file whose bytes are all here get its name there.
+        record.state = .finishing
+        let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
+        record.partial = PartialFile(path: created.path, bootID: "b")
+        let job = Publisher.Job(run: FinishRun(record: record, length: 0), descriptor: created.descriptor)
+        guard case .homeless(_, let failure)? = publisher.prepare([job]).first else {
+            Issue.record("the file goes to another folder")
+            return
+        }
+        var run = job.run
+        _ = run.arrived(size: 0, hasHoles: false, now: TaskMachineTests.start)
+        let actions = run.folderIsMissing(failure, now: TaskMachineTests.start)
+        #expect(actions.record?.state == .waiting && actions.record?.partial?.path == created.path)
+        #expect(actions.record?.wait?.detail?.contains(downloads) == true)
+        close(created.descriptor)
+
+        try FileManager.default.removeItem(atPath: downloads)
+        try FileManager.default.moveItem(atPath: aside, toPath: downloads)
+        #expect(publisher.openFolder(of: &record) == nil)
+    }
+
+    @Test func `T4: a person who says 'retry' has the path used as it is`() throws {
+        try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
+        var record = try record()
+        try FileManager.default.removeItem(atPath: downloads)
+        #expect(publisher.openFolder(of: &record) != nil)
+        _ = try record.apply(.retry, now: TaskMachineTests.start)
+        #expect(publisher.openFolder(of: &record) == nil)
+        #expect(FileManager.default.fileExists(atPath: downloads))
+    }
+
+    @Test func `T4: an interrupted publication to a folder that is gone is not called lost`() throws {
+        try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
+        let record = try record()
+        let publication = Publication(
+            from: "\(downloads)/.p", to: "\(downloads)/f", inode: 1, size: 1, overwrite: false)
+        #expect(publisher.inspect(publication, of: record).finding == .lost)
+        try FileManager.default.removeItem(atPath: downloads)
+        #expect(publisher.inspect(publication, of: record).finding == .unclear)
+    }
+
+    @Test func `Folders are told apart by what both sides know`() {
+        let folder = FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 7)
+        #expect(folder.isSame(as: folder))
+        // The empty folder below a file system that is not mounted; another stick; a folder that was made again.
+        #expect(!folder.isSame(as: FolderIdentity(type: 0x0102_1994, fileSystem: nil, inode: 7)))
+        #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 2", inode: 7)))
+        #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 8)))
+        // udev had not named the disk yet.
+        #expect(folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "uuid a", inode: 7)))
+        #expect(folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: nil, inode: 0)))
+    }
+}
