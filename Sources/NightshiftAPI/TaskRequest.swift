@@ -138,7 +138,7 @@ package struct Destination: Hashable, Sendable, Codable {
     package var overwrite: Bool?
     /// What happens where the ``filename`` is taken; ``TakenName/number`` unless given.
     package var ifTaken: TakenName?
-    /// The umask of the program that asks for the file, in octal digits: "022". The service's own unless given.
+    /// The umask of the caller who asks for the file, in octal digits: "022". The service's own unless given.
     package var umask: String?
 
     package init(

@@ -245,7 +245,7 @@ package struct FileIdentity: Hashable, Sendable, Codable {
 package struct FolderIdentity: Hashable, Sendable, Codable {
     /// The type of its file system, as statfs(2) has it.
     package var type: Int64
-    /// Its file system, by a name that outlives a reboot; nil where there is none.
+    /// Its file system, by a name that outlives a reboot; nil where it has no such name.
     package var fileSystem: String?
     /// 0 where the file system gives folders other numbers as it goes along.
     package var inode: UInt64

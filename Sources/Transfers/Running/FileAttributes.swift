@@ -62,7 +62,7 @@ enum FileAttributes {
     }
 
     /// Makes a folder and those above it that are missing, each with the group and the access control list that a folder made there has;
-    /// false where there is none then.
+    /// false where that failed.
     static func makeFolder(_ path: String, mode: mode_t) -> Bool {
         var information = stat()
         if stat(path, &information) == 0 { return information.st_mode & S_IFMT == S_IFDIR }

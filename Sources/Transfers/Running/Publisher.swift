@@ -312,7 +312,7 @@ struct Publisher: Sendable {
         return FileAttributes.apply(ofNewFileIn: folder, mode: mode(of: destination), to: descriptor)
     }
 
-    /// The mode of a new file: what the umask of whoever asked for it leaves of rw-rw-rw-, else the service's own.
+    /// The mode of a new file: what the caller's umask leaves of rw-rw-rw-, else what the service's own does.
     private func mode(of destination: Destination) -> mode_t {
         destination.mask.map { 0o666 & ~$0 } ?? mode
     }

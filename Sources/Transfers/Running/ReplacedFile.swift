@@ -31,7 +31,7 @@ enum ReplacedFile {
         }
     }
 
-    /// The path behind all symbolic links that stand under the name, whether a file is there or not, as open(2) would find it.
+    /// The path that the symbolic links of a name lead to, whether a file is there or not, as open(2) would find it.
     ///
     /// Links that the kernel itself would not follow for this user are refused (`protected_symlinks` of proc_sys_fs(5)), and so are
     /// those of `/proc`, which lead to files of a process: `/dev/stdout` would be the service's.
