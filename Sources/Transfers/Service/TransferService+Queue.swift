@@ -197,8 +197,8 @@ extension TransferService {
     private func yieldPlace(of id: TaskID, _ now: ClockReading) {
         guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
         let pause = admissions.yields.yielded(id, at: now.bootSeconds)
-        let rate = Int(pace(leastOf: transfer).rounded(.up))
-        let seconds = Int((now.bootSeconds - since).rounded())
+        let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
+        let seconds = Int(saturating: (now.bootSeconds - since).rounded())
         interrupt(
             id,
             .yield(

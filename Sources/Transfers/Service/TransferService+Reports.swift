@@ -128,8 +128,8 @@ extension TransferService {
     }
 
     private func slowSentence(of transfer: ActiveTransfer, since: Double) -> String {
-        let seconds = Int((now.bootSeconds - since).rounded(.down))
-        let rate = Int(pace(leastOf: transfer).rounded(.up))
+        let seconds = Int(saturating: (now.bootSeconds - since).rounded(.down))
+        let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
         return
             " For \(seconds) s it has brought fewer than \(rate) bytes per second: transfers of other hosts may start as if it did not run."
     }
