@@ -80,7 +80,7 @@ package struct Invocation: Sendable {
     }
 
     var service: Service {
-        var client = ServiceClient(socket: paths.socket.path(percentEncoded: false))
+        var client = ServiceClient(paths: paths)
         client.onUnreadable = { [errors] parts in
             for part in parts { errors.line("nightshift: \(TerminalText.escaped(part.sentence))") }
         }

@@ -47,7 +47,8 @@ package struct Daemon {
         self.logger = logger
         let mask = Self.takeFileCreationMask()
         try HomeDirectories.prepare(paths)
-        lock = try InstanceLock(paths: paths)
+        let socket = try Self.socket(paths)
+        lock = try InstanceLock(paths: paths, socket: Self.path(of: socket) ?? paths.socket.path)
         if lock.isTakenOver {
             // The kernel still has the locks of a process that no longer executes anything. They are on this file, which SQLite makes
             // again from the write-ahead log.
@@ -124,7 +125,7 @@ package struct Daemon {
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
                 request: { try await front.added(to: conductor.request($0)) }),
-            socket: try Self.socket(paths), limits: limits, logger: logger,
+            socket: socket, limits: limits, logger: logger,
             changes: { FolderWatch.changes(ofFileAt: $0) },
             onListening: { ServiceManager.ready() }, onLargeRequest: { memory.giveBackSoon() },
             onShutdownRequest: { stop.request() })
@@ -225,6 +226,22 @@ package struct Daemon {
         case 1: return .inherited(descriptor: SD_LISTEN_FDS_START)
         case let count:
             throw .configuration("systemd handed over \(count) sockets; nightshiftd.socket names one.")
+        }
+    }
+
+    /// The path of a socket, as clients connect to it; nil where the kernel does not say one.
+    private static func path(of socket: ListeningSocket) -> String? {
+        switch socket {
+        case .path(let path): return path
+        case .inherited(let descriptor):
+            var address = sockaddr_un()
+            var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+            let result = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+            }
+            guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+            let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            return path.hasPrefix("/") ? path : nil
         }
     }
 

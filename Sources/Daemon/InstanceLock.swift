@@ -19,8 +19,12 @@ final class InstanceLock: Sendable {
     /// After how many of these it is taken over from a process that was killed: what ends in the ordinary way has ended by then.
     private static let attemptsBeforeTakingOver = 100
 
+    /// How often it is asked for although a living process seems to have it: a client that looks for the service has it for a moment.
+    private static let attemptsBesideOthers = 10
+
+    /// - Parameter socket: the path on which this service is going to listen.
     /// - Throws: ``DaemonError/alreadyRunning(processID:home:)``, or ``DaemonError/home(_:)`` where there can be no lock.
-    init(paths: ServicePaths) throws(DaemonError) {
+    init(paths: ServicePaths, socket: String) throws(DaemonError) {
         let path = paths.lock.path
         var descriptor = try Self.open(path)
         var isTakenOver = false
@@ -40,7 +44,8 @@ final class InstanceLock: Sendable {
             }
             let holder = Self.holder(path)
             // What a killed service was about to launch has the lock as well, from its fork until it has closed what is not its own.
-            guard attempts < Self.attempts, holder.map(Self.hasEnded) ?? true else {
+            let hasEnded = holder.map(Self.hasEnded) ?? true
+            guard attempts < (hasEnded ? Self.attempts : Self.attemptsBesideOthers) else {
                 close(descriptor)
                 throw .alreadyRunning(processID: holder, home: paths.state.path)
             }
@@ -51,8 +56,8 @@ final class InstanceLock: Sendable {
             close(descriptor)
             descriptor = try Self.open(path)
         }
-        // For people who look, and for who is to wait for it or not.
-        let text = "\(getpid())\n"
+        // For clients, wherever they look for the service, and for people.
+        let text = LockRecord(processID: getpid(), socket: socket).text
         ftruncate(descriptor, 0)
         _ = text.utf8CString.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, text.utf8.count, 0) }
         file = Mutex(descriptor)
@@ -95,9 +100,7 @@ final class InstanceLock: Sendable {
     }
 
     private static func holder(_ path: String) -> pid_t? {
-        (try? String(contentsOfFile: path, encoding: .utf8)).flatMap {
-            pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines))
-        }
+        (try? String(contentsOfFile: path, encoding: .utf8)).flatMap { LockRecord(parsing: $0)?.processID }
     }
 
     private static func hasEnded(_ process: pid_t) -> Bool { ProcessStatistics(of: process)?.isZombie ?? true }

@@ -4,8 +4,7 @@ import NightshiftCurl
 
 /// The local API over the service's socket: requests, answers, problems.
 package struct ServiceClient: Sendable {
-    /// The path of the service's socket.
-    package let socket: String
+    private let locate: @Sendable () -> String
     /// Of every request beside its own.
     private var fields: [CurlField] = []
     /// Receives the parts of answers that were left out because this program cannot read them.
@@ -18,9 +17,19 @@ package struct ServiceClient: Sendable {
     /// Bytes of an answer: a thousand tasks, with all the header fields that their servers have sent.
     private static let answerLimit = 512 << 20
 
+    /// A client of the service at a path.
     package init(socket: String) {
-        self.socket = socket
+        locate = { socket }
     }
+
+    /// A client of the service of a home, wherever it listens.
+    package init(paths: ServicePaths) {
+        let location = ServiceLocation(paths: paths)
+        locate = { location.socket }
+    }
+
+    /// The path of the service's socket, as it is now.
+    package var socket: String { locate() }
 
     /// The same, for requests that are meant for one stream of commands: refused once another one has taken its place.
     ///
@@ -117,9 +126,10 @@ package struct ServiceClient: Sendable {
     }
 
     private func request(_ method: RequestMethod, _ path: String) -> CurlRequest {
+        let socket = socket
         var request = CurlRequest(unixSocket: socket, method: method.rawValue, path: path)
         request.headers = fields
-        request.unixPeerObjection = { [socket] in SocketOwner.objection(to: $0, at: socket) }
+        request.unixPeerObjection = { SocketOwner.objection(to: $0, at: socket) }
         return request
     }
 }

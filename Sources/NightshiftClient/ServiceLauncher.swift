@@ -45,11 +45,15 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
-    /// Whether the service is there. Throws ``ServiceUnusable`` where somebody else is.
+    /// Whether the service is there. Throws ``ServiceUnusable`` where somebody else is, where none could listen, and where one lives
+    /// that cannot be reached.
     package func isRunning() throws -> Bool {
         switch ServiceSocket.state(of: socket) {
         case .accepting: return true
-        case .silent, .refused: return false
+        case .refused(ENAMETOOLONG): throw refusal(ENAMETOOLONG)
+        case .silent, .refused:
+            guard let holder = location.holder else { return false }
+            throw ServiceUnusable(message: Self.unreachable(holder, at: socket))
         case .foreign(let objection): throw ServiceUnusable(message: objection)
         }
     }
@@ -107,12 +111,21 @@ package struct ServiceLauncher: Sendable {
             deadline: .now + Self.patience, log: log, logSize: logSize)
     }
 
-    package var socket: String { paths.socket.path(percentEncoded: false) }
+    package var location: ServiceLocation { ServiceLocation(paths: paths) }
+
+    package var socket: String { location.socket }
+
+    /// What is said of a service that holds the lock and does not listen.
+    package static func unreachable(_ holder: LockRecord, at socket: String) -> String {
+        "The service runs as process \(holder.processID), but nobody listens at its socket \(socket). It may be starting or ending; "
+            + "if this stays so, end it with 'kill \(holder.processID)' and start it again."
+    }
 
     private func refusal(_ code: Int32) -> ServiceUnusable {
         if code == ENAMETOOLONG {
             return ServiceUnusable(
-                message: "The socket's path is longer than the kernel allows (107 bytes): \(socket)")
+                message: "The socket's path is longer than the kernel allows (\(ServiceLocation.longestPath) bytes): "
+                    + "\(socket). Set XDG_RUNTIME_DIR or NIGHTSHIFT_HOME to a shorter directory.")
         }
         return ServiceUnusable(
             message: "The service's socket \(socket) cannot be used: \(String(cString: strerror(code)))")

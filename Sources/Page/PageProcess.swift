@@ -19,7 +19,7 @@ package enum PageProcess {
         let environment = ProcessInfo.processInfo.environment
         let home = FileManager.default.homeDirectoryForCurrentUser
         let paths = ServicePaths(environment: environment, homeDirectory: home)
-        let client = ServiceClient(socket: paths.socket.path(percentEncoded: false))
+        let client = ServiceClient(paths: paths)
         var logger = Logger(label: "nightshift-page") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning
         let site = PageSite(client: client, downloads: downloads(environment, home))

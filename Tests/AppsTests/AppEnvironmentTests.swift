@@ -70,6 +70,12 @@ import Testing
             ])
     }
 
+    @Test func `B1: An app of a service without a runtime directory keeps that of its session`() {
+        let found = variables(
+            ["HOME": "/home/anna"], session: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_STATE_HOME": "/x"])
+        #expect(found["XDG_RUNTIME_DIR"] == "/run/user/1" && found["XDG_STATE_HOME"] == nil)
+    }
+
     @Test func `B1: A program finds why it is woken, for which sessions, and how long it may take`() {
         let app = AppID(rawValue: "org.example.app")
         let wakes = [

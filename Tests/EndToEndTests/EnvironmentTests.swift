@@ -62,4 +62,40 @@ import Testing
         #expect(proxy.requests.count == 1)
         #expect(try await service.api.status().proxyVariables == [])
     }
+
+    @Test(
+        "B1: a service started with or without a runtime directory is found from where it is the other way round",
+        arguments: [true, false])
+    func oneService(hasRuntimeDirectory: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let base = [
+            "HOME": directory.path, "PATH": "/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
+        ]
+        let runtime = directory.path("run")
+        try FileManager.default.createDirectory(
+            atPath: runtime, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let session = base.merging(["XDG_RUNTIME_DIR": runtime]) { $1 }
+        let (first, second) = hasRuntimeDirectory ? (session, base) : (base, session)
+        let service = try ChildProcess(
+            Programs.daemon, arguments: [], environment: first, output: .file(directory.path("log")),
+            errors: .file(directory.path("log")))
+        defer { service.kill(SIGKILL) }
+        func status(_ environment: [String: String]) async throws -> ChildProcess.Outcome {
+            try await ChildProcess.run(
+                Programs.commandLine, ["status", "--json"], environment: environment, within: .seconds(60))
+        }
+        try await eventually("an answer of the service", within: .seconds(60)) { try await status(first).code == 0 }
+        let found = try await status(second)
+        #expect(found.code == 0, "\(found)")
+        let answer = try JSON.decode(ServiceStatus.self, from: Data(found.output.utf8))
+        #expect(answer.processID == service.pid)
+        let doctor = try await ChildProcess.run(
+            Programs.commandLine, ["doctor"], environment: second, within: .seconds(60))
+        #expect(doctor.output.contains("runs as process \(service.pid)"), "\(doctor)")
+        // Its lock and its socket stay where they are; nobody believes them.
+        service.kill(SIGKILL)
+        _ = try await service.waitForExit()
+        #expect(try await status(second).code == 3)
+        #expect(try await status(first).code == 3)
+    }
 }

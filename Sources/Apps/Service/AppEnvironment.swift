@@ -46,7 +46,11 @@ package struct AppEnvironment: Sendable {
         variables["LOGNAME"] = account?.name ?? variables["LOGNAME"]
         variables["SHELL"] = account?.shell ?? variables["SHELL"]
         // The library looks for the service by these, and starts it with them where it is gone.
-        for name in Self.ofPaths { variables[name] = service[name] }
+        for name in Self.ofPaths {
+            // A service that cron has started has no runtime directory; the session has, and the library finds the service by its lock.
+            if name == "XDG_RUNTIME_DIR", service[name] == nil { continue }
+            variables[name] = service[name]
+        }
         for (name, value) in service where name.hasPrefix("NIGHTSHIFT_") && !Self.ofLaunch.contains(name) {
             variables[name] = value
         }

@@ -15,6 +15,7 @@ struct DoctorChecks: Sendable {
 
     func findings() async -> [Finding] {
         let (status, service) = await checkService()
+        let socket = URL(filePath: invocation.service.launcher.socket)
         var findings = [checkPrograms(status), service]
         if let status {
             findings += [checkDatabase(status), checkFileSystems(status), await checkTransfers()]
@@ -26,8 +27,8 @@ struct DoctorChecks: Sendable {
         }
         findings += [
             checkPrivacy("state", of: invocation.paths.state, mode: 0o700),
-            checkPrivacy("runtime", of: invocation.paths.runtime, mode: 0o700),
-            checkPrivacy("socket", of: invocation.paths.socket, mode: 0o600),
+            checkPrivacy("runtime", of: socket.deletingLastPathComponent(), mode: 0o700),
+            checkPrivacy("socket", of: socket, mode: 0o600),
             checkSpace(), checkSystemd(), checkLinger(), checkProxy(status), checkTrust(),
             CurlFacts.ofThisProcess.finding,
             checkClock(),
@@ -56,7 +57,20 @@ struct DoctorChecks: Sendable {
         }
         switch ServiceSocket.state(of: service.launcher.socket) {
         case .silent:
+            if let holder = service.launcher.location.holder {
+                return (nil, .fail("service", ServiceLauncher.unreachable(holder, at: service.launcher.socket)))
+            }
             return (nil, .ok("service", "does not run; it starts with the first command that needs it"))
+        case .refused(ENAMETOOLONG):
+            let socket = service.launcher.socket
+            return (
+                nil,
+                .fail(
+                    "service",
+                    "its socket's path has \(socket.utf8.count) bytes, more than the kernel allows "
+                        + "(\(ServiceLocation.longestPath)): \(socket)",
+                    advice: "Set XDG_RUNTIME_DIR or NIGHTSHIFT_HOME to a shorter directory.")
+            )
         case .refused(let code):
             return (
                 nil,

@@ -74,9 +74,11 @@ extension String {
 extension Invocation {
     var userManager: UserManager { UserManager(environment: environment) }
 
-    /// Whether systemd waits to start the service, which a connection would do. Its units are for the user's default home.
+    /// Whether systemd waits to start the service, which a connection would do. Its units are for the user's default home. A service
+    /// that lives is asked where it listens.
     var systemdListens: Bool {
-        (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty && userManager.listens(for: UnitFiles.socketName)
+        service.launcher.location.holder == nil && (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty
+            && userManager.listens(for: UnitFiles.socketName)
     }
 
     /// Whether the service runs, which is found out without starting it. Throws ``ServiceUnusable`` where somebody else is there.

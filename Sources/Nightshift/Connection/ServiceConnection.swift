@@ -93,7 +93,7 @@ package final class ServiceConnection: Sendable {
             paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
             // A service that an app starts is not that app.
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
-        client = ServiceClient(socket: launcher.socket)
+        client = ServiceClient(paths: paths)
         channelSource = .commands(executable: executable, app: app)
         commands.connect(to: self)
         backgroundTasks.connect(to: self)
