@@ -33,9 +33,6 @@ package final class CurlTransport: Transport {
             origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request))
         let index = placement.withLock { $0.begin(wish) }
         let loop = index == LoopPlacement.sharing ? sharingLoop : loops[index]
-        let versions = RedirectedExchange.Versions(
-            wantsHTTP1: { [self] origin in placement.withLock { $0.wantsHTTP1(origin) } },
-            record: { [self] origin in placement.withLock { $0.recordHTTP1(origin) } })
         let exchange = RedirectedExchange(request, receiver: receiver, loop: loop, versions: versions) {
             [self] head, bytes in
             placement.withLock { $0.end(wish, on: index, bytes: head?.httpVersion == "2" ? bytes : nil) }
@@ -49,11 +46,18 @@ package final class CurlTransport: Transport {
     ) -> any ExchangeHandle {
         let (slot, loop, unused) = placed.withLock { $0.begin(at: place, limit: limit) }
         unused?.shutdown(isAwaited: false)
-        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop) { [self] _, _ in
+        let exchange = RedirectedExchange(request, receiver: receiver, loop: loop, versions: versions) { [self] _, _ in
             placed.withLock { $0.end(in: slot) }
         }
         exchange.begin()
         return exchange
+    }
+
+    /// What is known of origins, whichever thread carries their exchanges.
+    private var versions: RedirectedExchange.Versions {
+        RedirectedExchange.Versions(
+            wantsHTTP1: { [self] origin in placement.withLock { $0.wantsHTTP1(origin) } },
+            record: { [self] origin in placement.withLock { $0.recordHTTP1(origin) } })
     }
 
     package func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void) {

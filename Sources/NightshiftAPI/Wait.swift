@@ -86,7 +86,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .doubtfulAnswer:
             "The last answer does not look like its server's; it is asked again before any bytes are given up for it."
         case .portal: "The network wants somebody to log in; what it answered until then is not believed."
-        case .destinationSilent: "The file system of its destination does not answer."
+        case .destinationSilent: "The file system of its files does not answer."
         }
     }
 

@@ -1,3 +1,4 @@
+import CLI
 import Foundation
 import NightshiftAPI
 import NightshiftClient

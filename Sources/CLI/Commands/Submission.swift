@@ -44,7 +44,7 @@ struct Submission: Sendable {
             followed.add(FollowedTask(id: id, kind: task.kind, name: name))
         }
         // What a joined task has done before is in no entry that is still to come.
-        return (try await follow(followed, accepted: ids, joined, joined.isEmpty ? lastEntry : nil), ids)
+        return (try await follow(followed, accepted: ids, joined: joined, joined.isEmpty ? lastEntry : nil), ids)
     }
 
     /// The same for a list that may be longer than memory likes.
@@ -123,7 +123,7 @@ struct Submission: Sendable {
     }
 
     private func follow(
-        _ tasks: FollowedTasks, accepted: [TaskID], _ joined: [TaskID] = [], _ lastEntry: Int64?
+        _ tasks: FollowedTasks, accepted: [TaskID], joined: [TaskID] = [], _ lastEntry: Int64?
     ) async throws -> ExitStatus {
         var reporter = invocation.reporter(
             json: options.json, quiet: options.quiet, showsPaths: !isForStandardOutput)

@@ -61,7 +61,7 @@ enum TaskText {
             case .serviceFault: ["held back, since it takes the service down"]
             case .doubtfulAnswer: ["the last answer does not look like its server's", again]
             case .portal: ["the network wants somebody to log in"]
-            case .destinationSilent: ["its destination does not answer"]
+            case .destinationSilent: ["the file system of its files does not answer"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }

@@ -18,6 +18,8 @@ final class FileSystems: Sendable {
         /// Giving files their names.
         case finish
         case hash
+        /// Looking at files to upload, and copying them.
+        case source
     }
 
     private struct State: Sendable {

@@ -1,5 +1,7 @@
+import Clock
 import NightshiftAPI
 import Store
+import Synchronization
 
 /// Copies of files to upload, made before their tasks are accepted.
 extension TransferService {
@@ -16,7 +18,21 @@ extension TransferService {
             let (files, policy) = (records[index].sentFiles, records[index].request.snapshot ?? .reflink)
             guard let files else { continue }
             let sources = sources
-            let result = await disks.copy.run { sources.copy(files, policy) }
+            let path = files.files.first?.path ?? ""
+            let copied: Result<UploadSource?, TransferFailure>? =
+                if let place = fileSystems.place(of: path) {
+                    await fileSystems.run(place, .source, path) {
+                        sources.copy(files, policy)
+                    } late: {
+                        if case .success(let copy?) = $0 { sources.remove(copy) }
+                    }
+                } else {
+                    await disks.copy.run { sources.copy(files, policy) }
+                }
+            guard let result = copied else {
+                for source in taken { sources.remove(source) }
+                throw .unavailable("The service stops.")
+            }
             do throws(TransferFailure) {
                 guard let copy = try result.get() else { continue }
                 records[index].uploadSource = copy
@@ -28,6 +44,53 @@ extension TransferService {
             }
         }
         return taken
+    }
+
+    /// Looks whether the file systems of a task's files answer, on their own threads, before anything else looks at these files.
+    ///
+    /// - Throws: a problem that names the path whose file system does not answer.
+    nonisolated func expectAnswers(for task: TaskRequest) async throws(Problem) {
+        let paths =
+            [task.source, task.destination?.directory].compactMap(\.self) + (task.form ?? []).compactMap(\.source)
+        for path in paths {
+            guard let place = fileSystems.place(of: path) else { continue }
+            guard fileSystems.silence(of: place) == nil, await answers(place, path) else {
+                throw .unavailable("The file system of '\(path)' does not answer. Try again when it does.")
+            }
+        }
+    }
+
+    /// Whether a file system answers before it counts as silent.
+    private nonisolated func answers(_ place: FileSystemKey, _ path: String) async -> Bool {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let waiting = FirstAnswer(continuation)
+            fileSystems.post(place, .source, path) {
+                _ = FileIdentity(path: path)
+                waiting.resume(returning: true)
+            }
+            Task {
+                let until = now.bootSeconds + HangWatch.patience
+                try? await environment.clock.sleep(untilBootSeconds: until)
+                waiting.resume(returning: false)
+            }
+        }
+    }
+}
+
+/// A continuation that several may resume, and the first one does.
+private final class FirstAnswer: Sendable {
+    private let continuation: Mutex<CheckedContinuation<Bool, Never>?>
+
+    init(_ continuation: CheckedContinuation<Bool, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    func resume(returning value: Bool) {
+        let waiting = continuation.withLock { continuation in
+            defer { continuation = nil }
+            return continuation
+        }
+        waiting?.resume(returning: value)
     }
 }
 

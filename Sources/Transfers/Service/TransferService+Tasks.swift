@@ -52,6 +52,7 @@ extension TransferService {
                 try tokens.reduce(into: [String: TaskRecord]()) { $0[$1] = try transaction.task(resumeData: $1) }
             )
         }
+        for task in tasks { try await expectAnswers(for: task) }
         let now = now
         var records: [TaskRecord] = []
         var abandoned: [TaskRecord] = []

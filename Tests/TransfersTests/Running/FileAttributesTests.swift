@@ -38,8 +38,10 @@ import Testing
         record.partial = PartialFile(path: created.path, bootID: "b")
         let run = FinishRun(record: record, length: Int64(Self.content.count))
         guard
-            case .ready(let prepared)? = publisher.prepare([Publisher.Job(run: run, descriptor: created.descriptor)])
-                .first
+            case .ready(let prepared)? = publisher.prepare([
+                Publisher.Job(run: run, descriptor: created.descriptor, place: nil)
+            ])
+            .first
         else { throw SystemError("not prepared") }
         let outcome = try #require(publisher.publish([prepared]).first)
         publisher.partials.discard(record)
@@ -121,7 +123,7 @@ import Testing
         let record = TaskRecord(
             session: .terminal, origin: "", state: .finishing, priority: 0.5, createdAt: 0,
             request: TaskRequest(url: "http://example.org/f"))
-        let job = Publisher.Job(run: FinishRun(record: record), descriptor: open(from, O_RDWR | O_CLOEXEC))
+        let job = Publisher.Job(run: FinishRun(record: record), descriptor: open(from, O_RDWR | O_CLOEXEC), place: nil)
         guard case .published? = publisher.publish([Publisher.Prepared(job: job, publication: publication)]).first
         else {
             Issue.record("not published")

@@ -56,7 +56,7 @@ import Testing
         record.state = .finishing
         let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
         record.partial = PartialFile(path: created.path, bootID: "b")
-        let job = Publisher.Job(run: FinishRun(record: record, length: 0), descriptor: created.descriptor)
+        let job = Publisher.Job(run: FinishRun(record: record, length: 0), descriptor: created.descriptor, place: nil)
         guard case .homeless(_, let failure)? = publisher.prepare([job]).first else {
             Issue.record("the file goes to another folder")
             return

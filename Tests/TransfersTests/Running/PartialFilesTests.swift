@@ -155,7 +155,7 @@ import Testing
         record.partial = partial
         record.received = 1_000
         let publisher = Publisher(paths: paths, partials: PartialStorage(paths: paths), mode: 0o600)
-        let job = Publisher.Job(run: FinishRun(record: record, length: 1_000), descriptor: file.descriptor)
+        let job = Publisher.Job(run: FinishRun(record: record, length: 1_000), descriptor: file.descriptor, place: nil)
         guard case .ready(let prepared)? = publisher.prepare([job]).first else {
             Issue.record("It is not prepared.")
             return

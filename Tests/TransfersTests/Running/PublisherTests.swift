@@ -38,7 +38,8 @@ import Testing
         #expect(pwrite(created.descriptor, Self.content, Self.content.count, 0) == Self.content.count)
         record.partial = PartialFile(path: created.path, bootID: "b")
         let length = Int64(Self.content.count)
-        let job = Publisher.Job(run: FinishRun(record: record, length: length), descriptor: created.descriptor)
+        let job = Publisher.Job(
+            run: FinishRun(record: record, length: length), descriptor: created.descriptor, place: nil)
         return (job, created.path)
     }
 

@@ -7,7 +7,7 @@ import Transfers
 /// What becomes of a download whose file has a name that is taken.
 @Suite struct NameClaimTests {
     private static func record(
-        _ id: Int64 = 0, _ ifTaken: TakenName?, session: SessionID = .terminal,
+        _ id: Int64, _ ifTaken: TakenName?, session: SessionID = .terminal,
         _ change: (inout TaskRequest) -> Void = { _ in }
     ) -> TaskRecord {
         var request = TaskRequest(url: "https://example.org/f")
@@ -25,8 +25,8 @@ import Transfers
 
     @Test func `T8: the same request is joined to the task that is under way`() {
         let other = Self.record(12, .join) { $0.rateLimit = 5 }
-        #expect(NameClaim.of(Self.record(.join), against: other, isThere: false) == .joins(TaskID(12)))
-        let later = Self.record(.join) {
+        #expect(NameClaim.of(Self.record(0, .join), against: other, isThere: false) == .joins(TaskID(12)))
+        let later = Self.record(0, .join) {
             $0.earliestBeginDate = .init(timeIntervalSince1970: 5)
             $0.priority = 1
         }
@@ -37,11 +37,11 @@ import Transfers
     {
         let other = Self.record(12, .join)
         let record = [
-            Self.record(.join) { $0.url = "https://example.org/g" }, Self.record(.refuse),
-            Self.record(.join, session: SessionID(rawValue: "other")),
-            Self.record(.join) { $0.headers = [HeaderField(name: "A", value: "b")] },
-            Self.record(.join) { $0.checksum = Checksum(algorithm: .md5, hex: "00") },
-            Self.record(.join) { $0.destination?.overwrite = true },
+            Self.record(0, .join) { $0.url = "https://example.org/g" }, Self.record(0, .refuse),
+            Self.record(0, .join, session: SessionID(rawValue: "other")),
+            Self.record(0, .join) { $0.headers = [HeaderField(name: "A", value: "b")] },
+            Self.record(0, .join) { $0.checksum = Checksum(algorithm: .md5, hex: "00") },
+            Self.record(0, .join) { $0.destination?.overwrite = true },
         ][kind]
         guard case .refused(let sentence) = NameClaim.of(record, against: other, isThere: false) else {
             Issue.record("accepted")
@@ -51,23 +51,23 @@ import Transfers
     }
 
     @Test func `T8: a request that continues another one is not joined`() {
-        var record = Self.record(.join)
+        var record = Self.record(0, .join)
         record.continues = true
         #expect(Self.isRefused(NameClaim.of(record, against: Self.record(12, .join), isThere: false)))
     }
 
     @Test func `T8: a file that exists is replaced only where that was asked for`() {
-        #expect(Self.isRefused(NameClaim.of(Self.record(.join), against: nil, isThere: true)))
-        #expect(Self.isRefused(NameClaim.of(Self.record(.refuse), against: nil, isThere: true)))
-        let replacing = Self.record(.refuse) { $0.destination?.overwrite = true }
+        #expect(Self.isRefused(NameClaim.of(Self.record(0, .join), against: nil, isThere: true)))
+        #expect(Self.isRefused(NameClaim.of(Self.record(0, .refuse), against: nil, isThere: true)))
+        let replacing = Self.record(0, .refuse) { $0.destination?.overwrite = true }
         #expect(NameClaim.of(replacing, against: nil, isThere: true) == .free)
     }
 
     @Test(arguments: [nil, TakenName.number]) func `T8: a download that may take another name is accepted`(
         _ ifTaken: TakenName?
     ) {
-        #expect(NameClaim.of(Self.record(ifTaken), against: Self.record(12, .join), isThere: true) == .free)
-        let unnamed = Self.record(.join) { $0.destination?.filename = nil }
+        #expect(NameClaim.of(Self.record(0, ifTaken), against: Self.record(12, .join), isThere: true) == .free)
+        let unnamed = Self.record(0, .join) { $0.destination?.filename = nil }
         #expect(NameClaim.of(unnamed, against: nil, isThere: true) == .free)
     }
 
