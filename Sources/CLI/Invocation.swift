@@ -67,7 +67,7 @@ package struct Invocation: Sendable {
 
     /// Read from `/proc`, since umask(2) tells it only by changing it; nil where that is not there.
     private static func umaskOfThisProcess() -> String? {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let status = KernelFile.text("/proc/self/status") ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
         return line.map { $0.dropFirst(6).trimmingCharacters(in: .whitespaces) }
     }

@@ -1,9 +1,9 @@
 import GRDB
 
 extension Migrations {
-    /// What tells a destination from another folder of the same path. After "0017 tasks of sessions".
+    /// What tells a destination from another folder of the same path. After "0019 first answers".
     static func registerFolders(in migrator: inout DatabaseMigrator) {
-        migrator.registerMigration("0018 folders of tasks") { db in
+        migrator.registerMigration("0020 folders of tasks") { db in
             try db.execute(
                 sql: """
                     -- The folder that a download goes to, as it was when the task was accepted: JSON. See docs/decisions/0052.

@@ -170,7 +170,8 @@ import Testing
     /// Queries read columns only: renaming a property must not change what is found.
     @Test func `Queries do not look into JSON by the names of properties`() throws {
         try forEachSource(below: "Sources/Store") { path, source in
-            guard path != "Sources/Store/Migrations.swift" else { return }
+            // What a migration did stays as it is.
+            guard !path.hasPrefix("Sources/Store/Migrations") else { return }
             for word in ["json_extract", "json_type", "json_set", "->>", "'$."] {
                 #expect(!source.text.contains(word), "\(path) has \(word)")
             }
@@ -233,7 +234,7 @@ import Testing
 
     /// Foundation's other ways stop after the first page of a file whose size says 0.
     @Test func `Files of the kernel are read in one place`() throws {
-        let read = /contents(?:OfFile|Of|\(atPath):?[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
+        let read = /(?:contentsOfFile:|contentsOf:|contents\(atPath:)[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
         try forEachSource { path, source in
             #expect(!source.text.contains(read), "\(path)")
         }

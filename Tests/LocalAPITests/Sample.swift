@@ -44,7 +44,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
     private static let tls = TLSSettings(
         certificateAuthority: "/a", clientCertificate: "/b", clientKey: "/c", minimumVersion: .tls12,
         maximumVersion: .tls13)
-    private static let destination = Destination(directory: "/d", filename: "f", overwrite: true, umask: "022")
+    private static let destination = Destination(
+        directory: "/d", filename: "f", overwrite: true, ifTaken: .join, umask: "022")
     private static let formField = FormField(
         name: "n", value: "v", source: "/s", fileName: "f", contentType: "text/plain")
     private static let checksum = Checksum(algorithm: .md5, hex: String(repeating: "0", count: 32))
@@ -198,7 +199,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
             let problem = Problem(
                 type: "/problems/x", title: "t", status: 400, detail: "d", pointer: "/p", code: .badURL)
             return [
-                try Sample(EnqueueResponse(ids: [TaskID(1)]), least: EnqueueResponse(ids: [])),
+                try Sample(EnqueueResponse(ids: [TaskID(1)], joined: [TaskID(1)]), least: EnqueueResponse(ids: [])),
                 try Sample(
                     TaskActionAnswer(results: [TaskActionResult(id: TaskID(1))]), least: TaskActionAnswer(results: [])),
                 try Sample(

@@ -120,7 +120,7 @@ extension TransferService {
             merged.tls = request.tls ?? merged.tls
             replacement = try RequestRules.record(
                 merged, session: old.session, settings: settings.forTask(of: old.origin, movedTo: request.url),
-                now: now, pointer: "/request", copies: old)
+                now: now, pointer: "/request", copies: old, looksAtDestination: false)
         }
         let (before, after) = try await transition(
             message.task.id,

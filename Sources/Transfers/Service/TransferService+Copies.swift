@@ -46,18 +46,21 @@ extension TransferService {
         return taken
     }
 
-    /// Looks whether the file systems of a task's files answer, on their own threads, before anything else looks at these files.
+    /// Looks whether the file systems of what a task is to upload answer, on their own threads, before anything else looks at these
+    /// files.
     ///
     /// - Throws: a problem that names the path whose file system does not answer.
-    nonisolated func expectAnswers(for task: TaskRequest) async throws(Problem) {
-        let paths =
-            [task.source, task.destination?.directory].compactMap(\.self) + (task.form ?? []).compactMap(\.source)
-        for path in paths {
-            guard let place = fileSystems.place(of: path) else { continue }
-            guard fileSystems.silence(of: place) == nil, await answers(place, path) else {
-                throw .unavailable("The file system of '\(path)' does not answer. Try again when it does.")
-            }
+    nonisolated func expectSources(of task: TaskRequest) async throws(Problem) {
+        for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) where !(await answers(path)) {
+            throw .unavailable("The file system of '\(path)' does not answer. Try again when it does.")
         }
+    }
+
+    /// Whether the file system of a path answers now; the service's own does.
+    nonisolated func answers(_ path: String) async -> Bool {
+        guard let place = fileSystems.place(of: path) else { return true }
+        guard fileSystems.silence(of: place) == nil else { return false }
+        return await answers(place, path)
     }
 
     /// Whether a file system answers before it counts as silent.

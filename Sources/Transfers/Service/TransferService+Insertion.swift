@@ -21,7 +21,10 @@ extension TransferService {
         // Before the transaction, which waits for no file system. A task that is under way now gives its file the name before it ends.
         let existing = Set(
             records.indices.filter { index in
-                guard let destination = records[index].request.destination, destination.isExact else { return false }
+                let record = records[index]
+                guard let destination = record.request.destination, destination.isExact,
+                    record.folder != nil || fileSystem(of: record) == nil
+                else { return false }
                 return destination.path.map(Publisher.isTaken) ?? false
             })
         var terms = AppTaskTerms()

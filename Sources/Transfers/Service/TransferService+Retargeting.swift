@@ -81,6 +81,6 @@ extension TransferService {
         merged.credential = request.credential ?? url.credential ?? merged.credential
         return try RequestRules.record(
             merged, session: record.session, settings: settings.forTask(of: record.origin, movedTo: request.url),
-            now: now, pointer: "")
+            now: now, pointer: "", looksAtDestination: false)
     }
 }

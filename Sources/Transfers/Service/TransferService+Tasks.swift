@@ -52,7 +52,13 @@ extension TransferService {
                 try tokens.reduce(into: [String: TaskRecord]()) { $0[$1] = try transaction.task(resumeData: $1) }
             )
         }
-        for task in tasks { try await expectAnswers(for: task) }
+        for task in tasks { try await expectSources(of: task) }
+        // A destination that does not answer is looked at when the task starts.
+        var silent: Set<String> = []
+        let destinations = (tasks + sources.values.map(\.request)).compactMap(\.destination?.directory)
+        for directory in Set(destinations) where !(await answers(directory)) {
+            silent.insert(directory)
+        }
         let now = now
         var records: [TaskRecord] = []
         var abandoned: [TaskRecord] = []
@@ -63,9 +69,11 @@ extension TransferService {
             if let source, source.kind != task.kind {
                 throw .invalid("The resume data is of a \(source.kind.rawValue).", pointer: "\(pointer)/resumeData")
             }
+            let request = Self.continued(task, source)
             var record = try RequestRules.record(
-                Self.continued(task, source), session: session, settings: settings, now: now, pointer: pointer,
-                copies: task.source == nil && task.form == nil ? source : nil)
+                request, session: session, settings: settings, now: now, pointer: pointer,
+                copies: task.source == nil && task.form == nil ? source : nil,
+                looksAtDestination: request.destination.map { !silent.contains($0.directory) } ?? true)
             record.partial = source?.partial
             record.received = source?.received ?? 0
             record.upload = source?.upload

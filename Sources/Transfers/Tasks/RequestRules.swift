@@ -10,9 +10,10 @@ package enum RequestRules {
     /// - Parameters:
     ///   - pointer: where the request stands in what was sent, for ``Problem/pointer``.
     ///   - copies: a task whose copies of its files to upload are this one's.
+    ///   - looksAtDestination: whether the destination's file system answers, so that it may be looked at here.
     package static func record(
         _ request: TaskRequest, session: SessionID, settings: SessionSettings, now: ClockReading, pointer: String,
-        copies: TaskRecord? = nil
+        copies: TaskRecord? = nil, looksAtDestination: Bool = true
     ) throws(Problem) -> TaskRecord {
         var request = request
         guard let text = request.url else {
@@ -44,7 +45,7 @@ package enum RequestRules {
         switch request.kind {
         case .download:
             try checkNoUpload(request, pointer: pointer)
-            try checkDestination(request.destination, pointer: "\(pointer)/destination")
+            try checkDestination(request.destination, isLookedAt: looksAtDestination, pointer: "\(pointer)/destination")
             try checkChecksum(request.checksum, pointer: "\(pointer)/checksum")
             try checkBody(request, pointer: pointer)
             request.mirrors = try mirrors(request, of: url, pointer: "\(pointer)/mirrors")
@@ -65,7 +66,7 @@ package enum RequestRules {
         var record = TaskRecord(
             session: session, origin: url.origin, state: isSuspended ? .suspended : .waiting,
             priority: request.priority ?? 0.5, createdAt: now.wallSeconds, request: request)
-        record.folder = request.destination.flatMap { FolderIdentity(path: $0.directory) }
+        if looksAtDestination { record.folder = request.destination.flatMap { FolderIdentity(path: $0.directory) } }
         record.source = content?.source
         record.uploadSource = content?.files
         record.isLarge =
@@ -257,7 +258,9 @@ package enum RequestRules {
         }
     }
 
-    private static func checkDestination(_ destination: Destination?, pointer: String) throws(Problem) {
+    private static func checkDestination(
+        _ destination: Destination?, isLookedAt: Bool, pointer: String
+    ) throws(Problem) {
         guard let destination else { return }
         try check(path: destination.directory, pointer: "\(pointer)/directory")
         if let name = destination.filename {
@@ -266,8 +269,9 @@ package enum RequestRules {
                     "A file name has 1 to 255 bytes and neither a slash nor control characters.",
                     pointer: "\(pointer)/filename")
             }
-            if let failure = ReplacedFile.obstacle(
-                at: "\(destination.directory)/\(name)", overwrite: destination.overwrite ?? false)
+            if isLookedAt,
+                let failure = ReplacedFile.obstacle(
+                    at: "\(destination.directory)/\(name)", overwrite: destination.overwrite ?? false)
             {
                 throw .invalid(failure.message, pointer: "\(pointer)/filename")
             }

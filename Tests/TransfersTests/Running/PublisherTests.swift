@@ -27,13 +27,14 @@ import Testing
     private static let content = Array("what was written".utf8)
 
     /// A download whose bytes are all here.
-    private func download(overwrite: Bool = false, ifTaken: TakenName? = nil) throws -> (
+    private func download(id: Int64 = 0, overwrite: Bool = false, ifTaken: TakenName? = nil) throws -> (
         job: Publisher.Job, path: String
     ) {
         var request = TaskRequest(url: "http://example.org/f")
         request.destination = Destination(directory: downloads, filename: "f", overwrite: overwrite, ifTaken: ifTaken)
         var record = TaskRecord(
             session: .terminal, origin: "", state: .finishing, priority: 0.5, createdAt: 0, request: request)
+        record.id = TaskID(id)
         let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
         #expect(pwrite(created.descriptor, Self.content, Self.content.count, 0) == Self.content.count)
         record.partial = PartialFile(path: created.path, bootID: "b")
@@ -101,7 +102,7 @@ import Testing
 
     @Test func `T8: of two downloads of one name that finish together the exact one takes no number`() throws {
         let (first, _) = try download()
-        let (second, _) = try download(ifTaken: .refuse)
+        let (second, _) = try download(id: 1, ifTaken: .refuse)
         let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in
             if case .ready(let prepared) = preparation { prepared } else { nil }
         }
