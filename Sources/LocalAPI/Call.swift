@@ -35,7 +35,8 @@ struct Call: Sendable {
 
     /// What an app calls its session.
     func sessionIdentifier() throws(Problem) -> String {
-        let identifier = try parameter("identifier")
+        // Checked below, and refused with the rule that it breaks.
+        let identifier = try decoded("identifier")
         guard identifier.utf8.count <= Limits.sessionIdentifierLength,
             identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
@@ -73,10 +74,15 @@ struct Call: Sendable {
     var channel: String? { request.headers[.channel] }
 
     private func parameter(_ name: String) throws(Problem) -> String {
+        let value = try decoded(name)
+        guard !value.utf8.contains(0) else { throw .notFound("Nothing has a name with the character NUL.") }
+        return value
+    }
+
+    private func decoded(_ name: String) throws(Problem) -> String {
         guard let value = context.parameters.get(name)?.removingPercentEncoding else {
             throw .badRequest("The path '\(request.uri.path)' is not percent-encoded UTF-8.")
         }
-        guard !value.utf8.contains(0) else { throw .notFound("Nothing has a name with the character NUL.") }
         return value
     }
 }

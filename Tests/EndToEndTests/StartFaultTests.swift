@@ -14,10 +14,15 @@ struct StartFaultTests {
         #include <netinet/in.h>
         #include <stdlib.h>
         #include <sys/socket.h>
+        static int port;
+        // At the start: the service clears variables that it does not know.
+        __attribute__((constructor)) static void read_port(void) {
+            const char *text = getenv("TRAP_AT_PORT");
+            port = text ? atoi(text) : 0;
+        }
         int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
-            const char *port = getenv("TRAP_AT_PORT");
             if (port && address->sa_family == AF_INET
-                && ntohs(((const struct sockaddr_in *)address)->sin_port) == atoi(port))
+                && ntohs(((const struct sockaddr_in *)address)->sin_port) == port)
                 __builtin_trap();
             int (*real)(int, const struct sockaddr *, socklen_t) = dlsym(RTLD_NEXT, "connect");
             return real(descriptor, address, length);

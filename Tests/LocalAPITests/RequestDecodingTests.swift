@@ -53,7 +53,7 @@ import Testing
             pointer: "/tasks/1/tls/x", words: "known are certificateAuthority"),
         Case(
             body: "{\"tasks\":[{\"destination\":{\"directory\":\"/\",\"file\":\"x\"}}]}",
-            pointer: "/tasks/0/destination/file", words: "known are directory, filename, overwrite, umask"),
+            pointer: "/tasks/0/destination/file", words: "known are directory, filename, ifTaken, overwrite, umask"),
         Case(
             body: "{\"tasks\":[{\"tls\":{\"minimumVersion\":\"1.1\"}}]}", pointer: "/tasks/0/tls/minimumVersion",
             words: "'1.2', '1.3'"),

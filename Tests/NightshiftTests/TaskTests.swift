@@ -43,14 +43,16 @@ import Testing
         session.downloadTask(with: url("http://example.org/a")).resume()
         session.downloadTask(with: url("http://direct.example/b")).resume()
         session.downloadTask(with: url("https://example.org/c")).resume()
-        own.downloadTask(with: url("http://example.org/d")).resume()
         let sent = world.service.state.read { $0.requests.values.map(\.request) }
         let proxies = Dictionary(sent.map { ($0.url ?? "", $0.proxy) }) { $1 }
         #expect(proxies["http://example.org/a"] == "http://proxy:3128")
         #expect(proxies["http://direct.example/b"] == "")
         #expect(sent.first { $0.url == "http://example.org/a" }?.proxyVariable == "http_proxy")
         #expect(sent.first { $0.url == "https://example.org/c" }?.proxy == nil)
-        #expect(sent.filter { $0.url == "http://example.org/d" }.allSatisfy { $0.proxy == nil })
+        // The service of the test knows tasks by their numbers, and this session counts from 1 as well.
+        own.downloadTask(with: url("http://example.org/d")).resume()
+        let last = world.service.state.read { $0.requests.values.first { $0.request.url == "http://example.org/d" } }
+        #expect(try #require(last).request.proxyVariable == nil)
     }
 
     @Test func `T7: Everything that a task says of itself reaches the service`() async throws {

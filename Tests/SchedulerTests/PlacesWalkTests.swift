@@ -19,6 +19,8 @@ import Testing
         var bytes: Int64 = 0
         var lost: Int64 = 0
         var stops = 0
+        /// Attempts in a row that brought nothing.
+        var fruitless = 0
 
         var loss: Admission.Slowness.Loss {
             switch kind {
@@ -60,6 +62,7 @@ import Testing
                         job.startedAt.map { start in
                             Admission.Running(
                                 id: job.id, priority: 0.5, isLarge: false, startedAt: start, isResumable: false,
+                                hasFailed: job.fruitless > 0,
                                 slowness: job.pace.slowSince.map {
                                     var isOfBytes = false
                                     if case .bytes = job.loss { isOfBytes = true }
@@ -71,7 +74,8 @@ import Testing
                     },
                     small: waiting.map {
                         Admission.Candidate(
-                            id: $0.id, priority: 0.5, isLarge: false, isLast: yields.isLast($0.id, at: now))
+                            id: $0.id, priority: 0.5, isLarge: false, fruitless: $0.fruitless,
+                            isLast: yields.isLast($0.id, at: now))
                     }, large: [],
                     allowance: pauses[host].map { $0 > now || mine.contains { $0.startedAt != nil } ? 0 : 1 } ?? .max,
                     origin: "host\(host)")
@@ -125,6 +129,7 @@ import Testing
                 if jobs[index].kind == .refused { pauses[jobs[index].host] = now + 4 }
                 if jobs[index].kind == .silent, now - start >= 60 {
                     jobs[index].startedAt = nil
+                    jobs[index].fruitless += 1
                     jobs[index].notBefore = now + 5
                 }
                 _ = jobs[index].pace.read(jobs[index].bytes, at: now, minimum: Pace.leastRate)

@@ -124,14 +124,16 @@ extension Simulations {
                     world.transport.serve(url, ScriptedResource([version], script: script))
                     await world.start()
                     let id = await world.enqueue(world.request(url))
-                    await world.advance(by: 1_000)
-                    let gaps = Story.gaps(world.transport.begun.map(\.time))
-                    // Half a second, doubled each time, each behind an attempt of the same length.
-                    #expect((10...15).contains(gaps.count), "\(gaps)")
-                    #expect(zip(gaps.prefix(8), gaps.dropFirst()).allSatisfy { $0 < $1 }, "\(gaps)")
+                    await world.advance(by: 100)
                     let status = await world.status(id)
                     #expect(
                         status?.wait?.detail?.contains("from byte 0") == true, "\(String(describing: status?.wait))")
+                    await world.advance(by: 900)
+                    let gaps = Story.gaps(world.transport.begun.map(\.time))
+                    // Half a second, doubled each time, each after an attempt of the same length; ten attempts, and no more.
+                    #expect(gaps.count == 9, "\(gaps)")
+                    #expect(zip(gaps.prefix(8), gaps.dropFirst()).allSatisfy { $0 < $1 }, "\(gaps)")
+                    #expect(await world.status(id)?.state == .failed)
                 }
             }
         }
@@ -171,12 +173,14 @@ extension Simulations {
                         world.transport.serve(url, resource)
                         await world.start()
                         let id = await world.enqueue(world.request(url))
-                        await world.advance(by: 1_000, inspecting: false)
-                        // Half a second twice, doubled each time then.
-                        let count = world.transport.begun.count
-                        #expect(count <= 17 * requests, "\(name): \(Story.gaps(world.transport.begun.map(\.time)))")
+                        await world.advance(by: 100, inspecting: false)
                         let wait = await world.status(id)?.wait
                         #expect(wait?.detail?.contains("again and again") == true, "\(String(describing: wait))")
+                        await world.advance(by: 900, inspecting: false)
+                        // Half a second twice, doubled each time then; and not for ever.
+                        let count = world.transport.begun.count
+                        #expect(count <= 17 * requests, "\(name): \(Story.gaps(world.transport.begun.map(\.time)))")
+                        #expect(await world.status(id)?.state == .failed)
                     }
                 }
             }

@@ -1,0 +1,34 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Row T2: six hosts that send two bytes a second, and a healthy one, with the real programs.
+@Suite(.timeLimit(.minutes(20))) struct SlowHostTests {
+    @Test("T2: A healthy host's tasks are done beside sixty tasks of six hosts that send two bytes a second")
+    func sixDrippingHosts() async throws {
+        let (service, healthy) = (try Service(), try OriginServer())
+        let slow = try (0..<6).map { _ in try OriginServer() }
+        try await service.start()
+        var drips: [TaskID] = []
+        for (host, origin) in slow.enumerated() {
+            origin.serve(
+                "/file", Resource(content: .seeded(size: 1 << 20, seed: 1), behaviours: [.slowDrip(bytesPerSecond: 2)]))
+            for number in 0..<10 {
+                drips.append(
+                    try await service.api.enqueue(
+                        .download(origin.url("/file"), to: service.scratch.path("slow-\(host)-\(number)"))))
+            }
+        }
+        healthy.serve("/file", Resource(content: .seeded(size: 100_000, seed: 2)))
+        var tasks: [TaskID] = []
+        for number in 0..<6 {
+            tasks.append(
+                try await service.api.enqueue(
+                    .download(healthy.url("/file"), to: service.scratch.path("healthy-\(number)"))))
+        }
+        for task in tasks { #expect(try await service.waitForEnd(task).state == .completed) }
+        // The dripping ones have lost nothing, and none was given up.
+        for task in drips { #expect(try await service.api.task(task).state.isTerminal == false) }
+    }
+}
