@@ -17,7 +17,7 @@ source scripts/suite.sh
 # Values, machines and walks, the API, the command line; and of what crosses targets one file for each group of rows, with real
 # programs that are really killed.
 quick=(
-    EndToEndTests.RandomKillTests EndToEndTests.Apps/OnceTests EndToEndTests.FetchScriptTests EndToEndTests.CrossingOnceTests
+    EndToEndTests.RandomKillTests EndToEndTests.OnceTests EndToEndTests.FetchScriptTests EndToEndTests.CrossingOnceTests
     ServiceSimulationTests.Simulations/RandomScenarioTests ServiceSimulationTests.Simulations/CrashTests
     TransfersTests LocalAPITests CLITests PushTests SchedulerTests StoreTests RefreshTests LocationTests NotificationsTests
     OperationsTests SessionsTests BooksTests ClockTests PushProtocolTests ArchitectureTests

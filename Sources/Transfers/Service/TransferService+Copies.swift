@@ -51,7 +51,8 @@ extension TransferService {
     ///
     /// - Throws: a problem that names the path whose file system does not answer.
     nonisolated func expectSources(of task: TaskRequest) async throws(Problem) {
-        for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) where !(await answers(path)) {
+        let paths = [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source)
+        for path in paths where !(await answers(path)) {
             throw .unavailable("The file system of '\(path)' does not answer. Try again when it does.")
         }
     }
