@@ -66,7 +66,7 @@ test:
 	@LOAD='$(LOAD)' scripts/test.sh --quick
 
 test-all:
-	@scripts/packages.sh build test cluster
+	@scripts/packages.sh build test gateway
 	@LOAD='$(LOAD)' scripts/test.sh
 
 gateway-test:

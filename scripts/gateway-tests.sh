@@ -8,8 +8,7 @@ cd "$(dirname "$0")/.."
 scratch=$PWD/.build-gateway
 clients=$PWD/.build-gateway-clients
 
-# What its own suites need, and what its clients do.
-if [ "${1:-}" = --own ]; then scripts/packages.sh build cluster; else scripts/packages.sh build gateway; fi
+scripts/packages.sh build gateway
 
 if [ "$#" -eq 0 ] || [ "$1" = --own ]; then
     swift build --package-path Gateway --scratch-path "$scratch" --build-tests

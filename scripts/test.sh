@@ -29,6 +29,8 @@ run_suite() {
     shift 2
     name=${suite//\//.}
     log=$room/$name.log
+    # Parts of the simulations stand in for all of them, with fewer seeds.
+    [[ $suite != ServiceSimulationTests.* ]] || export NIGHTSHIFT_ROUNDS=${NIGHTSHIFT_ROUNDS:-1}
     case $suite in
     # The document of the API, asked by somebody who tries what nobody here thought of.
     schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
@@ -84,8 +86,6 @@ if [ "${#suites[@]}" -eq 0 ]; then
     case $mode in
     --quick)
         suites=("${quick[@]}")
-        # Fewer seeds of the simulations.
-        export NIGHTSHIFT_ROUNDS=${NIGHTSHIFT_ROUNDS:-1}
         ;;
     --rest)
         mapfile -t suites < <(printf '%s\n' "${suites[@]}" | grep -vxF "$(printf '%s\n' "${quick[@]}")")
