@@ -18,8 +18,9 @@ final class World {
     let seed: UInt64
     let directory: TemporaryDirectory
     let paths: ServicePaths
-    /// Where downloads with a destination go.
+    /// The directory of downloads with a destination: a file system of its own where the seed is odd.
     let downloads: String
+    private let mountInfo: String
     /// What the device says; each service begins with it and is told of changes by ``tell(_:)``.
     private(set) var moment = DeviceMoment()
     /// What services have said of discretionary work, in order.
@@ -58,20 +59,32 @@ final class World {
         commits = CommitGate()
         store = try Store(paths: paths, now: clock.now())
         store.add(transactionObserver: commits)
-        service = Self.makeService(paths, store, transport, clock, moment, activity, random)
+        mountInfo = directory.path("mountinfo")
+        try Self.mounts(downloads: seed.isMultiple(of: 2) ? nil : downloads)
+            .write(toFile: mountInfo, atomically: false, encoding: .utf8)
+        service = Self.makeService(paths, mountInfo, store, transport, clock, moment, activity, random)
         transport.setObserver { [requests] in requests.note($0, $1) }
     }
 
+    /// The mounts as services see them.
+    ///
+    /// - Parameter downloads: a directory that is a file system of its own.
+    private static func mounts(downloads: String?) -> String {
+        let root = "1 0 0:1 / / rw - tmpfs root rw\n"
+        return root + (downloads.map { "2 1 0:2 / \($0) rw - tmpfs downloads rw\n" } ?? "")
+    }
+
     private static func makeService(
-        _ paths: ServicePaths, _ store: Store, _ transport: ScriptedTransport, _ clock: ManualClock,
+        _ paths: ServicePaths, _ mountInfo: String, _ store: Store, _ transport: ScriptedTransport, _ clock: ManualClock,
         _ moment: DeviceMoment, _ activity: ActivityRecorder, _ random: SharedRandom
     ) -> TransferService {
         var logger = Logger(label: "simulation")
         logger.logLevel = .critical
-        return TransferService(
-            TransferService.Environment(
-                paths: paths, store: store, transport: transport, clock: clock, moment: moment,
-                activity: { activity.note($0) }, random: { random.jitter() }, logger: logger))
+        var environment = TransferService.Environment(
+            paths: paths, store: store, transport: transport, clock: clock, moment: moment,
+            activity: { activity.note($0) }, random: { random.jitter() }, logger: logger)
+        environment.mountInfo = mountInfo
+        return TransferService(environment)
     }
 
     var now: ClockReading { clock.now() }
@@ -101,7 +114,7 @@ final class World {
         store = try Store(paths: paths, now: clock.now())
         commits = CommitGate()
         store.add(transactionObserver: commits)
-        service = Self.makeService(paths, store, transport, clock, moment, activity, random)
+        service = Self.makeService(paths, mountInfo, store, transport, clock, moment, activity, random)
         transport.setObserver { [requests] in requests.note($0, $1) }
         await start()
         await inspect()

@@ -36,11 +36,14 @@ final class FileSystems: Sendable {
         /// Becomes readable when the mounts change.
         var descriptor: Int32 = -1
         var own: String?
+        /// The file systems that the way to the service's own leads through.
+        var trusted: Set<String> = []
     }
 
     private let state = Mutex(State())
     private let mounts = Mutex(Mounts())
     private let home: String
+    private let mountInfo: String
     private let now: @Sendable () -> Double
     /// Called when a call begins and none was watched, and when a silent file system answers again.
     private let changed: @Sendable (Change) -> Void
@@ -55,11 +58,14 @@ final class FileSystems: Sendable {
 
     /// - Parameters:
     ///   - home: a directory on the service's own file system.
+    ///   - mountInfo: a file in the format of proc_pid_mountinfo(5).
     ///   - now: boot seconds.
     init(
-        home: String, now: @escaping @Sendable () -> Double, changed: @escaping @Sendable (Change) -> Void
+        home: String, mountInfo: String, now: @escaping @Sendable () -> Double,
+        changed: @escaping @Sendable (Change) -> Void
     ) {
         self.home = home
+        self.mountInfo = mountInfo
         self.now = now
         self.changed = changed
     }
@@ -73,21 +79,33 @@ final class FileSystems: Sendable {
     /// The file system that an absolute path lies on; nil for the service's own. Never blocks.
     func place(of path: String) -> FileSystemKey? {
         mounts.withLock { mounts in
-            Self.refresh(&mounts)
+            refresh(&mounts)
             guard let table = mounts.table else { return nil }
-            let own = mounts.own ?? table.device(following: home, isTrusted: { _ in true }, readLink: Self.readLink)
-            mounts.own = own
-            let root = table.device(of: "/")
+            let own = mounts.own ?? findOwn(table, &mounts)
             let device = table.device(
-                following: path, isTrusted: { $0 == own || $0 == root }, readLink: Self.readLink)
+                following: path, isTrusted: mounts.trusted.contains, readLink: Self.readLink)
             guard let device, device != own else { return nil }
             return FileSystemKey(device: device)
         }
     }
 
-    private static func refresh(_ mounts: inout Mounts) {
+    /// Finds the service's own file system, and those that it cannot be reached without.
+    private func findOwn(_ table: MountTable, _ mounts: inout Mounts) -> String? {
+        var passed: Set<String> = []
+        let own = table.device(
+            following: home,
+            isTrusted: {
+                passed.insert($0)
+                return true
+            }, readLink: Self.readLink)
+        mounts.own = own
+        mounts.trusted = own.map { passed.union([$0]) } ?? passed
+        return own
+    }
+
+    private func refresh(_ mounts: inout Mounts) {
         if mounts.descriptor < 0 {
-            mounts.descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
+            mounts.descriptor = open(mountInfo, O_RDONLY | O_CLOEXEC)
             guard mounts.descriptor >= 0 else { return }
         } else {
             var poll = pollfd(fd: mounts.descriptor, events: Int16(POLLPRI), revents: 0)

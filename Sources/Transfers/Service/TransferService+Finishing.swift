@@ -247,7 +247,12 @@ extension TransferService {
         let place = fileSystem(of: record)
         finishing.begin(record.id, at: place)
         noteStart(record.id)
-        if place == nil { await settle(record, nil) } else { reporting.yield { await $0.settle(record, place) } }
+        guard place != nil else { return await settle(record, nil) }
+        reporting.yield { service in
+            await service.settle(record, place)
+            // The queue was read while this file system was asked: the task may be in it again.
+            await service.pump()
+        }
     }
 
     private func settle(_ record: TaskRecord, _ place: FileSystemKey?) async {

@@ -26,6 +26,8 @@ package actor TransferService {
         /// 0..<1, for jitter.
         package var random: @Sendable () -> Double
         package var logger: Logger
+        /// A file in the format of proc_pid_mountinfo(5), which tells the file systems apart.
+        package var mountInfo = "/proc/self/mountinfo"
 
         package init(
             paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, moment: DeviceMoment,
@@ -123,7 +125,7 @@ package actor TransferService {
         self.reporting = reporting
         let clock = environment.clock
         let systems = FileSystems(
-            home: environment.paths.state.path, now: { clock.now().bootSeconds },
+            home: environment.paths.state.path, mountInfo: environment.mountInfo, now: { clock.now().bootSeconds },
             changed: { change in reporting.yield { await $0.fileSystemsChanged(change) } })
         files = TransferFiles(
             paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID, systems: systems)
