@@ -158,8 +158,7 @@ echo
 if [ -n "$left" ]; then
     printf 'Tests have left these processes behind, which are ended now:\n%s\n' "$left"
     cut -d ' ' -f 1 <<<"$left" | xargs kill -KILL 2>/dev/null || true
-    # Exit tests of NightshiftTests still start a service as they end: only what make test runs is held to it.
-    [ "$mode" != --quick ] || failed+=(leftovers)
+    failed+=(leftovers)
 fi
 if [ "${#failed[@]}" -gt 0 ]; then
     # Once more at the end, where whoever reads only the end finds it.

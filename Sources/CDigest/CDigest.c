@@ -13,6 +13,10 @@ nightshift_digest *nightshift_digest_new(const char *algorithm) {
     return context;
 }
 
+int nightshift_digest_restart(nightshift_digest *digest) {
+    return EVP_DigestInit_ex(digest, NULL, NULL);
+}
+
 int nightshift_digest_update(nightshift_digest *digest, const void *bytes, size_t count) {
     return EVP_DigestUpdate(digest, bytes, count);
 }

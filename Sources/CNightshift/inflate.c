@@ -17,7 +17,7 @@ static int write_all(int descriptor, const unsigned char *bytes, size_t count) {
     return 0;
 }
 
-static int inflate_with(int from, int to, int bits, nightshift_inflate_check check, void *context) {
+static int inflate_with(int from, int to, int bits, nightshift_inflate_take take, void *context) {
     unsigned char input[PIECE], output[PIECE];
     z_stream stream = {0};
     if (inflateInit2(&stream, bits) != Z_OK) {
@@ -27,7 +27,6 @@ static int inflate_with(int from, int to, int bits, nightshift_inflate_check che
     int result = -2, state = Z_OK, has_read = 0, was_full = 0;
     int64_t written = 0;
     for (;;) {
-        if (check && !check(written, context)) { result = -3; break; }
         // Where there was no room for more, the bits that were read already may hold more, and the end.
         if (stream.avail_in == 0 && !was_full) {
             ssize_t count = read(from, input, sizeof input);
@@ -48,20 +47,22 @@ static int inflate_with(int from, int to, int bits, nightshift_inflate_check che
         state = inflate(&stream, Z_NO_FLUSH);
         if (state != Z_OK && state != Z_STREAM_END && state != Z_BUF_ERROR) break;
         was_full = state == Z_OK && stream.avail_out == 0;
-        if (write_all(to, output, sizeof output - stream.avail_out) != 0) { result = -1; break; }
-        written += sizeof output - stream.avail_out;
+        size_t count = sizeof output - stream.avail_out;
+        written += (int64_t)count;
+        if (!take(output, count, written, context)) { result = -3; break; }
+        if (write_all(to, output, count) != 0) { result = -1; break; }
         if (state == Z_BUF_ERROR) state = Z_OK;
     }
     inflateEnd(&stream);
     return result;
 }
 
-int nightshift_inflate(int from, int to, int may_be_bare, nightshift_inflate_check check, void *context) {
+int nightshift_inflate(int from, int to, int may_be_bare, nightshift_inflate_take take, void *context) {
     off_t start = lseek(from, 0, SEEK_CUR), place = lseek(to, 0, SEEK_CUR);
     if (start < 0 || place < 0) return -1;
-    int result = inflate_with(from, to, 15 + 32, check, context);
+    int result = inflate_with(from, to, 15 + 32, take, context);
     if (result != -2 || !may_be_bare) return result;
     // "deflate" is zlib's format by RFC 9110, and without its frame by many servers.
     if (lseek(from, start, SEEK_SET) < 0 || lseek(to, place, SEEK_SET) < 0 || ftruncate(to, place) != 0) return -1;
-    return inflate_with(from, to, -15, check, context);
+    return inflate_with(from, to, -15, take, context);
 }

@@ -5,7 +5,7 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
     case gzip
     case deflate
 
-    /// The coding of a body that is to be decoded; nil where there is none, where it cannot be decoded here, and where the coded
+    /// The coding of a body that is to be decoded; nil where it has none, where it cannot be decoded here, and where the coded
     /// bytes are the file.
     ///
     /// A name that ends in `.gz` stands for compressed bytes, whose coding many servers announce although they send the file as it

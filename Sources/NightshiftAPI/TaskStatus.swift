@@ -108,6 +108,8 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
     case page
     /// The body came in a coding that was not requested, and the file holds the coded bytes.
     case coded
+    /// The body came in a coding that was not requested, and the file holds the decoded bytes.
+    case decoded
 
     /// For a person.
     package var sentence: String {
@@ -116,6 +118,7 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
         case .coded:
             "The server sent the file compressed, which was not requested. The file holds the compressed bytes; "
                 + "Content-Encoding says how to unpack it."
+        case .decoded: "The server sent the file compressed, which was not requested. It has been decompressed."
         }
     }
 }

@@ -169,6 +169,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var place: String?
     /// The type of the response that the bytes came with, in lower case and without parameters.
     package var mediaType: String?
+    /// The coding that is removed from the bytes when all of them are here; nil where they are the file.
+    package var coding: ContentCoding?
     /// The file itself, which nothing else may take the place of; nil in rows of older services.
     package var inode: UInt64?
     /// As ``inode``; holds in the boot ``bootID`` only.

@@ -61,6 +61,46 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
     }
 
+    @Test func `T4: A file that nginx sends compressed unasked is decompressed, also after a kill`() async throws {
+        var options = WebServer.NginxOptions()
+        options.extra = "gzip_static always;"
+        options.limitRate = 256 << 10
+        let (service, nginx) = (try Service(), try await WebServer.nginx(options))
+        try await service.start()
+        // Hexadecimal digits of random bytes: half of them remain.
+        let content = Content.seeded(size: 2 << 20, seed: 8)
+        let text = nginx.documents + "/notes.txt"
+        try TestContent.write(content, to: text + ".bytes")
+        let script = """
+            od -An -v -tx1 "$1.bytes" > "$1" && gzip -k "$1" && cat "$1" | sha256sum && cat "$1.gz" | sha256sum
+            """
+        let made = try await ChildProcess.run("/bin/sh", ["-c", script, "sh", text])
+        #expect(made.code == 0, "\(made)")
+        let sums = made.output.split(separator: "\n").map { String($0.prefix(64)) }
+        let plain = try Data(contentsOf: URL(filePath: text))
+
+        var request = TaskRequest.download(nginx.url("/notes.txt"), to: service.scratch.path("to"))
+        request.checksum = Checksum(algorithm: .sha256, hex: sums[0])
+        let id = try await service.api.enqueue(request)
+        try await service.wait(id, for: "a part") { $0.countOfBytesReceived > 256 << 10 }
+        try await service.kill()
+        try await service.start()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.response?.remark == .decoded, "\(task)")
+        #expect(task.verified == ["sha-256"])
+        #expect(try Data(contentsOf: URL(filePath: task.file ?? "")) == plain)
+        let names = try FileManager.default.contentsOfDirectory(atPath: service.scratch.path("to"))
+        #expect(names == ["file"], "nothing else is left")
+
+        // The checksum says that the compressed file is meant.
+        let coded = try await service.cli([
+            "get", nginx.url("/notes.txt"), "-o", "coded", "--checksum", "sha-256:\(sums[1])",
+        ])
+        #expect(coded.code == 0, "\(coded)")
+        let expected = try Data(contentsOf: URL(filePath: text + ".gz"))
+        #expect(try Data(contentsOf: URL(filePath: service.scratch.path("coded"))) == expected)
+    }
+
     @Test("T2: Apache's Basic and Digest credentials")
     func apache() async throws {
         let (service, apache) = (try Service(), try await WebServer.apache())

@@ -347,9 +347,8 @@ import Testing
 
     @Test func `R6: The class answers for the device, from the process's own connection`() async {
         await #expect(processExitsWith: .success) {
-            let world = try World()
+            let world = try World.ofThisProcess()
             world.service.state.update { $0.location.known.canMonitorSignificantChanges = false }
-            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
             try #require(CLLocationManager.authorizationStatus() == .authorizedAlways)
             try #require(CLLocationManager.locationServicesEnabled())
             try #require(CLLocationManager.isMonitoringAvailable(for: CLCircularRegion.self))

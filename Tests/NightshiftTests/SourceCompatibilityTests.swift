@@ -10,13 +10,10 @@ import Testing
     import Musl
 #endif
 
-private let kept = Watched<World?>(nil)
-
 @Suite struct SourceCompatibilityTests {
     @Test func `T7: Apple's listings make a background session and a task that the service has`() async {
         await #expect(processExitsWith: .success) {
-            let world = try World()
-            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let world = try World.ofThisProcess()
             let controller = ViewController()
             let task = controller.start()
             try #require(controller.urlSession is BackgroundURLSession)
@@ -45,8 +42,7 @@ private let kept = Watched<World?>(nil)
 
     @Test func `L2: Apple's listing begins a background task for as long as its work takes`() async {
         await #expect(processExitsWith: .success) {
-            let world = try World()
-            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let world = try World.ofThisProcess()
             let gate = DispatchSemaphore(value: 0)
             DataSender { _ in gate.wait() }.sendDataToServer(data: Data())
             try await world.service.state.wait(for: "the task") { $0.backgroundTasks == [1: "Finish Network Tasks"] }
@@ -59,11 +55,10 @@ private let kept = Watched<World?>(nil)
     /// The handler of this test runs behind the library's, which was registered later: it sees what that has done.
     @Test func `T7: At exit the service gets the tasks that were never resumed`() async throws {
         await #expect(processExitsWith: .exitCode(3)) {
-            let world = try World()
-            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
-            kept.update { $0 = world }
+            _ = try World.ofThisProcess()
             atexit {
-                let isHandedOver = kept.read { $0?.service.state.read { $0.requests[1]?.request.suspended } }
+                let isHandedOver = World.own.read { $0?.world.service.state.read { $0.requests[1]?.request.suspended } }
+                World.removeOwn()
                 _exit(isHandedOver == true ? 3 : 4)
             }
             let session = URLSession(configuration: .background(withIdentifier: "z"))
@@ -75,8 +70,7 @@ private let kept = Watched<World?>(nil)
     /// As C libraries make one: without a program of its own, and without the threads of its parent.
     @Test func `T7: A child that is forked off an app exits, and the service hears nothing of it`() async {
         await #expect(processExitsWith: .success) {
-            let world = try World()
-            setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+            let world = try World.ofThisProcess()
             let session = URLSession(configuration: .background(withIdentifier: "z"))
             _ = session.downloadTask(with: url())
             let symbol = try #require(dlsym(nil, "fork"))

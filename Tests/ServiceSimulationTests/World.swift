@@ -20,6 +20,7 @@ final class World {
     let paths: ServicePaths
     /// The directory of downloads with a destination: a file system of its own where the seed is odd.
     let downloads: String
+    private let mounts: TemporaryDirectory
     private let mountInfo: String
     /// What the device says; each service begins with it and is told of changes by ``tell(_:)``.
     private(set) var moment = DeviceMoment()
@@ -59,7 +60,9 @@ final class World {
         commits = CommitGate()
         store = try Store(paths: paths, now: clock.now())
         store.add(transactionObserver: commits)
-        mountInfo = directory.path("mountinfo")
+        // Services keep it open, and tests count what is open in the world's own directory.
+        mounts = try TemporaryDirectory(in: parent)
+        mountInfo = mounts.path("mountinfo")
         try Self.mounts(downloads: seed.isMultiple(of: 2) ? nil : downloads)
             .write(toFile: mountInfo, atomically: false, encoding: .utf8)
         service = Self.makeService(paths, mountInfo, store, transport, clock, moment, activity, random)

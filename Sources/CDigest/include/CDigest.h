@@ -9,6 +9,9 @@ typedef struct evp_md_ctx_st nightshift_digest;
 /// A digest by its OpenSSL name, such as "SHA256"; NULL where libcrypto does not offer it.
 nightshift_digest *nightshift_digest_new(const char *algorithm);
 
+/// Forgets the bytes so far; 1, or 0 on failure.
+int nightshift_digest_restart(nightshift_digest *digest);
+
 /// 1, or 0 on failure.
 int nightshift_digest_update(nightshift_digest *digest, const void *bytes, size_t count);
 

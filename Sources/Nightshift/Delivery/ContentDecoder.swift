@@ -32,9 +32,8 @@ enum ContentDecoder {
         let result = withUnsafeMutablePointer(to: &stop) { stop in
             nightshift_inflate(
                 source, target, coding == .deflate ? 1 : 0,
-                { written, context in
-                    context?.assumingMemoryBound(to: Stop.self).pointee.allows(written) ?? false
-                }, stop)
+                { _, _, end, context in context?.assumingMemoryBound(to: Stop.self).pointee.allows(end) ?? false },
+                stop)
         }
         if result == 0 { return true }
         let code = result == -3 ? stop.code ?? ECANCELED : errno

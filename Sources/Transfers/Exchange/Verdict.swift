@@ -19,6 +19,8 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var asksConditionally = false
     /// Whether the request has another method than GET, or a body: any success is its answer.
     package var hasOwnMethod = false
+    /// Whether the file is to hold the decoded bytes of a body that comes in a coding. Apps decode by themselves.
+    package var decodes = true
 
     package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
         self.retry = retry

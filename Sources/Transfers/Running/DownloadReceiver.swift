@@ -138,9 +138,16 @@ final class DownloadReceiver: ExchangeReceiver {
         _ reception: inout Reception
     ) -> BodyDisposition {
         reception.descriptor = descriptor
+        var file = file
         var summary = ResponseSummary(head)
         let name = inputs.policy.expectedName
-        if ContentCoding.isHidden(in: head.headers, url: head.url, name: name) { summary.remark = .coded }
+        if offset == 0, inputs.policy.decodes {
+            file.coding = ContentCoding(decoding: head.headers, url: head.url, name: name)
+        }
+        // The rest of a file may come without the fields that its beginning had (RFC 9110, section 15.3.7).
+        if file.coding != nil || ContentCoding.isHidden(in: head.headers, url: head.url, name: name) {
+            summary.remark = .coded
+        }
         if offset == 0, inputs.policy.firstDoubt != nil, AnswerDoubts.contradictsName(head, inputs.policy) {
             summary.remark = .page
         }

@@ -2,33 +2,59 @@ import CDigest
 import Foundation
 import Glibc
 import NightshiftAPI
+import Store
 
-/// Compares a whole file with the digests that were asked for or announced.
+/// Compares a whole file with the digests that were asked for or announced, and decodes one that came in a coding.
 enum Verification {
+    struct Finding: Sendable {
+        var names: [String]
+        /// The decoded bytes, with their count; nil where the file stays as it came.
+        var decoded: (file: CreatedFile, size: Int64)?
+    }
+
     /// Reads the file once, from the page cache where it is still there, and blocks meanwhile.
     ///
-    /// - Returns: the names of the digests that were right, or what is wrong; ``TransferFailure/Code/cancelled`` where
-    ///   `isCancelled` ended it.
+    /// Digests that the server announced are of the bytes as they came (RFC 9530, section 3). The one that was asked for may be of the
+    /// decoded bytes as well: the file that it is of is the one that is delivered.
+    ///
+    /// - Parameters:
+    ///   - coding: the coding to remove, and the place for the decoded bytes.
+    /// - Returns: the digests that were right, or what is wrong; ``TransferFailure/Code/cancelled`` where `isCancelled` ended it.
     static func verify(
-        descriptor: Int32, asked: Checksum?, announced: [Checksum], isCancelled: () -> Bool
-    ) -> Result<[String], TransferFailure> {
-        var expectations = announced.map { (checksum: $0, origin: "the server announced") }
-        if let asked { expectations.append((asked, "was asked for")) }
-        guard !expectations.isEmpty else { return .success([]) }
-        let algorithms = Set(expectations.map(\.checksum.algorithm))
-        let digests: [Checksum.Algorithm: String]
-        switch hash(descriptor, algorithms, isCancelled) {
-        case .failure(let failure): return .failure(failure)
-        case .success(let found): digests = found
+        descriptor: Int32, asked: Checksum?, announced: [Checksum],
+        coding: (ContentCoding, place: () -> String)? = nil, isCancelled: () -> Bool
+    ) -> Result<Finding, TransferFailure> {
+        let expectations = announced + (asked.map { [$0] } ?? [])
+        let algorithms = Set(expectations.map(\.algorithm))
+        let names = algorithms.map(\.rawValue).sorted()
+        do throws(TransferFailure) {
+            let digests = expectations.isEmpty ? [:] : try hash(descriptor, algorithms, isCancelled).get()
+            for checksum in announced where digests[checksum.algorithm] != checksum.hex {
+                throw mismatch(digests, checksum, "the server announced")
+            }
+            let isAsked = asked.map { digests[$0.algorithm] == $0.hex }
+            guard let (coding, place) = coding, isAsked != true else {
+                if let asked, isAsked == false { throw mismatch(digests, asked, "was asked for") }
+                return .success(Finding(names: names))
+            }
+            let decoded = try DecodedFile.make(descriptor, coding, at: place, asked?.algorithm, isCancelled)
+            if let asked, decoded?.digest != asked.hex {
+                decoded?.discard()
+                throw mismatch(digests, asked, "was asked for")
+            }
+            return .success(Finding(names: names, decoded: decoded.map { ($0.file, $0.size) }))
+        } catch {
+            return .failure(error)
         }
-        for (checksum, origin) in expectations where digests[checksum.algorithm] != checksum.hex {
-            return .failure(
-                TransferFailure(
-                    .checksumMismatch,
-                    "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), and \(checksum.hex) \(origin)."
-                ))
-        }
-        return .success(algorithms.map(\.rawValue).sorted())
+    }
+
+    private static func mismatch(
+        _ digests: [Checksum.Algorithm: String], _ checksum: Checksum, _ origin: String
+    ) -> TransferFailure {
+        TransferFailure(
+            .checksumMismatch,
+            "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), and \(checksum.hex) \(origin)."
+        )
     }
 
     private static func hash(
@@ -37,11 +63,11 @@ enum Verification {
         var contexts: [Checksum.Algorithm: OpaquePointer] = [:]
         defer { contexts.values.forEach(nightshift_digest_free) }
         for algorithm in algorithms {
-            guard let context = nightshift_digest_new(algorithm.libcryptoName) else {
-                return .failure(
-                    TransferFailure(.inputOutput, "This system's libcrypto does not offer \(algorithm.rawValue)."))
+            do throws(TransferFailure) {
+                contexts[algorithm] = try context(algorithm)
+            } catch {
+                return .failure(error)
             }
-            contexts[algorithm] = context
         }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
         defer { buffer.deallocate() }
@@ -57,7 +83,15 @@ enum Verification {
             for context in contexts.values { _ = nightshift_digest_update(context, buffer.baseAddress, count) }
             offset += off_t(count)
         }
-        return .success(contexts.mapValues(finish))
+        return .success(contexts.mapValues(digest))
+    }
+
+    /// A context of libcrypto, to be freed by the caller.
+    static func context(_ algorithm: Checksum.Algorithm) throws(TransferFailure) -> OpaquePointer {
+        guard let context = nightshift_digest_new(algorithm.libcryptoName) else {
+            throw TransferFailure(.inputOutput, "This system's libcrypto does not offer \(algorithm.rawValue).")
+        }
+        return context
     }
 
     /// The SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil where libcrypto does not offer it.
@@ -65,10 +99,11 @@ enum Verification {
         guard let context = nightshift_digest_new(Checksum.Algorithm.sha256.libcryptoName) else { return nil }
         defer { nightshift_digest_free(context) }
         _ = bytes.withUnsafeBytes { nightshift_digest_update(context, $0.baseAddress, $0.count) }
-        return finish(context)
+        return digest(context)
     }
 
-    private static func finish(_ context: OpaquePointer) -> String {
+    /// The digest in lower-case hexadecimal digits.
+    static func digest(_ context: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { output in
             let length = nightshift_digest_finish(context, output.baseAddress)
             return output.prefix(length).map { byte in
@@ -76,6 +111,27 @@ enum Verification {
                 return digits.count == 1 ? "0\(digits)" : digits
             }.joined()
         }
+    }
+}
+
+extension Verification.Finding {
+    /// The file that is to get the name.
+    ///
+    /// - Parameter bootID: of the boot in which the decoded bytes were written.
+    func file(bootID: String) -> VerifiedFile {
+        VerifiedFile(
+            names: names,
+            decoded: decoded.map { decoded in
+                var partial = PartialFile(path: decoded.file.path, bootID: bootID)
+                partial.total = decoded.size
+                partial.inode = decoded.file.inode
+                partial.device = decoded.file.device
+                partial.owner = decoded.file.owner
+                // No server has the decoded bytes: no request can continue them.
+                partial.condition = RangeCondition.unusable.rawValue
+                partial.lossReason = "the bytes here were decompressed"
+                return partial
+            })
     }
 }
 

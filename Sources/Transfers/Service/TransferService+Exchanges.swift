@@ -152,6 +152,7 @@ extension TransferService {
         policy.asksOwnURL = transfer.round.isOwn
         policy.asksConditionally = record.request.asksConditionally
         policy.hasOwnMethod = record.method != "GET" || record.request.body?.isEmpty == false
+        policy.decodes = record.decodes
         return policy
     }
 

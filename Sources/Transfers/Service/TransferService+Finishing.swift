@@ -89,11 +89,14 @@ extension TransferService {
         let id = job.record.id
         switch action {
         case .closeFile: closeFile(job.descriptor, at: job.place)
-        case .hash(let asked, let announced):
+        case .verify(let asked, let announced, let coding):
             reporting.yield { await $0.pump() }
-            let (stopping, descriptor) = (disks.stopping, job.descriptor)
-            let verify: @Sendable () -> Result<[String], TransferFailure> = {
-                Verification.verify(descriptor: descriptor, asked: asked, announced: announced) { stopping.value != 0 }
+            let (stopping, descriptor, record) = (disks.stopping, job.descriptor, job.record)
+            let verify: @Sendable () -> Result<Verification.Finding, TransferFailure> = { [partials] in
+                Verification.verify(
+                    descriptor: descriptor, asked: asked, announced: announced,
+                    coding: coding.map { coding in (coding, { partials.freshPath(for: record) }) }
+                ) { stopping.value != 0 }
             }
             let result =
                 if let place = job.place {
@@ -102,7 +105,13 @@ extension TransferService {
                     await disks.hash.run(verify)
                 }
             guard let result else { return nil }
-            return told(job) { $0.hashed(result, now: now, random: environment.random) }
+            var job = job
+            if case .success(let finding) = result, let file = finding.decoded?.file {
+                closeFile(job.descriptor, at: job.place)
+                job.descriptor = file.descriptor
+            }
+            let file = result.map { $0.file(bootID: now.bootID) }
+            return told(job) { $0.verified(file, now: now, random: environment.random) }
         case .arrive: reporting.yield { await $0.finish(job) }
         case .queue:
             finishing.append(job, at: job.place)

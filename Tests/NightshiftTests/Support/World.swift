@@ -4,6 +4,12 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// A home of its own with a scripted service, and processes of an app one after the other, all played by this one.
 final class World: Sendable {
     let directory: TemporaryDirectory
@@ -13,6 +19,24 @@ final class World: Sendable {
     init() throws {
         directory = try TemporaryDirectory()
         service = try ScriptedService(home: directory.path)
+    }
+
+    /// The world of this process's own connection, until the process ends. Without it that connection would start a real service.
+    static func ofThisProcess() throws -> World {
+        let world = try World()
+        own.update { $0 = (world, getpid()) }
+        setenv("NIGHTSHIFT_HOME", world.directory.path, 1)
+        atexit { World.removeOwn() }
+        return world
+    }
+
+    /// The world of this process's own connection, and the process that it was made in.
+    static let own = Watched<(world: World, process: pid_t)?>(nil)
+
+    static func removeOwn() {
+        // A child that was forked off leaves its parent's directory alone.
+        guard let (world, process) = own.read({ $0 }), process == getpid() else { return }
+        try? FileManager.default.removeItem(atPath: world.directory.path)
     }
 
     /// A new process of the app, as far as the service and the files can tell.

@@ -59,8 +59,8 @@ import Transfers
             var (run, actions) = Self.arrived(Self.record(isChecked: true))
             #expect(actions.map(\.kind) == [.save])
             let asked = Checksum(algorithm: .sha256, hex: "00")
-            #expect(run.saved(isSaved) == [.hash(asked: asked, announced: [])])
-            #expect(run.hashed(.success(["sha-256"]), now: Self.now, random: { 0.5 }) == [.queue])
+            #expect(run.saved(isSaved) == [.verify(asked: asked, announced: [], coding: nil)])
+            #expect(run.verified(.success(VerifiedFile(names: ["sha-256"])), now: Self.now, random: { 0.5 }) == [.queue])
             #expect(run.verified == ["sha-256"])
             actions = run.prepared(Self.publication, now: Self.now)
             // What could not be written is not forgotten.
@@ -68,11 +68,55 @@ import Transfers
         }
     }
 
+    /// A run whose file was decoded to 4,000 bytes.
+    private static func decoded() -> FinishRun {
+        var record = record()
+        record.partial?.coding = .gzip
+        record.response = ResponseSummary(status: 200, headers: [], httpVersion: "1.1")
+        record.response?.remark = .coded
+        var (run, _) = arrived(record)
+        #expect(run.saved(true) == [.verify(asked: nil, announced: [], coding: .gzip)])
+        var decoded = PartialFile(path: "/p/b", bootID: now.bootID)
+        decoded.total = 4_000
+        #expect(run.verified(.success(VerifiedFile(decoded: decoded)), now: now, random: { 0.5 }) == [.queue])
+        #expect(run.length == 4_000)
+        return run
+    }
+
+    @Test func `The row names the decoded bytes together with the intent, and no earlier`() {
+        var run = Self.decoded()
+        #expect(run.record.partial?.path == "/p/a" && run.record.response?.remark == .coded)
+        let intent = Publication(from: "/p/b", to: "/d/a", inode: 1, size: 4_000, overwrite: false)
+        let row = run.prepared(intent, now: Self.now).record
+        #expect(row?.partial?.path == "/p/b" && row?.publication == intent)
+        #expect(row?.response?.remark == .decoded)
+        #expect(run.saved(true) == [.publish(intent)])
+        let end = run.published(now: Self.now).record
+        #expect(end?.state == .completed && end?.file == "/d/a")
+    }
+
+    @Test func `A decoded file that cannot get its name yet leaves the row with the bytes that came`() {
+        var run = Self.decoded()
+        let actions = run.unprepared(Self.full, areBytesSafe: true, now: Self.now, random: { 0.5 })
+        #expect(actions.record?.state == .waiting && actions.record?.partial?.path == "/p/a")
+        #expect(actions.record?.partial?.coding == .gzip)
+    }
+
+    @Test func `A file without room for its decoded bytes waits and keeps the bytes that came`() {
+        var record = Self.record()
+        record.partial?.coding = .gzip
+        var (run, _) = Self.arrived(record)
+        _ = run.saved(true)
+        let actions = run.verified(.failure(Self.full), now: Self.now, random: { 0.5 })
+        #expect(actions.map(\.kind) == [.closeFile, .save])
+        #expect(actions.record?.wait?.reason == .diskSpace && actions.record?.partial?.path == "/p/a")
+    }
+
     @Test func `A service that stops leaves a file that it hashes to the next one`() {
         var (run, _) = Self.arrived(Self.record(isChecked: true))
         _ = run.saved(true)
         let stop = TransferFailure(.cancelled, "The service stops.")
-        #expect(run.hashed(.failure(stop), now: Self.now, random: { 0.5 }) == [.closeFile, .release])
+        #expect(run.verified(.failure(stop), now: Self.now, random: { 0.5 }) == [.closeFile, .release])
         #expect(run.record.state == .finishing)
     }
 
@@ -80,7 +124,7 @@ import Transfers
         for wasContinued in [true, false] {
             var (run, _) = Self.arrived(Self.record(isChecked: true), wasContinued: wasContinued)
             _ = run.saved(true)
-            let actions = run.hashed(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
+            let actions = run.verified(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
             #expect(actions.map(\.kind) == [.closeFile, .save])
             #expect(actions.record?.state == (wasContinued ? .waiting : .failed))
             // Nothing of them is kept, once that is written down.
@@ -300,14 +344,14 @@ import Transfers
 extension FinishAction {
     /// What it is, without its values.
     enum Kind: Hashable, Sendable {
-        case closeFile, save, hash, arrive, queue, publish, reopen, removeAll, removeRest, settleLater, release, fault
+        case closeFile, save, verify, arrive, queue, publish, reopen, removeAll, removeRest, settleLater, release, fault
     }
 
     var kind: Kind {
         switch self {
         case .closeFile: .closeFile
         case .save: .save
-        case .hash: .hash
+        case .verify: .verify
         case .arrive: .arrive
         case .queue: .queue
         case .publish: .publish
@@ -323,7 +367,7 @@ extension FinishAction {
     /// Whether the run goes on with it, or ends.
     var isStep: Bool {
         switch kind {
-        case .save, .hash, .arrive, .queue, .publish, .reopen, .release: true
+        case .save, .verify, .arrive, .queue, .publish, .reopen, .release: true
         case .closeFile, .removeAll, .removeRest, .settleLater, .fault: false
         }
     }

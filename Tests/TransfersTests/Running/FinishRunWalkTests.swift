@@ -26,6 +26,7 @@ import Transfers
             self.seed = seed
             let isFinishing = random.chance(0.3)
             row = FinishRunTests.record(isFinishing ? .finishing : .waiting, isChecked: random.chance(0.4))
+            if random.chance(0.3) { row.partial?.coding = .gzip }
             run = FinishRun(record: row, wasContinued: random.chance(0.5))
             self.random = random
         }
@@ -87,7 +88,7 @@ import Transfers
                     journal += entries.map(\.decision)
                 }
                 carryOut(run.saved(isSaved))
-            case .hash: hash()
+            case .verify(_, _, let coding): verify(coding)
             case .arrive: carryOut(run.arrived(size: 1_000, hasHoles: false, now: now))
             case .queue: prepare()
             case .publish(let publication):
@@ -109,14 +110,18 @@ import Transfers
             }
         }
 
-        private mutating func hash() {
+        private mutating func verify(_ coding: ContentCoding?) {
             let failures = [
                 FinishRunTests.mismatch, TransferFailure(.cancelled, "The service stops."),
                 TransferFailure(.inputOutput, "unreadable"),
             ]
             let failure = failures[random.number(0..<failures.count)]
-            carryOut(
-                run.hashed(random.chance(0.6) ? .success(["sha-256"]) : .failure(failure), now: now, random: { 0.5 }))
+            var file = VerifiedFile(names: ["sha-256"])
+            if coding != nil, random.chance(0.8) {
+                file.decoded = PartialFile(path: "/p/b", bootID: now.bootID)
+                file.decoded?.total = 1_000
+            }
+            carryOut(run.verified(random.chance(0.6) ? .success(file) : .failure(failure), now: now, random: { 0.5 }))
         }
 
         private mutating func prepare() {

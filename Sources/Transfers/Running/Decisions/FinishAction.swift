@@ -7,8 +7,8 @@ package enum FinishAction: Hashable, Sendable {
     case closeFile
     /// Write the task down; then ``FinishRun/saved(_:)``. Files that go the same way together share a commit.
     case save(TaskRecord, [JournalEntry])
-    /// Hash the file and compare; then ``FinishRun/hashed(_:now:random:)``.
-    case hash(asked: Checksum?, announced: [Checksum])
+    /// Compare the file's digests, and decode it where it came in a coding; then ``FinishRun/verified(_:now:random:)``.
+    case verify(asked: Checksum?, announced: [Checksum], coding: ContentCoding?)
     /// Begin anew with the open file, whose bytes are all here: ``FinishRun/arrived(size:hasHoles:now:)``.
     case arrive
     /// The file waits for its turn to get its name: ``FinishRun/prepared(_:now:)``, or what else its preparation comes to.
@@ -44,4 +44,17 @@ package enum InterruptedPublication: Hashable, Sendable {
     /// The file is where it was.
     case pending
     case lost
+}
+
+/// A file whose digests are right.
+package struct VerifiedFile: Hashable, Sendable {
+    /// The names of the digests that were compared.
+    package var names: [String]
+    /// The decoded bytes, in a file of their own; nil where the file stays as it came.
+    package var decoded: PartialFile?
+
+    package init(names: [String] = [], decoded: PartialFile? = nil) {
+        self.names = names
+        self.decoded = decoded
+    }
 }

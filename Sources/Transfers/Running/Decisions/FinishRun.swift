@@ -8,8 +8,8 @@ package import Store
 ///
 /// - `idle`: ``arrived(size:hasHoles:now:)`` leads to `noting`, `queued` or `closing`; behind a crash ``found(_:now:)`` leads to `queued`,
 ///   `closing` or `released`, and ``found(count:isDivided:now:)`` to `idle` or `closing`.
-/// - `noting`: that the file is hashed is being written down. ``saved(_:)`` leads to `hashing`.
-/// - `hashing`: ``hashed(_:now:random:)`` leads to `queued`, `closing` or `released`.
+/// - `noting`: that the file is verified is being written down. ``saved(_:)`` leads to `verifying`.
+/// - `verifying`: ``verified(_:now:random:)`` leads to `queued`, `closing` or `released`.
 /// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to `closing`, the former
 ///   once to `queued` again.
 /// - `intending`: which name it gets is being written down. ``saved(_:)`` leads to `publishing` or `released`.
@@ -22,7 +22,7 @@ package struct FinishRun: Sendable {
     package enum Phase: Hashable, Sendable {
         case idle
         case noting
-        case hashing
+        case verifying
         case queued
         case intending(Publication)
         case publishing(Publication)
@@ -43,6 +43,8 @@ package struct FinishRun: Sendable {
     package private(set) var refusal: TransferFailure?
     /// Whether it cannot be renamed from where its bytes came to: a copy of it beside the destination gets the name.
     package private(set) var isCopied = false
+    /// The file that gets the name instead of the one that came, which is coded.
+    package private(set) var decoded: PartialFile?
     /// Whether its bytes came in several exchanges.
     private var wasContinued: Bool
     /// Entries of the journal that go into the next commit.
@@ -81,23 +83,31 @@ package struct FinishRun: Sendable {
                 ? "bytes within it are gone" : "the partial file has \(size ?? 0) bytes instead of \(length)"
             return [.closeFile] + fetchAgain(.replaced(words), now)
         }
-        guard record.request.checksum != nil || record.partial?.digests.isEmpty == false else { return queue() }
-        // Hashing takes its time: what is going on is written down first.
+        let partial = record.partial
+        guard record.request.checksum != nil || partial?.digests.isEmpty == false || partial?.coding != nil else {
+            return queue()
+        }
+        // That takes its time: the state is written down first.
         phase = .noting
         return takeFaults() + [.save(record, entries)]
     }
 
-    /// - Parameter result: the names of the digests that are right, or what is wrong.
-    package mutating func hashed(
-        _ result: Result<[String], TransferFailure>, now: ClockReading, random: () -> Double
+    /// - Parameter result: the file that is open now, or what is wrong.
+    package mutating func verified(
+        _ result: Result<VerifiedFile, TransferFailure>, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
         switch result {
-        case .success(let names):
-            verified = names
+        case .success(let file):
+            verified = file.names
+            decoded = file.decoded
+            length = file.decoded?.total ?? length
             return queue()
         case .failure(let failure) where failure.isStopOfVerification:
             // The row says how far it is; the next service takes it from there.
             return [.closeFile] + release()
+        case .failure(let failure) where failure.code == .diskFull:
+            // The bytes are right, and there is no room for the decoded ones.
+            return unprepared(failure, areBytesSafe: true, now: now, random: random)
         case .failure(let failure):
             return [.closeFile] + wrongBytes(failure, wasContinued: wasContinued, now, random)
         }
@@ -108,6 +118,11 @@ package struct FinishRun: Sendable {
     /// Its data is on disk, and this is to be its name.
     package mutating func prepared(_ publication: Publication, now: ClockReading) -> [FinishAction] {
         assert(phase == .queued, "Task \(record.id) was prepared, and its run is \(phase).")
+        if let decoded {
+            record.partial = decoded
+            record.response?.remark = .decoded
+            self.decoded = nil
+        }
         apply(.publish(publication), now)
         phase = .intending(publication)
         return flush()
@@ -230,8 +245,12 @@ package struct FinishRun: Sendable {
         switch phase {
         case .noting:
             if isSaved { entries = [] }
-            phase = .hashing
-            return [.hash(asked: record.request.checksum, announced: record.partial?.digests ?? [])]
+            phase = .verifying
+            return [
+                .verify(
+                    asked: record.request.checksum, announced: record.partial?.digests ?? [],
+                    coding: record.partial?.coding)
+            ]
         case .intending(let publication) where isSaved && record.state == .finishing:
             phase = .publishing(publication)
             return [.publish(publication)]
@@ -243,7 +262,7 @@ package struct FinishRun: Sendable {
             return [.settleLater, .closeFile] + release()
         case .closing(let remains):
             return (isSaved ? remains.map { [.remove($0)] } ?? [] : [.settleLater]) + release()
-        case .idle, .hashing, .queued, .publishing, .reopening, .released:
+        case .idle, .verifying, .queued, .publishing, .reopening, .released:
             return contradiction("written down")
         }
     }

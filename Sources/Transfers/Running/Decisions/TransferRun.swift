@@ -313,6 +313,9 @@ extension TaskRecord {
         return request.url.map { FileName.derive(contentDisposition: nil, url: $0) }
     }
 
+    /// ``ResponsePolicy/decodes``: not for files that the service keeps for apps.
+    var decodes: Bool { session == .terminal || request.destination != nil }
+
     /// Whether a later task could continue from the bytes that are here, or at the server.
     var isResumable: Bool {
         if upload != nil { return true }
