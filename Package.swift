@@ -71,6 +71,7 @@ let package = Package(
             name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd", "CDesktop"],
             swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
+        .target(name: "Mounts", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
         .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
 
@@ -80,7 +81,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Sessions", dependencies: ["NightshiftAPI", "Store"], swiftSettings: strict),
         .target(
-            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Store", logging],
+            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Mounts", "Store", logging],
             swiftSettings: strict),
         .target(
             name: "Books", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
@@ -89,7 +90,7 @@ let package = Package(
         .target(
             name: "Transfers",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", logging,
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions", logging,
                 rawFields,
             ],
             swiftSettings: strict),
@@ -124,7 +125,7 @@ let package = Package(
         // L4, and L5 above what joins: how it meets the world.
         .target(
             name: "HTTPTransport",
-            dependencies: ["NightshiftAPI", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
+            dependencies: ["NightshiftAPI", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
             swiftSettings: strict),
         .target(
             name: "LocalAPI",
@@ -154,7 +155,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Store", "Device", "Scheduler", "Transfers",
+                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Store", "Device", "Scheduler", "Transfers",
                 "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations", "HTTPTransport",
                 "LocalAPI", configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
@@ -251,7 +252,7 @@ let package = Package(
         .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Scheduler", "Sessions", "Transfers",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions", "Transfers",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),

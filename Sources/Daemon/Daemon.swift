@@ -8,6 +8,7 @@ import HTTPTransport
 import LocalAPI
 package import Location
 import Logging
+import Mounts
 import NightshiftAPI
 import NightshiftCurl
 package import Notifications
@@ -190,9 +191,12 @@ package struct Daemon {
     ) -> AppService.Environment {
         let paths = configuration.paths
         let manager = SessionManager(environment: configuration.environment)
+        let fileSystems = FileSystems(home: paths.state.path(percentEncoded: false))
         return AppService.Environment(
-            paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID),
-            entries: EntryDirectories(paths: paths, environment: configuration.environment), clock: clock,
+            paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, fileSystems: fileSystems),
+            entries: EntryDirectories(
+                paths: paths, environment: configuration.environment, fileSystems: fileSystems),
+            clock: clock,
             transfers: AppService.TransferHooks(transfers, logger: logger),
             variables: configuration.absoluteEnvironment, sessionVariables: { manager.environment() },
             homeDirectory: configuration.homeDirectory.path,

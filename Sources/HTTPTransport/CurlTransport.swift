@@ -1,4 +1,5 @@
 import Glibc
+package import Mounts
 import NightshiftAPI
 import NightshiftCurl
 import Synchronization

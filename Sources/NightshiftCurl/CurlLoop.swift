@@ -10,16 +10,19 @@ package final class CurlLoop: Sendable {
     private let multi: Multi
     let limit: CommonLimit
     let sharesConnections: Bool
+    let idleSeconds: Int
 
     /// - Parameters:
     ///   - limit: shared by loops that keep to one rate together.
     ///   - sharesConnections: whether exchanges over HTTP/2 share connections. For small responses: libcurl stops reading a whole
     ///     connection while one of its streams is paused, so that a limited or held exchange holds up all the others there.
     ///     After a response that is not small, others do not use its connection any more.
-    package init(limit: CommonLimit = CommonLimit(), sharesConnections: Bool = false) {
+    ///   - idleSeconds: seconds without an exchange after which no connection is kept: a server has to hold each of them open as well.
+    package init(limit: CommonLimit = CommonLimit(), sharesConnections: Bool = false, idleSeconds: Int = 30) {
         multi = Multi()
         self.limit = limit
         self.sharesConnections = sharesConnections
+        self.idleSeconds = idleSeconds
     }
 
     /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.

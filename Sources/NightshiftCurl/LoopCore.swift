@@ -17,15 +17,18 @@ final class LoopCore {
     private var isStopping = false
     /// When a transfer has to be looked after next, whatever the network does.
     private var nextAttention = Double.infinity
+    /// The time at which connections that nothing uses are closed.
+    private var idleEnd = Double.infinity
 
     /// Connections to one host where they are shared, each with 100 streams as a rule: without a bound libcurl would make
     /// one for each exchange that finds no room on the first.
     private static let sharedConnections = 8
-
+    /// Connections that are kept for reuse beside those in use: enough for the next tasks of a few hosts.
+    private static let mostIdle = 16
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
         self.multi = multi
-        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, 64)
+        boundIdleConnections()
         let sharing = loop.sharesConnections ? Int(CURLPIPE_MULTIPLEX) : CURLPIPE_NOTHING
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, sharing)
         if loop.sharesConnections {
@@ -35,6 +38,7 @@ final class LoopCore {
 
     var sockets: Sockets { multi.sockets }
     var sharesConnections: Bool { loop.sharesConnections }
+    var idleSeconds: Int { loop.idleSeconds }
 
     /// Nothing begun from now on uses a connection of this pool.
     func retire(_ pool: ConnectionPool) {
@@ -58,6 +62,7 @@ final class LoopCore {
                 continue
             }
             attendToTransfers()
+            closeIdleConnections()
             performTransfers()
             waitForTheNetwork()
         }
@@ -108,15 +113,18 @@ final class LoopCore {
         }
         transfers[transfer.id] = transfer
         transfersByHandle[transfer.easy] = transfer
+        idleEnd = .infinity
+        boundIdleConnections()
         scheduleAttention(at: transfer.nextAttention)
     }
 
     // MARK: - The network
 
     private var pollMilliseconds: Int32 {
-        guard nextAttention < .infinity else { return .max }
+        let next = min(nextAttention, idleEnd)
+        guard next < .infinity else { return .max }
         // Rounded up: waking just before the time would mean to wake twice.
-        return Int32(saturating: min(max((nextAttention - Self.now()) * 1000, 0).rounded(.up), 1e9))
+        return Int32(saturating: min(max((next - Self.now()) * 1000, 0).rounded(.up), 1e9))
     }
 
     private func performTransfers() {
@@ -165,6 +173,17 @@ final class LoopCore {
         }
     }
 
+    /// libcurl's bound is of all connections, those in use included.
+    private func boundIdleConnections() {
+        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, transfers.count + Self.mostIdle)
+    }
+
+    private func closeIdleConnections() {
+        guard Self.now() >= idleEnd else { return }
+        idleEnd = .infinity
+        connections = ConnectionPools()
+    }
+
     /// The way from sockets into files; nil where there are no descriptors for it.
     func bodyPipe() -> BodyPipe? {
         pipe = pipe ?? BodyPipe()
@@ -176,7 +195,11 @@ final class LoopCore {
         transfersByHandle[transfer.easy] = nil
         loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
         // Nobody is left to look after: no wake-up for what the last one had still planned.
-        if transfers.isEmpty { nextAttention = .infinity }
+        if transfers.isEmpty {
+            nextAttention = .infinity
+            idleEnd = Self.now() + Double(loop.idleSeconds)
+        }
+        boundIdleConnections()
         curl_multi_remove_handle(multi.handle, transfer.easy)
         socketTransfers.removeAll { $0 === transfer }
         // A megabyte is not kept for nobody.

@@ -111,6 +111,7 @@ final class Transfer {
             }
         }
         socketMaker.set(&options)
+        options.set(CURLOPT_MAXAGE_CONN, core.idleSeconds)
         // Rather a place on a connection that is still being made than another connection.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")

@@ -1,3 +1,4 @@
+package import Mounts
 package import NightshiftAPI
 package import Sessions
 import Synchronization

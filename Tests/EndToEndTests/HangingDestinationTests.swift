@@ -80,7 +80,7 @@ struct HangingDestinationTests {
     func stop(_ call: HangingFileSystem.Call) async throws {
         try await restart(call) { process in
             process.kill(SIGTERM)
-            try await Self.waitForLastInstruction(of: process)
+            try await HangingFileSystem.waitForLastInstruction(of: process)
         }
     }
 
@@ -90,7 +90,7 @@ struct HangingDestinationTests {
     func kill(_ call: HangingFileSystem.Call) async throws {
         try await restart(call) { process in
             process.kill(SIGKILL)
-            try await Self.waitForLastInstruction(of: process)
+            try await HangingFileSystem.waitForLastInstruction(of: process)
         }
     }
 
@@ -116,14 +116,5 @@ struct HangingDestinationTests {
         #expect(end.state == .completed, "\(end)")
         #expect(try content.firstMismatch(inFileAt: end.file ?? "") == nil)
         #expect(service.names(in: system.path + "/to") == ["file"])
-    }
-
-    /// Returns when a process no longer executes anything, though the kernel may still have threads of it.
-    private static func waitForLastInstruction(of process: ChildProcess) async throws {
-        try await eventually("the end of the service", within: .seconds(10)) {
-            if process.exit != nil { return true }
-            let text = (try? String(contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)) ?? ") Z"
-            return text.split(separator: ")").last?.first { $0 != " " } == "Z"
-        }
     }
 }

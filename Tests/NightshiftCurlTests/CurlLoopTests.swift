@@ -152,6 +152,39 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
+    @Test func `Of many connections that become idle a few are kept`() async throws {
+        let gates = (0..<40).map { _ in Watched(false) }
+        let closed = Watched(0)
+        let server = try ScriptedServer(
+            scripts: gates.map { [.read, .hold($0), .write(ok), .stall, .serve { _ in closed.update { $0 += 1 } }] })
+        let loop = CurlLoop()
+        defer { loop.shutdown() }
+        var recorders: [Recorder] = []
+        for _ in gates {
+            let recorder = Recorder()
+            recorders.append(recorder)
+            _ = loop.begin(request(server), delegate: recorder)
+            // The n-th exchange has the n-th connection.
+            try await eventually("its connection") { server.connectionCount == recorders.count }
+        }
+        for (gate, recorder) in zip(gates, recorders) {
+            gate.update { $0 = true }
+            _ = try await recorder.end()
+        }
+        try await closed.wait(for: "connections that were closed") { $0 >= 24 }
+        #expect(closed.read { $0 } == 24)
+    }
+
+    @Test func `A loop without exchanges closes its connections after a while`() async throws {
+        let closed = Watched(false)
+        let server = try ScriptedServer([.read, .write(ok), .stall, .serve { _ in closed.update { $0 = true } }])
+        let loop = CurlLoop(idleSeconds: 1)
+        defer { loop.shutdown() }
+        _ = try await loop.send(request(server))
+        #expect(server.connectionCount == 1)
+        try await closed.wait(for: "the end of the connection") { $0 }
+    }
+
     @Test func forgettingLeavesRunningExchangesAlone() async throws {
         let gate = Watched(false)
         let server = try ScriptedServer(

@@ -27,7 +27,11 @@ final class ScriptedServer: Sendable {
     }
 
     /// Runs the n-th script on the n-th connection, the last one on all later ones, then closes it.
-    init(unixSocket path: String? = nil, _ scripts: [Step]...) throws {
+    convenience init(unixSocket path: String? = nil, _ scripts: [Step]...) throws {
+        try self.init(unixSocket: path, scripts: scripts)
+    }
+
+    init(unixSocket path: String? = nil, scripts: [[Step]]) throws {
         listener = socket(path == nil ? AF_INET : AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if let path { try Self.bindUnix(listener, path) } else { try Self.bindLoopback(listener) }
         guard listen(listener, 64) == 0 else { throw SystemError("listen") }

@@ -17,7 +17,7 @@ extension EntryDirectories {
         if let objection = AppID.objection(toName: id.rawValue) {
             throw EntryError(.name, file: path, objection)
         }
-        let text = try Self.text(ofEntryAt: path)
+        let text = try text(ofEntryAt: path)
         let target = "\(own)/\(file)"
         let entry = try DesktopEntry(parsing: text, file: file)
         let manifest = try AppManifest(entry, id: id, path: target)

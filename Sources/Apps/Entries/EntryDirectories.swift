@@ -1,12 +1,14 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Foundation
 import Glibc
+package import Mounts
 package import NightshiftAPI
 
 /// Where desktop entries are: the user's own directory, then those of the system.
 ///
 /// XDG Base Directory Specification and Desktop Menu Specification: an entry in an earlier directory stands for all of
-/// the same id in later ones. Everything is read anew with each call; calls block on the disk.
+/// the same id in later ones. Everything is read anew with each call; calls block on the disk, for a second at most where a file
+/// system does not answer: what lies there is left out then.
 package struct EntryDirectories: Sendable {
     /// Where entries are installed.
     package let own: String
@@ -14,6 +16,7 @@ package struct EntryDirectories: Sendable {
     package let shared: [String]
     /// The `PATH` in which the programs of entries are looked up.
     let search: ExecutableSearch
+    let fileSystems: FileSystems
 
     /// Larger files are no entries.
     static let largestEntry = 1 << 20
@@ -21,9 +24,11 @@ package struct EntryDirectories: Sendable {
     static let deepestFolder = 8
 
     /// With `NIGHTSHIFT_HOME` there is only the own directory: such a service shares nothing with the desktop.
-    package init(paths: ServicePaths, environment: [String: String]) {
+    package init(paths: ServicePaths, environment: [String: String], fileSystems: FileSystems? = nil) {
+        let fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
+        self.fileSystems = fileSystems
         own = Self.plain(paths.applications.path(percentEncoded: false))
-        search = ExecutableSearch(environment: environment)
+        search = ExecutableSearch(environment: environment, fileSystems: fileSystems)
         guard environment["NIGHTSHIFT_HOME", default: ""].isEmpty else {
             shared = []
             return
@@ -38,7 +43,7 @@ package struct EntryDirectories: Sendable {
     /// What the entry of this id says; nil where there is none, or it is marked as deleted.
     package func find(_ id: AppID) throws(EntryError) -> AppManifest? {
         guard let path = path(of: id) else { return nil }
-        let entry = try DesktopEntry(parsing: Self.text(ofEntryAt: path), file: id.rawValue + AppID.entrySuffix)
+        let entry = try DesktopEntry(parsing: text(ofEntryAt: path), file: id.rawValue + AppID.entrySuffix)
         return try manifest(of: id, from: entry, at: path)
     }
 
@@ -46,7 +51,8 @@ package struct EntryDirectories: Sendable {
     package func path(of id: AppID) -> String? {
         guard AppID.objection(toName: id.rawValue) == nil else { return nil }
         for directory in [own] + shared {
-            if let path = Self.path(of: id.rawValue[...], in: directory) { return path }
+            let found = fileSystems.answer(directory) { Self.path(of: id.rawValue[...], in: directory) }
+            if let path = found ?? nil { return path }
         }
         return nil
     }
@@ -70,14 +76,14 @@ package struct EntryDirectories: Sendable {
     ///
     /// An interpreter is nobody's program. An entry that speaks of the background comes before those that do not.
     package func app(ofExecutable path: String) -> AppManifest? {
-        guard let file = FileIdentity(of: path), !ExecutableSearch.isInterpreter(path) else { return nil }
+        guard let file = search.identity(of: path), !search.isInterpreter(path) else { return nil }
         var manifests: [(manifest: AppManifest, speaks: Bool)] = []
         for (id, entryPath) in entries() {
-            guard let text = try? Self.text(ofEntryAt: entryPath),
+            guard let text = try? text(ofEntryAt: entryPath),
                 let entry = try? DesktopEntry(parsing: text, file: entryPath),
                 let manifest = try? AppManifest(entry, id: id, path: entryPath),
-                let program = search.path(of: manifest.command[0]), !ExecutableSearch.isInterpreter(program),
-                FileIdentity(of: program) == file
+                let program = search.path(of: manifest.command[0]), !search.isInterpreter(program),
+                search.identity(of: program) == file
             else { continue }
             manifests.append((manifest, entry.speaksOfBackground))
         }
@@ -88,7 +94,7 @@ package struct EntryDirectories: Sendable {
 
     /// Nil for an app without keys of ours. Entries of others are not ours to judge, nor whether they can be read.
     private func backgroundManifest(of id: AppID, at path: String) throws(EntryError) -> AppManifest? {
-        guard let text = try? Self.text(ofEntryAt: path),
+        guard let text = try? text(ofEntryAt: path),
             text.range(of: AppManifest.keyPrefix, options: .caseInsensitive) != nil
         else { return nil }
         let entry = try DesktopEntry(parsing: text, file: id.rawValue + AppID.entrySuffix)
@@ -109,7 +115,7 @@ package struct EntryDirectories: Sendable {
     /// Throws where the program is missing that an entry names to be ignored without (`TryExec`).
     func checkPresence(_ entry: DesktopEntry) throws(EntryError) {
         guard entry.speaksOfBackground, let (program, line) = try entry.string("TryExec"), !program.isEmpty,
-            search.path(of: program) == nil
+            search.find(program) == .nothing
         else { return }
         throw entry.error(
             "the program '\(program)' is not there or cannot be executed, and the entry counts only with it",
@@ -120,9 +126,12 @@ package struct EntryDirectories: Sendable {
     func entries() -> [(id: AppID, path: String)] {
         var found: [AppID: String] = [:]
         for directory in [own] + shared {
-            var here: [AppID: String] = [:]
-            Self.collect(directory, below: "", depth: 0, into: &here)
-            found.merge(here) { earlier, _ in earlier }
+            let here = fileSystems.answer(directory) {
+                var here: [AppID: String] = [:]
+                Self.collect(directory, below: "", depth: 0, into: &here)
+                return here
+            }
+            found.merge(here ?? [:]) { earlier, _ in earlier }
         }
         return found.map { ($0.key, $0.value) }
     }
@@ -162,7 +171,21 @@ package struct EntryDirectories: Sendable {
     }
 
     /// The text of a regular file of a sensible size.
-    static func text(ofEntryAt path: String) throws(EntryError) -> String {
+    func text(ofEntryAt path: String) throws(EntryError) -> String {
+        let text = fileSystems.answer(path) { () -> Result<String, EntryError> in
+            do throws(EntryError) {
+                return .success(try Self.read(path))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let text else {
+            throw EntryError(.inputOutput, file: path, "it cannot be read: its file system does not answer")
+        }
+        return try text.get()
+    }
+
+    private static func read(_ path: String) throws(EntryError) -> String {
         // Not blocking: a pipe of this name has no writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {

@@ -1,30 +1,55 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Glibc
+import Mounts
 
 /// Finds programs as a shell does: by their path, or by their name in the folders of `PATH`.
 struct ExecutableSearch: Sendable {
     private let folders: [Substring]
+    private let fileSystems: FileSystems
 
     /// What exec(3) takes where there is no `PATH`.
     private static let usual = "/usr/local/bin:/usr/bin:/bin"
 
-    init(environment: [String: String]) {
+    init(environment: [String: String], fileSystems: FileSystems) {
+        self.fileSystems = fileSystems
         folders = (environment["PATH"] ?? Self.usual).split(separator: ":")
     }
 
-    /// The absolute path of a program; nil where there is none that may be executed.
+    /// The outcome of a search.
+    enum Found: Hashable {
+        case program(String)
+        case nothing
+        /// The file system of this path does not answer.
+        case silence(String)
+    }
+
+    /// The absolute path of a program that may be executed.
+    func find(_ program: String) -> Found {
+        if program.hasPrefix("/") { return find(at: program) }
+        guard !program.isEmpty, !program.contains("/") else { return .nothing }
+        for folder in folders where folder.hasPrefix("/") {
+            let found = find(at: "\(folder)/\(program)")
+            if found != .nothing { return found }
+        }
+        return .nothing
+    }
+
+    private func find(at path: String) -> Found {
+        guard let isExecutable = fileSystems.answer(path, { Self.isExecutable(path) }) else { return .silence(path) }
+        return isExecutable ? .program(path) : .nothing
+    }
+
+    /// As ``find(_:)``; nil where its file system does not answer as well.
     func path(of program: String) -> String? {
-        if program.hasPrefix("/") { return Self.isExecutable(program) ? program : nil }
-        guard !program.isEmpty, !program.contains("/") else { return nil }
-        return folders.lazy.filter { $0.hasPrefix("/") }.map { "\($0)/\(program)" }.first(where: Self.isExecutable)
+        if case .program(let path) = find(program) { path } else { nil }
     }
 
     /// Whether the file at `path`, symbolic links followed, runs what others have written: which app a process is of
     /// cannot be told from it.
-    static func isInterpreter(_ path: String) -> Bool {
-        let name = String((Self.resolved(path) ?? path).split(separator: "/").last ?? "")
+    func isInterpreter(_ path: String) -> Bool {
+        let name = String((resolved(path) ?? path).split(separator: "/").last ?? "")
         // Versions are part of many names: python3.11, perl5.36, lua5.4.
-        return interpreters.contains(String(name.prefix { !$0.isNumber }))
+        return Self.interpreters.contains(String(name.prefix { !$0.isNumber }))
     }
 
     private static let interpreters: Set = [
@@ -34,11 +59,18 @@ struct ExecutableSearch: Sendable {
         "flatpak", "snap", "bwrap", "swift",
     ]
 
-    /// The path without symbolic links; nil where there is nothing.
-    static func resolved(_ path: String) -> String? {
-        guard let pointer = realpath(path, nil) else { return nil }
-        defer { free(pointer) }
-        return String(cString: pointer)
+    /// The path without symbolic links; nil where there is nothing, and where its file system does not answer.
+    func resolved(_ path: String) -> String? {
+        fileSystems.answer(path) { () -> String? in
+            guard let pointer = realpath(path, nil) else { return nil }
+            defer { free(pointer) }
+            return String(cString: pointer)
+        } ?? nil
+    }
+
+    /// The file that a path leads to; nil as with ``resolved(_:)``.
+    func identity(of path: String) -> FileIdentity? {
+        fileSystems.answer(path) { FileIdentity(of: path) } ?? nil
     }
 
     private static func isExecutable(_ path: String) -> Bool {
@@ -48,7 +80,7 @@ struct ExecutableSearch: Sendable {
 }
 
 /// Which file a path leads to.
-struct FileIdentity: Hashable {
+struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 

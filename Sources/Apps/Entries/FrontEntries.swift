@@ -1,5 +1,6 @@
 import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
 import Glibc
+import Mounts
 import NightshiftAPI
 
 /// What the installed entries say of windows. An entry that has not changed is not read again.
@@ -7,7 +8,7 @@ struct FrontEntries {
     private var known: [String: (version: Version, entry: FrontEntry?)] = [:]
 
     /// What changes with a file's content.
-    private struct Version: Equatable {
+    private struct Version: Equatable, Sendable {
         let file: FileIdentity
         let size: Int64
         let seconds: Int
@@ -27,7 +28,7 @@ struct FrontEntries {
     mutating func current(in directories: EntryDirectories) -> [FrontEntry] {
         var latest: [String: (version: Version, entry: FrontEntry?)] = [:]
         for (id, path) in directories.entries() {
-            guard let version = Version(of: path) else { continue }
+            guard let version = directories.fileSystems.answer(path, { Version(of: path) }) ?? nil else { continue }
             if let old = known[path], old.version == version, old.entry == nil || old.entry?.id == id {
                 latest[path] = old
             } else {
@@ -42,12 +43,12 @@ struct FrontEntries {
 extension EntryDirectories {
     /// Nil for what is no entry of an app.
     fileprivate func frontEntry(of id: AppID, at path: String) -> FrontEntry? {
-        guard let text = try? Self.text(ofEntryAt: path),
+        guard let text = try? text(ofEntryAt: path),
             let entry = try? DesktopEntry(parsing: text, file: path),
             let manifest = try? AppManifest(entry, id: id, path: path)
         else { return nil }
         let program = search.path(of: manifest.command[0])
-            .flatMap { ExecutableSearch.isInterpreter($0) ? nil : ExecutableSearch.resolved($0) }
+            .flatMap { search.isInterpreter($0) ? nil : search.resolved($0) }
         return FrontEntry(
             id: id, windowClass: manifest.windowClass, program: program, speaksOfBackground: entry.speaksOfBackground)
     }

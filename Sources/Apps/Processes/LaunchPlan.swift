@@ -49,6 +49,10 @@ package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible
         self.init(reason: code, "\(what): \(String(cString: strerror(code)))")
     }
 
+    static func silence(_ path: String) -> LaunchFailure {
+        LaunchFailure(reason: EAGAIN, "The file system of \(path) does not answer")
+    }
+
     /// Whether trying again cannot help: not where the machine was merely short of something.
     package var isPermanent: Bool {
         switch reason {

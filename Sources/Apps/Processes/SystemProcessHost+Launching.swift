@@ -2,6 +2,7 @@ import CNightshift
 import Clock
 import Foundation
 import Glibc
+import Mounts
 package import NightshiftAPI
 import Synchronization
 
@@ -11,9 +12,7 @@ extension SystemProcessHost {
             (state.isShutDown, Set(state.processes.values.compactMap(\.group)))
         }
         guard !isShutDown else { throw LaunchFailure(reason: EAGAIN, "The service is about to end") }
-        guard let program = ExecutableSearch(environment: plan.environment).path(of: plan.program) else {
-            throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
-        }
+        let program = try findProgram(of: plan)
         guard !nightshift_lacks_descriptors() else {
             throw LaunchFailure("\(plan.app) cannot be launched", code: errno)
         }
@@ -34,6 +33,32 @@ extension SystemProcessHost {
             throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) could not be watched")
         }
         return identity
+    }
+
+    /// The program of a launch, looked at as the kernel will; its directory as well. A file system that does not answer would hold up
+    /// the new process, and this one with it.
+    private func findProgram(of plan: LaunchPlan) throws(LaunchFailure) -> String {
+        let path: String
+        switch ExecutableSearch(environment: plan.environment, fileSystems: fileSystems).find(plan.program) {
+        case .program(let found): path = found
+        case .silence(let silent): throw .silence(silent)
+        case .nothing:
+            throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
+        }
+        for (path, isProgram) in [(path, true), (plan.directory, false)] {
+            guard fileSystems.answer(path, { Self.look(at: path, readsIt: isProgram) }) != nil else {
+                throw .silence(path)
+            }
+        }
+        return path
+    }
+
+    private static func look(at path: String, readsIt: Bool) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var byte: UInt8 = 0
+        if readsIt { pread(descriptor, &byte, 1, 0) }
     }
 
     package func begin(_ process: ProcessIdentity) throws(LaunchFailure) {

@@ -1,6 +1,7 @@
 import CNightshift
 import Foundation
 import Glibc
+package import Mounts
 package import NightshiftAPI
 import Synchronization
 
@@ -14,6 +15,7 @@ package final class SystemProcessHost: ProcessHost {
     let bootID: String
     let groups: ControlGroups?
     let paths: ServicePaths
+    let fileSystems: FileSystems
     let state: Mutex<State>
 
     /// How processes are suspended.
@@ -65,8 +67,11 @@ package final class SystemProcessHost: ProcessHost {
     }
 
     /// `paths` tells services apart; no two that run at once have the same.
-    package init(paths: ServicePaths, bootID: String, suspension: Suspension = .automatic) {
+    package init(
+        paths: ServicePaths, bootID: String, suspension: Suspension = .automatic, fileSystems: FileSystems? = nil
+    ) {
         self.bootID = bootID
+        self.fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
         self.paths = paths
         switch suspension {
         case .signals:

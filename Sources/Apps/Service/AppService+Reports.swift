@@ -1,4 +1,5 @@
 import Foundation
+import Mounts
 package import NightshiftAPI
 import Store
 
@@ -24,7 +25,7 @@ extension AppService {
         status.launchesPausedUntil = machine.launchesPausedUntil(now: now).map(Date.init(timeIntervalSince1970:))
         status.startsPausedUntil = machine.startsPausedUntil(now: now).map(Date.init(timeIntervalSince1970:))
         status.snapshotTakenAt =
-            record.snapshotTakenAt.map(Date.init(timeIntervalSince1970:)) ?? Self.modificationDate(manifest?.snapshot)
+            record.snapshotTakenAt.map(Date.init(timeIntervalSince1970:)) ?? modificationDate(manifest?.snapshot)
         do {
             status.sessions = try await store.read { try $0.sessionNames(of: id) }
         } catch {
@@ -69,15 +70,26 @@ extension AppService {
     package func snapshotFile(_ id: AppID) throws(Problem) -> String {
         try requireApp(id)
         let candidates = [path(id, "png"), manifest(id)?.snapshot].compactMap(\.self)
-        guard let path = candidates.first(where: FileManager.default.fileExists) else {
-            throw .notFound("There is no snapshot of \(id) yet.")
+        for path in candidates {
+            guard let isThere = environment.entries.fileSystems.answer(path, { Self.canBeRead(path) }) else {
+                throw .unavailable("The file system of \(path) does not answer.")
+            }
+            if isThere { return path }
         }
-        return path
+        throw .notFound("There is no snapshot of \(id) yet.")
     }
 
-    private static func modificationDate(_ path: String?) -> Date? {
+    private static func canBeRead(_ path: String) -> Bool {
+        let handle = FileHandle(forReadingAtPath: path)
+        return handle != nil && (try? handle?.read(upToCount: 1)) != nil
+    }
+
+    /// Nil as well where the file system does not answer.
+    private func modificationDate(_ path: String?) -> Date? {
         guard let path else { return nil }
-        return (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        return environment.entries.fileSystems.answer(path) {
+            (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+        } ?? nil
     }
 }
 

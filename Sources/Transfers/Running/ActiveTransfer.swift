@@ -1,3 +1,4 @@
+import Mounts
 import NightshiftAPI
 import Scheduler
 import Sessions

@@ -2,6 +2,7 @@ import CDispatch  // where it is loaded too, the compiler counts stat(2) as its 
 import CNightshift
 import Foundation
 import Glibc
+import Mounts
 import NightshiftAPI
 import Store
 

@@ -1,4 +1,5 @@
 import Foundation
+import Mounts
 import NightshiftAPI
 import Store
 

@@ -1,4 +1,5 @@
 import Clock
+import Mounts
 import NightshiftAPI
 import Store
 import Synchronization

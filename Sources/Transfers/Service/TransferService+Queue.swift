@@ -1,5 +1,6 @@
 import Clock
 import Logging
+import Mounts
 import NightshiftAPI
 import Scheduler
 import Store

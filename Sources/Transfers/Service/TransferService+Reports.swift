@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Mounts
 package import NightshiftAPI
 import Scheduler
 import Store

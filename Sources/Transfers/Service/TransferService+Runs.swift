@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Glibc
 import Logging
+import Mounts
 import NightshiftAPI
 import Store
 

@@ -1,5 +1,6 @@
 import Clock
 import Glibc
+import Mounts
 import NightshiftAPI
 import Scheduler
 import Store

@@ -1,5 +1,6 @@
 import Clock
 import Glibc
+import Mounts
 import NightshiftAPI
 import Sessions
 import Store

@@ -1,6 +1,7 @@
 import Clock
 import Foundation
 import Glibc
+import Mounts
 import NightshiftAPI
 import Store
 

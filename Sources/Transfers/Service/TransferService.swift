@@ -2,6 +2,7 @@ package import Clock
 import Foundation
 import Glibc
 package import Logging
+import Mounts
 package import NightshiftAPI
 import Scheduler
 import Sessions

@@ -67,6 +67,15 @@ final class HangingFileSystem: Sendable {
 
     func answer(_ call: Call) { unlink(directory.path("hanging/\(call.rawValue)")) }
 
+    /// Returns when a process no longer executes anything, though the kernel may still have threads of it.
+    static func waitForLastInstruction(of process: ChildProcess) async throws {
+        try await eventually("the end of the service", within: .seconds(10)) {
+            if process.exit != nil { return true }
+            let text = (try? String(contentsOfFile: "/proc/\(process.pid)/stat", encoding: .utf8)) ?? ") Z"
+            return text.split(separator: ")").last?.first { $0 != " " } == "Z"
+        }
+    }
+
     private static let source = """
         #define FUSE_USE_VERSION 31
         #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+import Mounts
 import Testing
 import Transfers
 

@@ -1,3 +1,4 @@
+package import Mounts
 package import NightshiftAPI
 
 /// Files whose bytes are all here, on their way to their names: who is on it, and whose turn is next.

@@ -70,6 +70,11 @@ package struct HangWatch: Sendable {
             .map { Silence(path: $0.path, since: $0.since) }
     }
 
+    /// The time at which the oldest of a file system's calls began.
+    package func oldest(of place: FileSystemKey) -> Double? {
+        running.values.filter { $0.place == place }.map(\.since).min()
+    }
+
     /// All file systems that do not answer.
     package func silences(now: Double) -> [FileSystemKey: Silence] {
         var result: [FileSystemKey: Silence] = [:]

@@ -9,9 +9,9 @@ import Synchronization
 ///
 /// The file system of the state directory is the service's own: nothing works without it, and calls to it are made where they are
 /// needed. Every call to another one is made in ``run(_:_:_:_:late:)`` or ``post(_:_:_:_:)``, or on the transport's thread for it.
-final class FileSystems: Sendable {
+package final class FileSystems: Sendable {
     /// The queues of one file system. What concerns the same files has the same queue, and so its order.
-    enum Work: Hashable, CaseIterable, Sendable {
+    package enum Work: Hashable, CaseIterable, Sendable {
         /// Opening, cutting, closing and removing partial files.
         case files
         case sync
@@ -20,6 +20,8 @@ final class FileSystems: Sendable {
         case hash
         /// Looking at files to upload, and copying them.
         case source
+        /// Short looks; see ``answer(_:_:)``.
+        case look
     }
 
     private struct State: Sendable {
@@ -48,7 +50,13 @@ final class FileSystems: Sendable {
     /// Called when a call begins and none was watched, and when a silent file system answers again.
     private let changed: @Sendable (Change) -> Void
 
-    enum Change: Sendable {
+    package static func bootSeconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    package enum Change: Sendable {
         case callBegan
         case answersAgain
     }
@@ -57,12 +65,12 @@ final class FileSystems: Sendable {
     static let maximumPlaces = 16
 
     /// - Parameters:
-    ///   - home: a directory on the service's own file system.
+    ///   - home: a directory on the service's own file system; it does not have to exist yet.
     ///   - mountInfo: a file in the format of proc_pid_mountinfo(5).
     ///   - now: boot seconds.
-    init(
-        home: String, mountInfo: String, now: @escaping @Sendable () -> Double,
-        changed: @escaping @Sendable (Change) -> Void
+    package init(
+        home: String, mountInfo: String = "/proc/self/mountinfo", now: @escaping @Sendable () -> Double = bootSeconds,
+        changed: @escaping @Sendable (Change) -> Void = { _ in }
     ) {
         self.home = home
         self.mountInfo = mountInfo
@@ -77,7 +85,7 @@ final class FileSystems: Sendable {
     // MARK: - Which
 
     /// The file system that an absolute path lies on; nil for the service's own. Never blocks.
-    func place(of path: String) -> FileSystemKey? {
+    package func place(of path: String) -> FileSystemKey? {
         mounts.withLock { mounts in
             refresh(&mounts)
             guard let table = mounts.table else { return nil }
@@ -87,6 +95,12 @@ final class FileSystems: Sendable {
             guard let device, device != own else { return nil }
             return FileSystemKey(device: device)
         }
+    }
+
+    /// The file system that a path lies on, unless the service cannot do without it: its own, and those on the way there.
+    private func untrustedPlace(of path: String) -> FileSystemKey? {
+        guard let place = place(of: path) else { return nil }
+        return mounts.withLock { $0.trusted.contains(place.device) } ? nil : place
     }
 
     /// Finds the service's own file system, and those that it cannot be reached without.
@@ -141,7 +155,7 @@ final class FileSystems: Sendable {
     ///   - path: what `body` works on, for people.
     ///   - late: takes what `body` returns after the service has given up.
     /// - Returns: nil where the service stops before there was an answer.
-    func run<Value: Sendable>(
+    package func run<Value: Sendable>(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Value,
         late: @escaping @Sendable (Value) -> Void = { _ in }
     ) async -> Value? {
@@ -162,7 +176,7 @@ final class FileSystems: Sendable {
     }
 
     /// Has `body` run on a thread of the file system; returns at once.
-    func post(
+    package func post(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Void
     ) {
         queue(place, work).run { [self] in
@@ -172,8 +186,26 @@ final class FileSystems: Sendable {
         }
     }
 
+    /// Takes a short look at a path, and waits for it a moment.
+    ///
+    /// Calls to file systems that the service cannot do without are made on the caller's thread.
+    ///
+    /// - Returns: nil where the file system has not answered within ``patience``, or another look at it is waiting for that long.
+    package func answer<Value: Sendable>(_ path: String, _ body: @escaping @Sendable () -> Value) -> Value? {
+        guard let place = untrustedPlace(of: path) else { return body() }
+        let time = now()
+        let oldest = state.withLock { $0.watch.oldest(of: place) }
+        if let oldest, time - oldest >= Self.patience { return nil }
+        let answer = Answer<Value>()
+        post(place, .look, path) { answer.give(body()) }
+        return answer.take(within: Self.patience)
+    }
+
+    /// Seconds that a short look may take.
+    package static let patience: Double = 1
+
     /// A call begins that is made on another thread.
-    func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
+    package func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
         let time = now()
         let (call, isFirst) = state.withLock { state in
             let isFirst = state.watch.nextLook(now: time) == nil
@@ -183,13 +215,13 @@ final class FileSystems: Sendable {
         return call
     }
 
-    func end(_ call: HangWatch.Call) {
+    package func end(_ call: HangWatch.Call) {
         let time = now()
         if state.withLock({ $0.watch.end(call, now: time) }) { changed(.answersAgain) }
     }
 
     /// Lets everybody go who waits for a call: the service stops.
-    func giveUp() {
+    package func giveUp() {
         let waiting = state.withLock { state in
             state.hasGivenUp = true
             defer { state.waiting = [:] }
@@ -217,25 +249,41 @@ final class FileSystems: Sendable {
 
     // MARK: - Silence
 
-    func look() -> [FileSystemKey] {
+    package func look() -> [FileSystemKey] {
         let time = now()
         return state.withLock { $0.watch.look(now: time) }
     }
 
-    var nextLook: Double? {
+    package var nextLook: Double? {
         let time = now()
         return state.withLock { $0.watch.nextLook(now: time) }
     }
 
-    func silence(of place: FileSystemKey?) -> HangWatch.Silence? {
+    package func silence(of place: FileSystemKey?) -> HangWatch.Silence? {
         guard let place else { return nil }
         let time = now()
         return state.withLock { $0.watch.silence(of: place, now: time) }
     }
 
-    var silences: [FileSystemKey: HangWatch.Silence] {
+    package var silences: [FileSystemKey: HangWatch.Silence] {
         let time = now()
         return state.withLock { $0.watch.silences(now: time) }
+    }
+}
+
+/// A value that comes later, or too late.
+private final class Answer<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let isGiven = DispatchSemaphore(value: 0)
+
+    func give(_ new: Value) {
+        value.withLock { $0 = new }
+        isGiven.signal()
+    }
+
+    func take(within seconds: Double) -> Value? {
+        _ = isGiven.wait(timeout: .now() + seconds)
+        return value.withLock { $0 }
     }
 }
 
