@@ -173,9 +173,10 @@ final class LoopCore {
         }
     }
 
-    /// libcurl's bound is of all connections, those in use included.
+    /// libcurl's bound is of all connections, those in use included; it looks at it when an exchange ends, which counts here still.
     private func boundIdleConnections() {
-        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, transfers.count + Self.mostIdle)
+        let most = max(transfers.count, 1) - 1 + Self.mostIdle
+        _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, most)
     }
 
     private func closeIdleConnections() {

@@ -15,8 +15,11 @@ final class SocketMaker {
     }
 
     /// Has the connections of the exchange opened here, and closed by its loop's sockets.
-    func set(_ options: inout EasyOptions) {
+    ///
+    /// - Parameter idleSeconds: seconds for which a kept connection may have been idle, where the exchange takes one.
+    func set(_ options: inout EasyOptions, idleSeconds: Int? = nil) {
         sockets.set(&options)
+        if let idleSeconds { options.set(CURLOPT_MAXAGE_CONN, idleSeconds) }
         options.set(CURLOPT_OPENSOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
         options.setOpen { context, _, address in
             guard let context, let address = address?.pointee else { return CURL_SOCKET_BAD }

@@ -110,8 +110,7 @@ final class Transfer {
                 $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
         }
-        socketMaker.set(&options)
-        options.set(CURLOPT_MAXAGE_CONN, core.idleSeconds)
+        socketMaker.set(&options, idleSeconds: core.idleSeconds)
         // Rather a place on a connection that is still being made than another connection.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")

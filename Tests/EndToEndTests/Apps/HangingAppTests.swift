@@ -57,7 +57,7 @@ struct HangingAppTests {
             #expect(opened.code == 1 && opened.errors.contains("does not answer"), "\(name): \(opened)")
         }
         let picture = try await service.cli(["app", "snapshot", "org.example.Picture", "-o", "picture.png"])
-        #expect(picture.code == 1 && picture.errors.contains("does not answer"), "\(picture)")
+        #expect(picture.code == 3 && picture.errors.contains("does not answer"), "\(picture)")
 
         // A stop and the next start do not wait for them either.
         let process = try #require(service.process)
