@@ -71,7 +71,7 @@ struct KeptNote: Codable {
         events.insert(Event(name: DeliveryEvent.received.name, detail: nil), at: 0)
         device = Subjects.name(push.device)
         topic = push.topic
-        slot = push.slot.text
+        slot = note.slot?.text
         payload = note.withPayload ? Data(push.payload) : nil
     }
 

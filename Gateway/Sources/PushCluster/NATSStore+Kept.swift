@@ -3,7 +3,8 @@ package import PushProtocol
 import PushRouting
 package import PushStore
 
-/// Messages of UnifiedPush: all of them wait, in the order in which they came, under one subject a registration.
+/// Messages of UnifiedPush, and alerts that came while their devices were connected: all of them wait, in the order in which they
+/// came, under one subject a topic.
 ///
 /// The servers keep somewhat more than ``KeptMessages``; what is read is within it, and the rest is removed then.
 extension NATSStore {

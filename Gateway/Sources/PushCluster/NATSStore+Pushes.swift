@@ -18,7 +18,7 @@ extension NATSStore {
             switch result {
             case .success(.at(let sequence)):
                 self.publish(note)
-                if slot == .latest, push.isSilent { self.removeHeld(push, before: sequence) }
+                if slot == .silent { self.removeHeld(push, before: sequence) }
                 if slot.isKept { self.makeRoom(push, slot, sequence) }
                 let stored = StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
                 completion(.success(Stored(stored: stored)))
@@ -67,11 +67,10 @@ extension NATSStore {
         for device: DeviceID, topics: [String],
         completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
     ) {
-        let registrations = topics.filter { UnifiedPushTopic($0) != nil }
         let places = topics.filter { UnifiedPushTopic($0) == nil }.flatMap { topic in
-            [Slot.latest, .held].map { ($0, subjects.push(device, topic: topic, slot: $0)) }
+            [Slot.latest, .silent, .held].map { ($0, subjects.push(device, topic: topic, slot: $0)) }
         }
-        let gathering = Gathering<[StoredPush]>(places.count + registrations.count + 1) { result in
+        let gathering = Gathering<[StoredPush]>(places.count + topics.count + 1) { result in
             completion(
                 result.map { found in
                     let (kept, others) = found.flatMap(\.self).divided { $0.slot.isKept }
@@ -89,8 +88,24 @@ extension NATSStore {
                     result.map { $0.flatMap { KeptPush.stored($0.data, sequence: $0.sequence) }.map { [$0] } })
             }
         }
-        for topic in registrations { kept(for: device, topic: topic) { gathering.add($0.map(Optional.some)) } }
+        for topic in topics { kept(for: device, topic: topic) { gathering.add($0.map(Optional.some)) } }
     }
+
+    // MARK: - Alerts
+
+    package func keepsEach(
+        _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        connection.request(Subjects.keeps(device), Array(topic.utf8), timeout: .seconds(2)) { result in
+            switch result {
+            case .success(let answer): completion(.success(answer == Self.yes))
+            case .failure(let error) where error.message == NATSConnection.nobody: completion(.success(false))
+            case .failure(let error): completion(.failure(error))
+            }
+        }
+    }
+
+    static let yes = Array("yes".utf8)
 
     // MARK: - One attempt
 

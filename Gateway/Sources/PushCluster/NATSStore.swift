@@ -222,6 +222,10 @@ package final class NATSStore: Sendable {
         case 4 where parts[3] == "here":
             guard let epoch = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
             heard(device, epoch: epoch)
+        case 4 where parts[3] == "keeps":
+            guard let reply = message.reply else { return }
+            let keepsEach = ear?.keepsEach(String(decoding: message.bytes, as: UTF8.self), of: device) ?? false
+            connection.publish(reply, keepsEach ? Self.yes : [])
         case 4 where parts[3] == "once":
             guard let push = KeptPush.decode(message.bytes)?.push, push.device == device else { return }
             let discard = ear.map { $0.offered(push) } ?? .notConnected

@@ -41,7 +41,7 @@ struct StreamPlan: Encodable, Sendable {
         plans += (0..<settings.streams).map { number in
             StreamPlan(
                 name: Subjects.keptStream(number), subjects: ["nightshift.kept.\(number).*.*"],
-                maxMsgsPerSubject: Int64(KeptMessages.count * 5 / 4), maxAge: 31 * day, numReplicas: replicas,
+                maxMsgsPerSubject: Int64(KeptMessages.countOfDevice * 5 / 4), maxAge: 31 * day, numReplicas: replicas,
                 republish: Republish(
                     src: "nightshift.kept.\(number).*.*",
                     dest: "nightshift.live.{{wildcard(1)}}.{{wildcard(2)}}.kept"))
@@ -92,6 +92,7 @@ struct StreamInformation: Decodable, Sendable {
     struct Configuration: Decodable, Sendable {
         var numReplicas: Int
         var maxMsgs: Int64?
+        var maxMsgsPerSubject: Int64?
     }
 
     struct State: Decodable, Sendable {
@@ -137,8 +138,10 @@ extension JetStream {
                     .refused,
                     "The stream \(plan.name) is kept by \(configuration.numReplicas) servers, not \(plan.numReplicas).")
             }
-            guard let limit = plan.maxMsgs, configuration.maxMsgs != limit else { return }
-            return try await send("UPDATE", plan)
+            let isAsPlanned =
+                configuration.maxMsgs == plan.maxMsgs ?? configuration.maxMsgs
+                && configuration.maxMsgsPerSubject ?? plan.maxMsgsPerSubject >= plan.maxMsgsPerSubject
+            return isAsPlanned ? () : try await send("UPDATE", plan)
         }
         guard found.error?.errCode == Failure.streamNotFound else {
             throw found.error?.error ?? StoreError(.other, "NATS says nothing of \(plan.name).")

@@ -23,7 +23,7 @@ struct Subjects: Sendable {
     static let streams = "NIGHTSHIFT_PUSH_"
     static let keptStreams = "NIGHTSHIFT_KEPT_"
 
-    /// Each place of an app's topic has a subject; all messages of a registration of UnifiedPush share one.
+    /// Each place of an app's topic has a subject; what is kept of a topic shares one, be it alerts or messages of UnifiedPush.
     func push(_ device: DeviceID, topic: String, slot: Slot) -> String {
         let end = "\(number(of: device)).\(Self.name(device)).\(Self.token(topic))"
         return slot.isKept ? "nightshift.kept.\(end)" : "nightshift.push.\(end).\(Self.token(slot.text))"
@@ -37,6 +37,7 @@ struct Subjects: Sendable {
     /// Whatever is told of a device to the gateway that has it: what its streams tell again, and what is asked.
     static func live(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).>" }
     static func once(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).once" }
+    static func keeps(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).keeps" }
     static func seen(_ device: DeviceID) -> String { "nightshift.seen.\(name(device))" }
 
     static func bucket(_ device: DeviceID, topic: String) -> String {

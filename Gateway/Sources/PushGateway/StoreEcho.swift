@@ -50,6 +50,10 @@ final class StoreEcho: StoreListener {
         switchboard.arrived(stored)
     }
 
+    func keepsEach(_ topic: String, of device: DeviceID) -> Bool {
+        switchboard.keepsEach(topic, of: device)
+    }
+
     func offered(_ push: Push) -> DeliveryEvent.Discard? {
         switchboard.offered(push)
     }

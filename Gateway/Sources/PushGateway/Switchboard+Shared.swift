@@ -6,27 +6,47 @@ import Synchronization
 /// With a store that several gateways share: who takes a push stores it; who has the device hears of it.
 extension Switchboard {
     func forward(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
-        guard push.isSilent, !push.isExpired(now) else { return forward(push, nil, now: now, respond) }
+        guard !push.isExpired(now) else { return forward(push, nil, keepsEach: false, now: now, respond) }
+        guard push.isSilent else { return forwardAlert(push, now: now, respond) }
         store.takeSilent(
             push.topic, device: push.device, settings.silent, wallSeconds: Double(now.wallMilliseconds) / 1_000
         ) { result in
             switch result {
-            case .success(let verdict): self.forward(push, verdict, now: GatewayClock.now(), respond)
+            case .success(let verdict):
+                self.forward(push, verdict, keepsEach: false, now: GatewayClock.now(), respond)
             case .failure(let error): respond(self.refusal(error))
             }
         }
     }
 
+    /// The gateway that has the device says whether the alert may replace another one.
+    private func forwardAlert(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
+        guard push.lifetime != .once, push.type != .unifiedpush else {
+            return forward(push, nil, keepsEach: false, now: now, respond)
+        }
+        store.keepsEach(push.topic, of: push.device) { result in
+            // Where nobody can tell, it replaces none.
+            let keepsEach = (try? result.get()) ?? true
+            self.forward(push, nil, keepsEach: keepsEach, now: GatewayClock.now(), respond)
+        }
+    }
+
+    func keepsEach(_ topic: String, of device: DeviceID) -> Bool {
+        state.withLock { $0.routes[device]?.keepsEach(topic) ?? false }
+    }
+
     private func forward(
-        _ push: Push, _ verdict: TokenBucket.Verdict?, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void
+        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment,
+        _ respond: @escaping @Sendable (Rejection?) -> Void
     ) {
-        func received(_ events: [DeliveryEvent]) -> LogNote {
-            LogNote(received: push, withPayload: settings.isLoggingPayloads, events, at: now.wallMilliseconds)
+        func received(_ events: [DeliveryEvent], slot: Slot? = nil) -> LogNote {
+            LogNote(
+                received: push, withPayload: settings.isLoggingPayloads, slot: slot, events, at: now.wallMilliseconds)
         }
         func count(_ outcome: String) {
             metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
         }
-        switch DeviceRoute.forward(push, verdict, now: now) {
+        switch DeviceRoute.forward(push, verdict, keepsEach: keepsEach, now: now) {
         case .discard(let why):
             count("discarded")
             note(received([.discarded(why)]))
@@ -46,7 +66,8 @@ extension Switchboard {
             }
         case .store(let slot, let heldUntil, let event):
             count(slot == .held ? "held" : "stored")
-            store.store(push, slot: slot, heldUntil: heldUntil, note: received(event.map { [$0] } ?? [])) { result in
+            let note = received(event.map { [$0] } ?? [], slot: slot)
+            store.store(push, slot: slot, heldUntil: heldUntil, note: note) { result in
                 switch result {
                 case .success: respond(nil)
                 case .failure(let error): respond(self.refusal(error))

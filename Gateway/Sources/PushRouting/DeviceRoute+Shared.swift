@@ -8,7 +8,7 @@ extension DeviceRoute {
         var slot: Slot
 
         fileprivate var rank: Int {
-            if case .message = slot { 0 } else { 1 }
+            slot.isUnique ? 0 : 1
         }
     }
 
@@ -23,15 +23,19 @@ extension DeviceRoute {
 
     /// What a gateway does with a push whose device may be with another one.
     ///
-    /// - Parameter verdict: of the store's bucket; nil for a push that none limits.
-    package static func forward(_ push: Push, _ verdict: TokenBucket.Verdict?, now: Moment) -> Admission {
+    /// - Parameters:
+    ///   - verdict: of the store's bucket; nil for a push that none limits.
+    ///   - keepsEach: ``keepsEach(_:)`` of the gateway that has the device.
+    package static func forward(
+        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment
+    ) -> Admission {
         if push.isExpired(now) { return .discard(.expired) }
         if case .waits(let wait)? = verdict {
             guard push.lifetime != .once else { return .discard(.rateLimit) }
             let until = now.wallMilliseconds + Int64((wait * 1_000).rounded(.up))
             return .store(.held, heldUntil: until, .held(until: until))
         }
-        return push.lifetime == .once ? .attempt : .store(push.slot, heldUntil: nil, nil)
+        return push.lifetime == .once ? .attempt : .store(push.slot(keepsEach: keepsEach), heldUntil: nil, nil)
     }
 
     /// Another gateway asks whether the device is here for a push that has one attempt.
@@ -86,8 +90,8 @@ extension DeviceRoute {
     /// Whether `stored` is not older than what was heard of its place, and not over.
     mutating func isNews(_ stored: StoredPush) -> Bool {
         let place = Place(topic: stored.push.topic, slot: stored.slot)
-        // Nothing newer comes into the place of such a message: only that it is over is remembered.
-        if case .message = stored.slot { return connection?.newest[place] == nil }
+        // Nothing newer comes into such a place: only that it is over is remembered.
+        if stored.slot.isUnique { return connection?.newest[place] == nil }
         if let newest = connection?.newest[place] {
             if stored.sequence < newest.sequence || (stored.sequence == newest.sequence && newest.isOver) {
                 return false
@@ -99,7 +103,7 @@ extension DeviceRoute {
 
     /// A silent push that passes takes the place of the one that was held before it.
     mutating func noteSilent(_ stored: StoredPush) {
-        guard stored.push.isSilent, stored.slot == .latest else { return }
+        guard stored.slot == .silent else { return }
         let held = Place(topic: stored.push.topic, slot: .held)
         if let newest = connection?.newest[held], newest.sequence > stored.sequence { return }
         note(held, Newest(sequence: stored.sequence, isOver: true))
@@ -107,7 +111,7 @@ extension DeviceRoute {
 
     mutating func finished(_ stored: StoredPlace) {
         let place = Place(topic: stored.topic, slot: stored.slot)
-        if case .message = stored.slot { return note(place, Newest(sequence: stored.sequence, isOver: true)) }
+        if stored.slot.isUnique { return note(place, Newest(sequence: stored.sequence, isOver: true)) }
         guard connection?.newest[place]?.sequence == stored.sequence else { return }
         connection?.newest[place]?.isOver = true
     }

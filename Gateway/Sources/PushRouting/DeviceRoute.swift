@@ -135,7 +135,9 @@ package struct DeviceRoute: Sendable {
             }
         }
         let hindrance = hindrance(push)
-        guard push.lifetime == .once else { return .store(push.slot, heldUntil: nil, hindrance) }
+        guard push.lifetime == .once else {
+            return .store(push.slot(keepsEach: keepsEach(push.topic)), heldUntil: nil, hindrance)
+        }
         switch hindrance {
         case nil: return .attempt
         case .storedOffline?: return .discard(.notConnected)
@@ -143,6 +145,12 @@ package struct DeviceRoute: Sendable {
         case .storedPower?: return .discard(.power)
         default: return .discard(.notNow)
         }
+    }
+
+    /// Whether each alert of `topic` is kept: the device is connected, and its user has not paused the topic. Of other alerts the
+    /// newest of each topic is.
+    package func keepsEach(_ topic: String) -> Bool {
+        connection.map { $0.filters[topic] != .paused } ?? false
     }
 
     /// Why `push` would not go at once; nil where it would.

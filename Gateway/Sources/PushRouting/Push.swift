@@ -55,10 +55,13 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// Where it is stored.
-    package var slot: Slot {
-        guard type == .unifiedpush else { return .latest }
-        return collapseID.map { .named($0) } ?? .message(id)
+    /// The place in which it is stored when no rate limit holds it.
+    ///
+    /// - Parameter keepsEach: ``DeviceRoute/keepsEach(_:)`` of its topic.
+    package func slot(keepsEach: Bool) -> Slot {
+        guard type != .unifiedpush else { return collapseID.map { .named($0) } ?? .message(id) }
+        if isSilent { return .silent }
+        return keepsEach ? .alert(id) : .latest
     }
 
     package func message(isFromStorage: Bool) -> Message {
@@ -85,8 +88,12 @@ package struct Moment: Sendable, Hashable {
 
 /// A place that a topic has in a device's storage. What is stored in a place replaces what was there.
 package enum Slot: Sendable, Hashable {
-    /// The latest push for the topic.
+    /// The latest alert for the topic, of those that came while the device was away.
     case latest
+    /// An alert that came while its device was connected. It replaces none, and none replaces it.
+    case alert(PushID)
+    /// The latest silent push that has passed the rate limit.
+    case silent
     /// The silent push that the rate limit holds back.
     case held
     /// A message of UnifiedPush, which replaces none.
@@ -98,6 +105,8 @@ package enum Slot: Sendable, Hashable {
     package var text: String {
         switch self {
         case .latest: "latest"
+        case .alert(let id): "a-\(id)"
+        case .silent: "silent"
         case .held: "held"
         case .message(let id): "m-\(id)"
         case .named(let topic): "t-\(topic)"
@@ -107,6 +116,10 @@ package enum Slot: Sendable, Hashable {
     package init?(text: String) {
         switch text {
         case "latest": self = .latest
+        case "silent": self = .silent
+        case _ where text.hasPrefix("a-"):
+            guard let id = PushID(String(text.dropFirst(2))) else { return nil }
+            self = .alert(id)
         case "held": self = .held
         case _ where text.hasPrefix("m-"):
             guard let id = PushID(String(text.dropFirst(2))) else { return nil }
@@ -116,27 +129,50 @@ package enum Slot: Sendable, Hashable {
         }
     }
 
-    /// Whether every message is kept, up to ``KeptMessages``.
+    /// Whether several of one topic are kept, up to ``KeptMessages``.
     package var isKept: Bool {
         switch self {
-        case .latest, .held: false
-        case .message, .named: true
+        case .latest, .silent, .held: false
+        case .alert, .message, .named: true
         }
     }
+
+    /// Whether nothing newer comes into the same place.
+    package var isUnique: Bool {
+        switch self {
+        case .alert, .message: true
+        case .latest, .silent, .held, .named: false
+        }
+    }
+
+    package var isAlert: Bool { if case .alert = self { true } else { false } }
 }
 
-/// How many messages of UnifiedPush are kept for a device that is away; the oldest make room for new ones.
+/// How many messages of UnifiedPush and how many alerts are kept for a device; the oldest make room for new ones.
 package enum KeptMessages {
     /// Of one registration.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// Of all registrations of a device.
+    /// Of all registrations of a device; as many alerts that came while it was connected.
     package static let countOfDevice = 1_000
     package static let bytesOfDevice = 4 << 20
 
-    /// Which of a device's messages stay, and why the others do not. Their sequences say which are newer.
+    /// Which of a device's messages and alerts stay, and why the others do not. Their sequences say which are newer.
     package static func bounded(
         _ messages: [StoredPush]
+    ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
+        let alerts = boundedApart(messages.filter(\.slot.isAlert), count: countOfDevice, bytes: bytesOfDevice)
+        let others = boundedApart(messages.filter { !$0.slot.isAlert }, count: count, bytes: bytes)
+        return (
+            (alerts.kept + others.kept).sorted { $0.sequence < $1.sequence }, alerts.lost + others.lost
+        )
+    }
+
+    /// - Parameters:
+    ///   - count: of one topic.
+    ///   - bytes: of one topic.
+    private static func boundedApart(
+        _ messages: [StoredPush], count: Int, bytes: Int
     ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
         struct Place: Hashable {
             var topic: String

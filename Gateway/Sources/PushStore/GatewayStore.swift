@@ -109,6 +109,9 @@ package protocol GatewayStore: Sendable {
     func takeSilent(
         _ topic: String, device: DeviceID, _ settings: TokenBucket.Settings, wallSeconds: Double,
         completion: @escaping @Sendable (Result<TokenBucket.Verdict, StoreError>) -> Void)
+    /// Completes with whether each alert of `topic` is kept for the device: ``DeviceRoute/keepsEach(_:)`` of the gateway that has it.
+    func keepsEach(
+        _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void)
     /// Offers a push that has one attempt to the gateway that has its device; completes with why it did not go.
     func offer(
         _ push: Push, completion: @escaping @Sendable (Result<DeliveryEvent.Discard?, StoreError>) -> Void)
@@ -118,6 +121,8 @@ package protocol GatewayStore: Sendable {
 package protocol StoreListener: AnyObject, Sendable {
     /// A push for a device that is attached is in the store.
     func arrived(_ stored: StoredPush)
+    /// Whether each alert of `topic` is kept for a device that may be attached.
+    func keepsEach(_ topic: String, of device: DeviceID) -> Bool
     /// A push with one attempt, for a device that may be attached; gives why it does not go.
     func offered(_ push: Push) -> DeliveryEvent.Discard?
     /// The device has connected to another gateway, or the store cannot say that it has not.
@@ -163,6 +168,8 @@ package struct LogNote: Sendable, Hashable {
     /// The push itself, where this is the first that is said of it.
     package var received: Push?
     package var withPayload = false
+    /// The place in which it is stored, if it is.
+    package var slot: Slot?
     package var events: [DeliveryEvent]
 
     package init(_ push: PushID, _ events: [DeliveryEvent], at: Int64) {
@@ -171,9 +178,12 @@ package struct LogNote: Sendable, Hashable {
         self.at = at
     }
 
-    package init(received push: Push, withPayload: Bool, _ events: [DeliveryEvent], at: Int64) {
+    package init(
+        received push: Push, withPayload: Bool, slot: Slot? = nil, _ events: [DeliveryEvent], at: Int64
+    ) {
         self.init(push.id, events, at: at)
         received = push
+        self.slot = slot
         self.withPayload = withPayload
     }
 }

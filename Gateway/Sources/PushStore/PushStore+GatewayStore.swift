@@ -192,6 +192,12 @@ extension PushStore: GatewayStore {
         enqueue({ _ in throw StoreError(.other, "The buckets are with the routes.") }, completion: completion)
     }
 
+    package func keepsEach(
+        _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        enqueue({ _ in throw StoreError(.other, "The routes know.") }, completion: completion)
+    }
+
     package func offer(
         _ push: Push, completion: @escaping @Sendable (Result<DeliveryEvent.Discard?, StoreError>) -> Void
     ) {

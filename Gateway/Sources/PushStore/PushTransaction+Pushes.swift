@@ -11,7 +11,7 @@ extension PushTransaction {
         _ push: Push, slot: Slot, heldUntil: Int64?
     ) throws -> Stored {
         guard let expiry = push.expiry else { throw StoreError(.refused, "A push with one attempt is not stored.") }
-        let slots: [Slot] = slot == .latest && push.isSilent ? [.latest, .held] : [slot]
+        let slots: [Slot] = slot == .silent ? [.silent, .held] : [slot]
         let device = push.device.data
         var replaced: [PushID] = []
         for slot in slots {
@@ -31,7 +31,20 @@ extension PushTransaction {
                 push.type.rawValue, push.collapseID, push.isSilent, heldUntil, Data(push.payload),
             ])
         let stored = StoredPush(push: push, slot: slot, sequence: db.lastInsertedRowID, heldUntil: heldUntil)
-        return Stored(stored: stored, replaced: replaced, evicted: slot.isKept ? try makeRoom(for: stored) : [])
+        let evicted =
+            slot.isAlert ? try makeRoomForAlerts(of: push.device) : slot.isKept ? try makeRoom(for: stored) : []
+        return Stored(stored: stored, replaced: replaced, evicted: evicted)
+    }
+
+    /// Takes the oldest alerts from storage that came while the device was connected and are more than is kept.
+    private func makeRoomForAlerts(of device: DeviceID) throws -> [PushID] {
+        // A full stop follows the hyphen: all slots with the prefix.
+        let alerts = try db.cachedStatement(
+            sql: """
+                SELECT sequence, id, length(payload) AS size FROM push WHERE device = ? AND slot >= 'a-' AND slot < 'a.'
+                ORDER BY sequence DESC
+                """)
+        return try evict(alerts, [device.data], KeptMessages.countOfDevice, KeptMessages.bytesOfDevice)
     }
 
     /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then

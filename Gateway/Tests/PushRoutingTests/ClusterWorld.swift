@@ -57,6 +57,9 @@ struct ClusterWorld {
 
     var accepted: Set<PushID> = []
     var superseded: Set<PushID> = []
+    /// Alerts that came while the device was connected: each has to arrive, in order.
+    var promised: Set<PushID> = []
+    var lastArrived: [String: Int64] = [:]
     var dropped: Set<PushID> = []
     var written: Set<PushID> = []
     var sequences: [PushID: (RoutingWorld.Place, Int64)] = [:]
@@ -79,7 +82,7 @@ struct ClusterWorld {
             case .send(let message, let number): send(message, number, index)
             case .load(let number, let occasion):
                 let places = RoutingWorld.topics.flatMap { topic in
-                    [Slot.latest, .held].map { RoutingWorld.Place(topic: topic, slot: $0) }
+                    [Slot.latest, .silent, .held].map { RoutingWorld.Place(topic: topic, slot: $0) }
                 }
                 nodes[index].asked.append(
                     .load(number, occasion, left: places.shuffled(using: &random), behind: 0, rows: []))
@@ -117,12 +120,15 @@ struct ClusterWorld {
             let stored = push.stored(slot, sequence: lastSequence, heldUntil: heldUntil)
             let place = RoutingWorld.Place(topic: push.topic, slot: slot)
             sequences[push.id] = (place, lastSequence)
-            if let old = disk.updateValue(stored, forKey: place) { superseded.insert(old.push.id) }
+            if let old = disk.updateValue(stored, forKey: place) {
+                superseded.insert(old.push.id)
+                if promised.contains(old.push.id) { faults.append("replaced, and promised: \(old.push.id)") }
+            }
             accepted.insert(push.id)
             for other in nodes.indices where nodes[other].connection != nil {
                 nodes[other].news.append(.arrived(stored))
             }
-            if push.isSilent, slot == .latest {
+            if slot == .silent {
                 for (id, (place, sequence)) in sequences
                 where place.topic == push.topic && place.slot == .held && sequence < lastSequence {
                     superseded.insert(id)
@@ -212,7 +218,9 @@ struct ClusterWorld {
             priority: isSilent ? .considerate : PushPriority.allCases.randomElement(using: &random) ?? .immediate,
             isSilent: isSilent, at: seconds)
         nextPush += 1
-        switch DeviceRoute.forward(push, isSilent ? take(push.topic) : nil, now: now) {
+        let keepsEach = home.map { nodes[$0].route.keepsEach(push.topic) } ?? false
+        if keepsEach, !isSilent { promised.insert(push.id) }
+        switch DeviceRoute.forward(push, isSilent ? take(push.topic) : nil, keepsEach: keepsEach, now: now) {
         case .store(let slot, let heldUntil, _): nodes[index].asked.append(.store(push, slot, heldUntil: heldUntil))
         case .discard, .attempt: faults.append("not stored: \(push.id)")
         }
@@ -226,7 +234,8 @@ struct ClusterWorld {
         nextPush += 1
         push.type = .unifiedpush
         push.collapseID = Int.random(in: 0..<3, using: &random) == 0 ? "n" : nil
-        guard case .store(let slot, nil, nil) = DeviceRoute.forward(push, nil, now: now), slot.isKept else {
+        guard case .store(let slot, nil, nil) = DeviceRoute.forward(push, nil, keepsEach: false, now: now), slot.isKept
+        else {
             return faults.append("not stored: \(push.id)")
         }
         nodes[Int.random(in: 0..<2, using: &random)].asked.append(.store(push, slot, heldUntil: nil))
@@ -270,7 +279,11 @@ struct ClusterWorld {
     mutating func device() {
         if !toDevice.isEmpty {
             let message = toDevice.removeFirst()
-            written.insert(message.id)
+            let isFirst = written.insert(message.id).inserted
+            if isFirst, promised.contains(message.id), let (_, sequence) = sequences[message.id] {
+                if sequence < lastArrived[message.topic] ?? 0 { faults.append("behind a newer one: \(message.id)") }
+                lastArrived[message.topic] = sequence
+            }
             toGateway.append(.acknowledge(message.id))
         }
         guard let home, let number = nodes[home].connection, !toGateway.isEmpty, Bool.random(using: &random) else {

@@ -17,7 +17,7 @@ import Testing
     @Test func `R5: A push for a device that is here goes behind its commit, and leaves storage when acknowledged`() {
         var route = open()
         let push = Push.sample(1)
-        #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, nil))
+        #expect(route.admit(push, settings, now: .at(0)) == .store(.alert(push.id), heldUntil: nil, nil))
         let sent = DeviceRoute.Action.send(push.message(isFromStorage: false), connection: 1)
         #expect(route.committed(push.stored(), replaced: [], now: .at(0)) == [sent])
         #expect(
@@ -63,6 +63,36 @@ import Testing
                 == [.remove(first.place, [.deliveredFromStorage]), .load(connection: 1, .init())])
     }
 
+    @Test func `R5: A connected device gets every alert that comes while something else waits for it, in order`() {
+        var route = open(.active, [TopicChoice("other", .paused)])
+        let paused = Push.sample(1, topic: "other")
+        #expect(route.admit(paused, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedPaused))
+        #expect(route.committed(paused.stored(), replaced: [], now: .at(0)) == [])
+        let alerts = (2...4 as ClosedRange<UInt64>).map { Push.sample($0) }
+        var rows = [paused.stored()]
+        var actions: [DeviceRoute.Action] = []
+        for alert in alerts {
+            guard case .store(let slot, _, _) = route.admit(alert, settings, now: .at(0)) else { continue }
+            rows.append(alert.stored(slot))
+            actions += route.committed(alert.stored(slot), replaced: [], now: .at(0))
+        }
+        #expect(Set(rows.map(\.slot)).count == 4)
+        let occasion = DeviceRoute.Occasion(company: .push(alerts[0].id))
+        #expect(actions == [.load(connection: 1, occasion)])
+        let sent = route.loaded(rows, connection: 1, occasion: occasion, settings, now: .at(0)).compactMap { action in
+            if case .send(let message, _) = action { message.id } else { nil }
+        }
+        #expect(sent == alerts.map(\.id))
+    }
+
+    @Test func `R5: A silent push never takes the place of an alert`() {
+        let alert = Push.sample(1)
+        let silent = Push.sample(2, priority: .considerate, isSilent: true)
+        for keepsEach in [true, false] {
+            #expect(alert.slot(keepsEach: keepsEach) != silent.slot(keepsEach: keepsEach))
+        }
+    }
+
     @Test func `R5: A push for a device that is away is stored, and delivered from storage`() {
         var route = DeviceRoute()
         let push = Push.sample(1)
@@ -82,8 +112,8 @@ import Testing
         var route = open()
         for number in 1...2 as ClosedRange<UInt64> {
             let push = Push.sample(number, priority: .considerate, isSilent: true)
-            #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, nil))
-            #expect(route.committed(push.stored(), replaced: [], now: .at(0)).count == 1)
+            #expect(route.admit(push, settings, now: .at(0)) == .store(.silent, heldUntil: nil, nil))
+            #expect(route.committed(push.stored(.silent), replaced: [], now: .at(0)).count == 1)
             _ = route.acknowledged(push.id, connection: 1)
         }
         let third = Push.sample(3, priority: .considerate, isSilent: true)
@@ -295,7 +325,7 @@ import Testing
             var route = open(state)
             let push = Push.sample(1, priority: priority)
             let expected: DeliveryEvent? = goes ? nil : .storedPower
-            #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, expected))
+            #expect(route.admit(push, settings, now: .at(0)) == .store(.alert(push.id), heldUntil: nil, expected))
             #expect(route.committed(push.stored(), replaced: [], now: .at(0)).isEmpty == !goes)
             #expect(route.changed(state: .active, connection: 1, now: .at(0)).isEmpty == (goes || state == .active))
         }
@@ -306,9 +336,10 @@ import Testing
             var route = open(.active, [TopicChoice("org.example.Mail", filter)])
             return route.admit(.sample(1), settings, now: .at(0))
         }
-        #expect(admission(.enabled) == .store(.latest, heldUntil: nil, nil))
+        let slot = Slot.alert(Push.sample(1).id)
+        #expect(admission(.enabled) == .store(slot, heldUntil: nil, nil))
         #expect(admission(.ignored) == .discard(.disabled))
-        #expect(admission(.opportunistic) == .store(.latest, heldUntil: nil, .storedOpportunistic))
+        #expect(admission(.opportunistic) == .store(slot, heldUntil: nil, .storedOpportunistic))
         #expect(admission(.paused) == .store(.latest, heldUntil: nil, .storedPaused))
     }
 
@@ -346,9 +377,10 @@ import Testing
         let (first, second) = (message(1), message(2, named: "n"))
         #expect(route.admit(first, settings, now: .at(0)) == .store(.message(first.id), heldUntil: nil, nil))
         #expect(route.admit(second, settings, now: .at(0)) == .store(.named("n"), heldUntil: nil, nil))
-        _ = route.committed(first.stored(first.slot), replaced: [], now: .at(0))
+        _ = route.committed(first.stored(first.slot(keepsEach: false)), replaced: [], now: .at(0))
         let away = PushID(high: 5, low: 5)
-        let actions = route.committed(second.stored(second.slot), replaced: [], evicted: [first.id, away], now: .at(0))
+        let actions = route.committed(
+            second.stored(second.slot(keepsEach: false)), replaced: [], evicted: [first.id, away], now: .at(0))
         #expect(
             actions == [
                 .log(away, .discarded(.evicted)), .send(second.message(isFromStorage: false), connection: 1),
@@ -370,11 +402,12 @@ import Testing
             last = Push.sample(number)
             last.type = .unifiedpush
             #expect(
-                DeviceRoute.forward(last, nil, now: .at(0)) == .store(.message(last.id), heldUntil: nil, nil))
-            #expect(route.arrived(last.stored(last.slot), now: .at(0)).count == 1)
+                DeviceRoute.forward(last, nil, keepsEach: true, now: .at(0))
+                    == .store(.message(last.id), heldUntil: nil, nil))
+            #expect(route.arrived(last.stored(last.slot(keepsEach: false)), now: .at(0)).count == 1)
             _ = route.acknowledged(last.id, connection: 1)
         }
-        #expect(route.arrived(last.stored(last.slot), now: .at(0)) == [])
+        #expect(route.arrived(last.stored(last.slot(keepsEach: false)), now: .at(0)) == [])
         #expect(route.arrived(old.stored(), now: .at(0)) == [])
     }
 
@@ -384,7 +417,7 @@ import Testing
             push.type = .unifiedpush
             push.collapseID = named
             push.payload = [UInt8](repeating: 0, count: size)
-            return push.stored(push.slot)
+            return push.stored(push.slot(keepsEach: false))
         }
         let (first, second) = (message(1, named: "n"), message(2, "b", named: "n"))
         let (third, fourth) = (message(3, named: "n"), message(4))

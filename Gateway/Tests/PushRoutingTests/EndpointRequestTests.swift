@@ -62,7 +62,8 @@ import Testing
                 id: id,
                 now: .at(0))
         }
-        #expect(try push(1).slot == .message(id) && push(4_096, topic: "x").slot == .named("x"))
+        #expect(try push(1).slot(keepsEach: true) == .message(id))
+        #expect(try push(4_096, topic: "x").slot(keepsEach: true) == .named("x"))
         #expect(try push(1).payload == [200] && push(1).type == .unifiedpush && !push(1).isSilent)
         #expect(try push(1, ttl: 0).lifetime == .once)
         #expect(try push(1).lifetime == .until(Moment.at(5).wallSeconds))
@@ -72,7 +73,7 @@ import Testing
 
     @Test func `R5: A slot has a text from which it is read again`() {
         let id = PushID(high: 1, low: 2)
-        for slot in [Slot.latest, .held, .message(id), .named("a-_9"), .named("latest")] {
+        for slot in [Slot.latest, .alert(id), .silent, .held, .message(id), .named("a-_9"), .named("latest")] {
             #expect(Slot(text: slot.text) == slot)
             #expect(slot.text.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 > 0x20 && $0 < 0x7F })
         }

@@ -41,6 +41,9 @@ struct RoutingWorld {
     /// Pushes whose provider had its 200.
     var accepted: [PushID: Push] = [:]
     var superseded: Set<PushID> = []
+    /// Alerts that came while the device was connected: each has to arrive, in order.
+    var promised: Set<PushID> = []
+    var lastArrived: [String: PushID] = [:]
     var dropped: Set<PushID> = []
     var written: Set<PushID> = []
     var sentOnConnection: Set<PushID> = []
@@ -92,12 +95,13 @@ struct RoutingWorld {
         switch queue.removeFirst() {
         case .store(let stored):
             var places = [Place(topic: stored.push.topic, slot: stored.slot)]
-            if stored.slot == .latest, stored.push.isSilent {
+            if stored.slot == .silent {
                 places.append(Place(topic: stored.push.topic, slot: .held))
             }
             let replaced = places.compactMap { disk.removeValue(forKey: $0)?.push.id }
             disk[places[0]] = stored
             superseded.formUnion(replaced)
+            for id in replaced where promised.contains(id) { faults.append("replaced, and promised: \(id)") }
             completions.append(.stored(stored, replaced: replaced))
         case .remove(let place): disk = disk.filter { $0.value.place != place }
         case .load(let number, let occasion): completions.append(.loaded(Array(disk.values), number, occasion))
@@ -135,7 +139,8 @@ struct RoutingWorld {
         case .attempt: apply(route.attempt(push))
         case .store(let slot, let heldUntil, _):
             if push.lifetime == .once { faults.append("one attempt, and stored: \(push.id)") }
-            if isSilent, slot == .latest { freeSilent[push.topic, default: 0] += 1 }
+            if !isSilent, route.keepsEach(push.topic) { promised.insert(push.id) }
+            if slot == .silent { freeSilent[push.topic, default: 0] += 1 }
             queue.append(.store(push.stored(slot, heldUntil: heldUntil)))
         }
     }
@@ -171,7 +176,12 @@ struct RoutingWorld {
     mutating func deviceReads() {
         guard !toDevice.isEmpty else { return }
         let message = toDevice.removeFirst()
-        written.insert(message.id)
+        if written.insert(message.id).inserted, promised.contains(message.id) {
+            if let last = lastArrived[message.topic], last.low > message.id.low {
+                faults.append("behind a newer one: \(message.id)")
+            }
+            lastArrived[message.topic] = message.id
+        }
         toGateway.append(.acknowledge(message.id))
     }
 

@@ -25,7 +25,7 @@ import Testing
     ) async throws -> StoredPush {
         let note = LogNote(received: push, withPayload: true, [], at: push.receivedAt)
         return try await withCheckedThrowingContinuation { continuation in
-            store.store(push, slot: slot ?? push.slot, heldUntil: heldUntil, note: note) {
+            store.store(push, slot: slot ?? push.slot(keepsEach: false), heldUntil: heldUntil, note: note) {
                 continuation.resume(with: $0)
             }
         }.stored
@@ -111,9 +111,28 @@ import Testing
         let other = try await world.put(world.push(4, topic: Self.news))
         #expect(try await world.waiting() == [held, second, other])
         #expect(held.sequence < second.sequence && second.sequence < other.sequence)
-        // A silent push that passes takes the place of the held one, too.
+        // A silent push that passes takes the place of the held one, and of no alert.
         let passing = try await world.put(world.push(5, isSilent: true))
-        _ = try await world.until(world.waiting) { $0 == [other, passing] }
+        _ = try await world.until(world.waiting) { $0 == [second, other, passing] }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `R5: Alerts that came while the device was connected are all kept, in their order, up to a bound`(
+        kind: Kind
+    ) async throws {
+        let world = try await World(kind)
+        let away = try await world.put(world.push(1))
+        var alerts: [StoredPush] = []
+        for number in 2...300 as ClosedRange<UInt64> {
+            let push = world.push(number)
+            alerts.append(try await world.put(push, slot: push.slot(keepsEach: true)))
+        }
+        #expect(try await world.waiting() == [away] + alerts)
+        // One that comes while the device is away takes the place of such a one alone.
+        let next = try await world.put(world.push(301))
+        #expect(try await world.waiting() == alerts + [next])
+        for alert in alerts { try await world.remove(alert) }
+        #expect(try await world.waiting() == [next])
     }
 
     @Test(arguments: Kind.allCases)
