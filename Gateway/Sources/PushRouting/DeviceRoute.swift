@@ -308,7 +308,10 @@ package struct DeviceRoute: Sendable {
         connection?.mayMiss = false
         let acknowledged = connection?.acknowledged ?? []
         if isShared { for row in rows { noteSilent(row) } }
-        for row in rows.sorted(by: { $0.sequence < $1.sequence }) {
+        let rows = StoredPush.inOrder(rows)
+        // What waits goes before an alert that goes at once, as when that is stored.
+        let company = occasion.company ?? rows.first { goesByItself($0, now) }.map { .push($0.push.id) }
+        for row in rows {
             let push = row.push
             if isShared, !isNews(row) {
                 // A gateway that died may have left a held one behind whose place was taken.
@@ -332,7 +335,7 @@ package struct DeviceRoute: Sendable {
             let heldUntil = row.slot == .held ? row.heldUntil ?? 0 : 0
             let isItself = occasion.company == .push(push.id)
             let waits = heldUntil > now.wallMilliseconds || hindrance(push) != nil
-            if waits && occasion.company == nil {
+            if waits && company == nil {
                 mayHaveWaiting = true
                 if heldUntil > now.wallMilliseconds { due = min(due ?? heldUntil, heldUntil) }
                 continue
@@ -340,7 +343,7 @@ package struct DeviceRoute: Sendable {
             if waitsForNamesake(row) { continue }
             // Another gateway may let one pass at this very moment: the store says which of the two it is.
             let hasItsTurn = row.slot == .held && !waits
-            if isShared, hasItsTurn, occasion.company == nil, !occasion.claimed.contains(push.topic) {
+            if isShared, hasItsTurn, company == nil, !occasion.claimed.contains(push.topic) {
                 mayHaveWaiting = true
                 actions.append(.claim(topic: push.topic, connection: number))
                 continue
@@ -350,11 +353,11 @@ package struct DeviceRoute: Sendable {
                 hasNoRoom(for: occasion)
                 continue
             }
-            let company = waits || (isShared && hasItsTurn) ? occasion.company : nil
+            let ridesWith = waits || (isShared && hasItsTurn) ? company : nil
             // One that has its turn counts as one that passes; what rides along is free.
-            if row.slot == .held, company == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
+            if row.slot == .held, ridesWith == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
             let isFromStorage = !isItself || row.slot == .held
-            if let send = send(row, company: company, isFromStorage: isFromStorage) { actions.append(send) }
+            if let send = send(row, company: ridesWith, isFromStorage: isFromStorage) { actions.append(send) }
         }
         if let due { actions.append(.wake(connection: number, at: due)) }
         if occasion.answersKeepAlive || connection?.owesAnswer == true {
@@ -369,6 +372,13 @@ package struct DeviceRoute: Sendable {
             actions += load(next)
         }
         return actions
+    }
+
+    /// Whether a row is an alert that nothing keeps from being sent.
+    private func goesByItself(_ row: StoredPush, _ now: Moment) -> Bool {
+        guard !row.push.isSilent, !row.push.isExpired(now), let connection else { return false }
+        return connection.filters[row.push.topic] != .ignored && hindrance(row.push) == nil
+            && !connection.acknowledged.contains(row.place) && connection.sending[row.push.id] == nil
     }
 
     // MARK: - The device

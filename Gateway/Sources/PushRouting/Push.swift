@@ -222,6 +222,27 @@ package struct StoredPlace: Sendable, Hashable {
     }
 }
 
+extension StoredPush {
+    /// The order in which pushes go to their device. A store may count those that are kept apart from the others: between the two
+    /// kinds the time at which they came decides.
+    package static func inOrder(_ rows: [StoredPush]) -> [StoredPush] {
+        let rows = rows.sorted { $0.sequence < $1.sequence }
+        var kept = rows.filter(\.slot.isKept)[...]
+        var ordered: [StoredPush] = []
+        for row in rows where !row.slot.isKept {
+            while let next = kept.first,
+                next.push.receivedAt < row.push.receivedAt
+                    || (next.push.receivedAt == row.push.receivedAt && next.sequence < row.sequence)
+            {
+                ordered.append(next)
+                kept.removeFirst()
+            }
+            ordered.append(row)
+        }
+        return ordered + kept
+    }
+}
+
 /// A push in storage.
 package struct StoredPush: Sendable, Hashable {
     package var push: Push

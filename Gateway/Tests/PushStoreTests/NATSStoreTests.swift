@@ -26,6 +26,7 @@ import Testing
 
         func arrived(_ stored: StoredPush) { heard.withLock { $0.stored.append(stored) } }
         func offered(_ push: Push) -> DeliveryEvent.Discard? { answer }
+        func keepsEach(_ topic: String, of device: DeviceID) -> Bool { topic == "mail" }
         func superseded(_ device: DeviceID, connection: UInt64, _ refusal: Refusal) {
             heard.withLock { $0.superseded.append(connection) }
         }
@@ -111,6 +112,22 @@ import Testing
         // The other server may not know yet that somebody listens.
         while try await offer() == .notConnected { await Task.yield() }
         #expect(try await offer() == .power)
+    }
+
+    @Test func `R5: The gateway that has a device says whether each alert is kept, and none where the device is away`()
+        async throws
+    {
+        let (world, _, _) = try await Self.world()
+        func keepsEach(_ topic: String) async throws -> Bool {
+            try await withCheckedThrowingContinuation { continuation in
+                world.store.keepsEach(topic, of: world.device) { continuation.resume(with: $0) }
+            }
+        }
+        #expect(try await !keepsEach("mail"))
+        world.second.attach(world.device, connection: 7, at: 1)
+        // The other server may not know yet that somebody listens.
+        while try await !keepsEach("mail") { await Task.yield() }
+        #expect(try await !keepsEach("paused"))
     }
 
     @Test func `R4, R5: However many gateways admit silent pushes at once, no more pass than the rate`() async throws {

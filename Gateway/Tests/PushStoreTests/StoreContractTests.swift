@@ -85,7 +85,7 @@ import Testing
         }
 
         func waiting() async throws -> [StoredPush] {
-            try await second.waiting(for: device).sorted { $0.sequence < $1.sequence }
+            StoredPush.inOrder(try await second.waiting(for: device))
         }
 
         /// Reads until what is read is wanted: nobody waits for a log, or for what tidies up.

@@ -46,19 +46,11 @@ extension SystemProcessHost {
             throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
         }
         for (path, isProgram) in [(path, true), (plan.directory, false)] {
-            guard fileSystems.answer(path, { Self.look(at: path, readsIt: isProgram) }) != nil else {
+            guard fileSystems.answer(path, { isProgram ? FileLook.read(path) : FileLook.open(path) }) != nil else {
                 throw .silence(path)
             }
         }
         return path
-    }
-
-    private static func look(at path: String, readsIt: Bool) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
-        var byte: UInt8 = 0
-        if readsIt { pread(descriptor, &byte, 1, 0) }
     }
 
     package func begin(_ process: ProcessIdentity) throws(LaunchFailure) {

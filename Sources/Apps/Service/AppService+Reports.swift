@@ -71,7 +71,7 @@ extension AppService {
         try requireApp(id)
         let candidates = [path(id, "png"), manifest(id)?.snapshot].compactMap(\.self)
         for path in candidates {
-            guard let isThere = environment.entries.fileSystems.answer(path, { Self.canBeRead(path) }) else {
+            guard let isThere = environment.entries.fileSystems.answer(path, { Self.isThere(path) }) else {
                 throw .unavailable("The file system of \(path) does not answer.")
             }
             if isThere { return path }
@@ -79,9 +79,10 @@ extension AppService {
         throw .notFound("There is no snapshot of \(id) yet.")
     }
 
-    private static func canBeRead(_ path: String) -> Bool {
-        let handle = FileHandle(forReadingAtPath: path)
-        return handle != nil && (try? handle?.read(upToCount: 1)) != nil
+    /// Reads a byte as well, since some file systems answer that it is there and give nothing of it.
+    private static func isThere(_ path: String) -> Bool {
+        FileLook.read(path)
+        return FileManager.default.fileExists(atPath: path)
     }
 
     /// Nil as well where the file system does not answer.

@@ -1,0 +1,21 @@
+import Glibc
+
+/// Looks at files that show whether their file system answers. A pipe without a writer holds up none of them.
+enum FileLook {
+    static func open(_ path: String) { look(at: path) { _ in } }
+
+    /// Reads a byte as well.
+    static func read(_ path: String) {
+        look(at: path) { descriptor in
+            var byte: UInt8 = 0
+            pread(descriptor, &byte, 1, 0)
+        }
+    }
+
+    private static func look(at path: String, _ body: (Int32) -> Void) {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { return }
+        body(descriptor)
+        close(descriptor)
+    }
+}
