@@ -36,6 +36,9 @@ actor Conductor {
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
+    /// The times since which readings of the device are due.
+    private let readings: AsyncStream<Double>
+    private let readingRequests: AsyncStream<Double>.Continuation
 
     private struct Parts {
         var settings: @Sendable (DeviceSettings) async -> Void = { _ in }
@@ -68,6 +71,8 @@ actor Conductor {
         case apps(AppActivity)
         case transfers(TransferActivity)
         case alarm(Double)
+        /// The device has been asked for its conditions since this time.
+        case refreshed(askedAt: Double)
     }
 
     init(monitor: DeviceMonitor, store: Store, clock: any ServiceClock, logger: Logger) {
@@ -82,6 +87,7 @@ actor Conductor {
         self.report = report
         told = Told(decision: 0, report: report, machine: machine)
         (events, continuation) = AsyncStream.makeStream()
+        (readings, readingRequests) = AsyncStream.makeStream()
     }
 
     /// Sets who is told of the user's settings for the device, and the parts to which moments are announced, in this order. To be
@@ -138,6 +144,12 @@ actor Conductor {
             group.addTask {
                 for await _ in self.monitor.changes { self.continuation.yield(.deviceChanged) }
             }
+            group.addTask {
+                for await time in self.readings {
+                    await self.monitor.refresh()
+                    self.continuation.yield(.refreshed(askedAt: time))
+                }
+            }
             for await event in events { await handle(event) }
             group.cancelAll()
         }
@@ -148,6 +160,7 @@ actor Conductor {
         alarm.cancel()
         monitor.shutdown()
         continuation.finish()
+        readingRequests.finish()
     }
 
     private var settings: DeviceSettings { stored.value }
@@ -196,6 +209,10 @@ actor Conductor {
         "The device's settings are replaced by new ones. The old ones stay in the database: device.replaced_settings."
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
+        if phase == .dozing {
+            await monitor.refresh()
+            await deviceChanged()
+        }
         switch machine.request(phase, now: clock.now()) {
         case .success(let actions): await execute(actions)
         case .failure(let refusal):
@@ -220,6 +237,7 @@ actor Conductor {
         case .alarm(let time):
             alarm.rang(time)
             await execute(machine.tick(now: clock.now()))
+        case .refreshed(let time): await refreshed(askedAt: time)
         }
     }
 
@@ -228,6 +246,14 @@ actor Conductor {
         let actions = machine.changed(to: latest.conditions, now: clock.now())
         guard !actions.isEmpty else { return }
         report = latest
+        await execute(actions)
+    }
+
+    private func refreshed(askedAt time: Double) async {
+        let latest = monitor.report
+        let before = machine.conditions
+        let actions = machine.refreshed(latest.conditions, askedAt: time, now: clock.now())
+        if machine.conditions != before { report = latest }
         await execute(actions)
     }
 
@@ -246,6 +272,7 @@ actor Conductor {
             case .record: break
             case .announce: await announceMoment()
             case .holdAwake(let reason): if !isStopping { monitor.holdAwake(reason) }
+            case .readConditions(let time): readingRequests.yield(time)
             }
         }
     }

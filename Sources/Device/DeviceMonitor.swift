@@ -76,6 +76,14 @@ package final class DeviceMonitor: Sendable {
         board.holdAwake(why)
     }
 
+    /// Asks again for what may change unannounced, as `IdleHint` does; returns when ``report`` has the answer.
+    ///
+    /// A service that does not answer for ``BusObserver/patience`` does not count in it. A trace is never out of date.
+    package func refresh() async {
+        guard !isTraced else { return }
+        await board.refresh()
+    }
+
     /// Begins to listen, the first time it is called.
     package func start() {
         guard board.begin() else { return }

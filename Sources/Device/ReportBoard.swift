@@ -13,12 +13,23 @@ final class ReportBoard: Sendable {
         var wishes = Wishes()
         var hasBegun = false
         var placeListener: (@Sendable (PlaceWord?) -> Void)?
+        /// Callers that wait for readings, each with its number in ``Wishes/refreshes``.
+        var refreshWaiters: [(number: Int, waiter: CheckedContinuation<Void, Never>)] = []
+
+        /// Takes the waiters out whose readings have come.
+        mutating func takeWaiters(through number: Int) -> [CheckedContinuation<Void, Never>] {
+            let due = refreshWaiters.filter { $0.number <= number }.map(\.waiter)
+            refreshWaiters.removeAll { $0.number <= number }
+            return due
+        }
     }
 
     /// The orders for the thread that listens.
     struct Wishes {
         var awakeReason: String?
         var isEnded = false
+        /// How many readings have been asked for.
+        var refreshes = 0
     }
 
     private let state: Mutex<State>
@@ -73,9 +84,26 @@ final class ReportBoard: Sendable {
     }
 
     func end() {
-        state.withLock { $0.wishes.isEnded = true }
+        let waiters = state.withLock { state in
+            state.wishes.isEnded = true
+            return state.takeWaiters(through: .max)
+        }
+        for waiter in waiters { waiter.resume() }
         continuation.finish()
         wake()
+    }
+
+    /// Asks the thread that listens for a new reading, and waits until it is published; not at all where nobody listens.
+    func refresh() async {
+        await withCheckedContinuation { waiter in
+            let isListening = state.withLock { state in
+                guard state.hasBegun, !state.wishes.isEnded else { return false }
+                state.wishes.refreshes += 1
+                state.refreshWaiters.append((state.wishes.refreshes, waiter))
+                return true
+            }
+            if isListening { wake() } else { waiter.resume() }
+        }
     }
 
     /// For the thread that listens: what it is to do now. Takes the readiness of ``descriptor`` away.
@@ -87,12 +115,15 @@ final class ReportBoard: Sendable {
 
     /// For the thread that listens. What has once settled stays so.
     ///
-    /// - Parameter slept: whether the clocks say that the machine has slept since it published last.
-    func publish(_ readings: [ProviderReading], isSettled: Bool, slept: Bool = false) {
+    /// - Parameters:
+    ///   - slept: whether the clocks say that the machine has slept since it published last.
+    ///   - refreshes: how many of the readings that were asked for have come.
+    func publish(_ readings: [ProviderReading], isSettled: Bool, slept: Bool = false, refreshes: Int = 0) {
         update(slept: slept) {
             $0.readings = readings
             $0.isSettled = $0.isSettled || isSettled
         }
+        for waiter in state.withLock({ $0.takeWaiters(through: refreshes) }) { waiter.resume() }
     }
 
     private func update(slept: Bool = false, _ change: (inout State) -> Void) {

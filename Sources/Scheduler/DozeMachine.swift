@@ -10,6 +10,9 @@ package struct DozeMachine: Sendable {
     private var isHeld = false
     /// Whether anything runs, or wants to run, in a window.
     private var isBusy = false
+    /// Boot seconds since which doze is to begin or a window is to close, and waits for ``confirmed(asOf:now:)``; nil where
+    /// neither is due.
+    package private(set) var readingDue: Double?
 
     /// Where doze is. The legal exits: awake to dozing; dozing to window and awake; window to dozing and awake.
     package struct State: Hashable, Sendable, Codable {
@@ -118,8 +121,9 @@ package struct DozeMachine: Sendable {
             guard !isHeld else { return .failure(Refusal(reason: .held)) }
             state.isRequested = true
             state.isRefused = false
-            if state.phase == .window { return .success(close(now)) }
-            return .success(step(now))
+            guard state.phase == .window else { return .success(step(now, isConfirmed: true)) }
+            readingDue = nil
+            return .success(close(now))
         case .window:
             guard state.phase != .awake else { return .failure(Refusal(reason: awakeReason ?? .settling)) }
             return .success(state.phase == .dozing ? open(.requested, now) : [])
@@ -133,6 +137,14 @@ package struct DozeMachine: Sendable {
 
     package mutating func tick(now: ClockReading) -> [Change] { step(now) }
 
+    /// The device was asked for its conditions at `time` (boot seconds), and the ones given last are its answer.
+    ///
+    /// What freezes work waits for that: a change that nobody announced could be older than the decision.
+    package mutating func confirmed(asOf time: Double, now: ClockReading) -> [Change] {
+        guard let readingDue, time >= readingDue else { return [] }
+        return step(now, isConfirmed: true)
+    }
+
     // MARK: - What it says
 
     package var phase: DozePhase { state.phase }
@@ -145,7 +157,8 @@ package struct DozeMachine: Sendable {
 
     /// Boot seconds at which ``tick(now:)`` has something to do.
     package var nextDeadline: Double? {
-        switch state.phase {
+        guard readingDue == nil else { return nil }
+        return switch state.phase {
         case .awake: state.quietFrom.map { $0 + Self.quietTime }
         case .dozing: conditions.isSleeping ? nil : state.nextWindow
         case .window where isHeld: nil
@@ -187,8 +200,11 @@ package struct DozeMachine: Sendable {
         return isHeld ? .held : nil
     }
 
-    private mutating func step(_ now: ClockReading) -> [Change] {
+    /// - Parameter isConfirmed: whether the conditions were read after the decision became due.
+    private mutating func step(_ now: ClockReading, isConfirmed: Bool = false) -> [Change] {
         let time = now.bootSeconds
+        let due = readingDue ?? time
+        readingDue = nil
         if let obstacle {
             state.quietFrom = nil
             guard state.phase != .awake else { return [] }
@@ -201,6 +217,10 @@ package struct DozeMachine: Sendable {
             let from = state.quietFrom ?? time
             state.quietFrom = from
             guard state.isRequested || time >= from + Self.quietTime else { return [] }
+            guard isConfirmed else {
+                readingDue = due
+                return []
+            }
             return begin(now)
         case .dozing:
             guard !conditions.isSleeping, state.nextWindow ?? .infinity <= time else { return [] }
@@ -209,6 +229,11 @@ package struct DozeMachine: Sendable {
             if isBusy { state.idleFrom = nil } else if state.idleFrom == nil { state.idleFrom = time }
             let rested = state.idleFrom.map { time >= $0 + Self.windowRest } ?? false
             guard rested || conditions.isSleeping || state.closesBy ?? time <= time else { return [] }
+            // Nobody is at work at a machine that sleeps.
+            guard isConfirmed || conditions.isSleeping else {
+                readingDue = due
+                return []
+            }
             return close(now)
         }
     }

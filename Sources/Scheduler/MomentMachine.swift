@@ -11,6 +11,8 @@ package struct MomentMachine: Sendable {
     package private(set) var conditions: DeviceConditions
     /// The holders that were last found to keep the device awake.
     package private(set) var holders: [AwakeHolder] = []
+    /// The time since which a reading is due that has been asked for.
+    private var requestedReading: Double?
 
     package enum Action: Hashable, Sendable {
         /// The entries are written to the journal, in one transaction with the state of doze.
@@ -19,6 +21,8 @@ package struct MomentMachine: Sendable {
         case announce
         /// The device is held awake for these reasons, or let go.
         case holdAwake(String?)
+        /// The device is asked for its conditions, and ``refreshed(_:askedAt:now:)`` is given the answer with this time.
+        case readConditions(since: Double)
     }
 
     /// The activity of apps and transfers, as far as it matters to the moment.
@@ -78,6 +82,15 @@ package struct MomentMachine: Sendable {
         return actions(doze.changed(to: new, now: now), entries, tells: true, now)
     }
 
+    /// The device has answered the question of ``Action/readConditions(since:)``.
+    package mutating func refreshed(
+        _ conditions: DeviceConditions, askedAt time: Double, now: ClockReading
+    ) -> [Action] {
+        let news = changed(to: conditions, now: now)
+        if requestedReading == time { requestedReading = nil }
+        return news + actions(doze.confirmed(asOf: time, now: now), [], tells: false, now)
+    }
+
     /// Apps or transfers make something else of the device.
     package mutating func changed(_ activity: Activity, now: ClockReading) -> [Action] {
         let before = holders
@@ -101,7 +114,10 @@ package struct MomentMachine: Sendable {
     package mutating func request(
         _ phase: DozePhase, now: ClockReading
     ) -> Result<[Action], DozeMachine.Refusal> {
-        doze.request(phase, now: now).map { actions($0, [], tells: false, now) }
+        switch doze.request(phase, now: now) {
+        case .success(let changes): .success(actions(changes, [], tells: false, now))
+        case .failure(let refusal): .failure(refusal)
+        }
     }
 
     /// Time has passed.
@@ -118,7 +134,7 @@ package struct MomentMachine: Sendable {
 
     // MARK: - Words
 
-    private func actions(
+    private mutating func actions(
         _ changes: [DozeMachine.Change], _ entries: [JournalEntry], tells: Bool, _ now: ClockReading
     ) -> [Action] {
         let inputs = [
@@ -132,6 +148,10 @@ package struct MomentMachine: Sendable {
             }
         var actions: [Action] = all.isEmpty ? [] : [.record(all)]
         if tells || !changes.isEmpty { actions.append(.announce) }
+        if let due = doze.readingDue, due != requestedReading {
+            requestedReading = due
+            actions.append(.readConditions(since: due))
+        }
         return actions
     }
 }

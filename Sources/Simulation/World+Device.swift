@@ -46,6 +46,8 @@ extension World {
             case .announce: hasToAnnounce = true
             // There is no machine here that would fall asleep by itself.
             case .holdAwake: break
+            case .readConditions(let time):
+                execute(machine.refreshed(machine.conditions, askedAt: time, now: now))
             }
         }
         ledger.setResting(isResting)

@@ -25,7 +25,10 @@ struct ConductorScene: Sendable {
     static let app = AppID(rawValue: "org.example.App")
 
     /// - Parameter device: what the device says, as a trace's line has it.
-    init(_ device: String = leftAlone, clock: ManualClock? = nil, store: Store? = nil) throws {
+    ///   With `bus`, it is what the services there say.
+    init(
+        _ device: String = leftAlone, clock: ManualClock? = nil, store: Store? = nil, bus: PrivateBus? = nil
+    ) throws {
         let clock =
             clock
             ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: Self.start, wallSeconds: 1_800_000_000))
@@ -33,7 +36,8 @@ struct ConductorScene: Sendable {
         self.store = try store ?? Store(inMemory: clock.now())
         directory = try TemporaryDirectory()
         let trace = try directory.write(#"{"at": 0, "device": {\#(device)}}"# + "\n", to: "trace")
-        monitor = try DeviceMonitor(.trace(path: trace), freeSpaceOf: directory.path)
+        monitor = try DeviceMonitor(
+            bus.map { .system(address: $0.address) } ?? .trace(path: trace), freeSpaceOf: directory.path)
         log = RecordedLog()
         conductor = Conductor(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
     }

@@ -49,6 +49,28 @@ import Transfers
         }
     }
 
+    /// logind announces no `IdleHint` when somebody logs in on a terminal.
+    @Test(arguments: [true, false])
+    func `L5: Doze does not begin on what logind said before`(isInUse: Bool) async throws {
+        let bus = try await PrivateBus.started()
+        let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
+        let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
+        let scene = try ConductorScene(bus: bus)
+        try await scene.run {
+            let due = ConductorScene.start + DozeMachine.quietTime
+            try await scene.waitForAlarm(at: due)
+            if isInUse { try await logind.setUnannounced(["IdleHint": "b false"]) }
+            scene.clock.advance(to: due)
+            try await eventually("doze, or what keeps the device from it") {
+                let doze = await scene.conductor.status().doze
+                return doze.phase == .dozing || doze.awakeReason == .inUse
+            }
+            let expected: [Decision] = [.deviceChanged, isInUse ? .deviceChanged : .dozeBegan]
+            #expect(try await scene.decisions() == expected)
+        }
+        withExtendedLifetime((logind, upower)) {}
+    }
+
     @Test func `L6: Doze, windows and their intervals, to the second`() async throws {
         let scene = try ConductorScene()
         try await scene.run {

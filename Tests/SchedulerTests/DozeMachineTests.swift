@@ -30,6 +30,56 @@ import Testing
         #expect(scene.changes() == log)
     }
 
+    @Test func `L5: Doze waits for a reading that is as new as the decision`() {
+        var scene = DozeScene()
+        scene.answersAtOnce = false
+        scene.device {
+            $0.power = .battery
+            $0.isIdle = true
+        }
+        scene.wait(until: 65)
+        #expect(scene.changes() == [] && scene.machine.readingDue == 60)
+        scene.confirm(asOf: 59)
+        #expect(scene.changes() == [])
+        scene.confirm(asOf: 60)
+        #expect(scene.changes() == ["doze 65"] && scene.machine.readingDue == nil)
+    }
+
+    @Test func `L5: Use that only the reading shows keeps the device awake`() {
+        var scene = DozeScene()
+        scene.answersAtOnce = false
+        scene.device {
+            $0.power = .battery
+            $0.isIdle = true
+        }
+        scene.wait(until: 65)
+        scene.device { $0.isIdle = false }
+        scene.confirm(asOf: 60)
+        scene.wait(until: 1_000)
+        #expect(scene.changes() == [] && scene.machine.awakeReason == .inUse && scene.machine.readingDue == nil)
+    }
+
+    @Test func `L5: A window closes after a reading, and use that it shows ends doze`() {
+        for isInUse in [false, true] {
+            var scene = dozing()
+            scene.answersAtOnce = false
+            scene.wait(until: 1_000)
+            #expect(scene.changes() == ["window: maintenance 960"] && scene.machine.readingDue == 970)
+            if isInUse { scene.device { $0.isIdle = false } }
+            scene.confirm(asOf: 970)
+            #expect(scene.changes() == [isInUse ? "awake: inUse 1000" : "closed 1000"])
+        }
+    }
+
+    @Test func `L5: Work that begins while a reading is awaited keeps the window open`() {
+        var scene = dozing()
+        scene.answersAtOnce = false
+        scene.wait(until: 970)
+        scene.activity(busy: true)
+        scene.confirm(asOf: 970)
+        #expect(scene.changes() == ["window: maintenance 960"] && scene.machine.phase == .window)
+    }
+
     @Test func `L5: Use in between begins the 60 s anew`() {
         var scene = DozeScene()
         scene.device {

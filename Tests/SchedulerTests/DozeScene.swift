@@ -6,6 +6,8 @@ struct DozeScene {
     var machine: DozeMachine
     var conditions = DeviceConditions()
     var time: Double
+    /// Whether the device answers each question at once with ``conditions``.
+    var answersAtOnce = true
     /// Every change with the second at which it came.
     private(set) var log: [String] = []
 
@@ -55,8 +57,14 @@ struct DozeScene {
         return log
     }
 
+    /// The device answers a question of this time.
+    mutating func confirm(asOf time: Double) {
+        note(machine.confirmed(asOf: time, now: now))
+    }
+
     private mutating func note(_ changes: [DozeMachine.Change]) {
-        for change in changes {
+        let answered = answersAtOnce ? machine.confirmed(asOf: time, now: now) : []
+        for change in changes + answered {
             let words =
                 switch change {
                 case .dozeBegan: "doze"

@@ -114,7 +114,9 @@ import Testing
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         #expect(machine.nextDeadline == DozeMachine.quietTime)
-        let dozes = machine.tick(now: Self.now(60))
+        #expect(machine.tick(now: Self.now(60)) == [.readConditions(since: 60)])
+        #expect(machine.tick(now: Self.now(60)) == [], "it has been asked")
+        let dozes = machine.refreshed(Self.leftAlone, askedAt: 60, now: Self.now(60))
         let inputs = ["power": "battery", "idle": "yes", "held": "no"]
         let entry = JournalEntry(time: Self.now(60).date, decision: .dozeBegan, inputs: inputs)
         #expect(dozes == [.record([entry]), .announce])
@@ -130,14 +132,30 @@ import Testing
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         _ = machine.tick(now: Self.now(60))
+        _ = machine.refreshed(Self.leftAlone, askedAt: 60, now: Self.now(60))
         _ = machine.tick(now: Self.now(960))
         var activity = MomentMachine.Activity()
         activity.wakes = wakes
         activity.working = working
         activity.transfersWork = transfers
         _ = machine.changed(activity, now: Self.now(961))
-        _ = machine.tick(now: Self.now(961 + DozeMachine.windowRest))
+        let end = Self.now(961 + DozeMachine.windowRest)
+        _ = machine.tick(now: end)
+        _ = machine.refreshed(Self.leftAlone, askedAt: end.bootSeconds, now: end)
         #expect((machine.moment.phase == .window) == staysOpen)
+    }
+
+    @Test func `Use that nobody announced is found before doze begins, and journalled`() {
+        var machine = Self.machine()
+        _ = machine.begin(Self.leftAlone, now: Self.now(0))
+        _ = machine.tick(now: Self.now(60))
+        var inUse = Self.leftAlone
+        inUse.isIdle = false
+        let found = machine.refreshed(inUse, askedAt: 60, now: Self.now(61))
+        #expect(Self.entries(found).map(\.decision) == [.deviceChanged] && machine.moment.phase == .awake)
+        // The device is left alone again: another decision, and another question.
+        _ = machine.changed(to: Self.leftAlone, now: Self.now(70))
+        #expect(machine.tick(now: Self.now(130)) == [.readConditions(since: 130)])
     }
 
     @Test func `A phase that was asked for comes, or is refused with its reason`() {

@@ -82,12 +82,26 @@ import Testing
         var time = 0.0
         var told = DeviceMoment()
         var holds: String?
+        var question: Double?
         for step in 0..<400 {
             time += [0, 1, 9, 61, 400, 5_000][Int.random(in: 0..<6, using: &random)]
             let now = ClockReading(bootID: "boot", bootSeconds: time, wallSeconds: 1_000 + time)
             let before = machine.moment
-            let actions =
+            var actions =
                 step == 0 ? machine.begin(said, now: now) : Self.act(&machine, &said, now, &random)
+            // The answer comes at once, or after whatever happens next.
+            for case .readConditions(let asked) in actions {
+                question = asked
+                #expect(machine.nextDeadline == nil, "seed \(seed)")
+            }
+            if let asked = question, Bool.random(using: &random) {
+                question = nil
+                let answered = machine.refreshed(said, askedAt: asked, now: now)
+                for case .readConditions(let other) in answered { question = other }
+                actions += answered
+            }
+            #expect(
+                machine.doze.readingDue == nil || machine.doze.readingDue == question, "seed \(seed), step \(step)")
             for action in actions {
                 switch action {
                 case .record(let entries):
@@ -99,6 +113,7 @@ import Testing
                     }
                 case .announce: told = machine.moment
                 case .holdAwake(let reason): holds = reason
+                case .readConditions: break
                 }
             }
             // Nobody is left with a moment that is over, and nothing changes that the journal does not tell.

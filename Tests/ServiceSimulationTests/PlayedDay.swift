@@ -183,6 +183,8 @@ final class PlayedDay {
                 let moment = machine.moment
                 await world.change { $0 = moment }
             case .holdAwake: break
+            case .readConditions(let time):
+                await execute(machine.refreshed(machine.conditions, askedAt: time, now: world.now))
             }
         }
     }

@@ -51,6 +51,11 @@ final class BusConnection {
         if message.isSignal(BusObject.logind.interface, "PrepareForSleep") {
             return .prepareForSleep(sender: sender, try? message.readTruth())
         }
+        if message.isSignal(BusObject.logind.interface, "SessionNew")
+            || message.isSignal(BusObject.logind.interface, "SessionRemoved")
+        {
+            return .sessionsChanged(sender: sender)
+        }
         return nil
     }
 

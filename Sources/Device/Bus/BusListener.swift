@@ -17,6 +17,8 @@ final class BusListener {
     private var gauge = SleepGauge()
     /// Whether the machine has slept since the last report.
     private var hasSlept = false
+    /// How many readings have been asked for, and how many have come.
+    private var refreshes = (requested: 0, done: 0)
 
     init(board: ReportBoard, address: String, freeSpaceOf path: String) {
         self.board = board
@@ -52,6 +54,10 @@ final class BusListener {
             let wishes = board.takeWishes()
             guard !wishes.isEnded else { return false }
             perform(observer.holdAwake(wishes.awakeReason, now: now))
+            if wishes.refreshes > refreshes.requested {
+                refreshes.requested = wishes.refreshes
+                perform(observer.refresh(now: now))
+            }
         }
         let networkChanged = isReady[1] && drainNetwork()
         let hasAppeared = isReady[3] && socketWatch?.isNews() == true
@@ -139,8 +145,10 @@ final class BusListener {
     private func publish() {
         let (kernel, interface) = KernelReading.now(freeSpaceOf: path)
         perform(observer.route(through: interface, now: now))
+        if observer.isRefreshed { refreshes.done = refreshes.requested }
         board.publish(
-            observer.readings + [kernel], isSettled: connection == nil || observer.isSettled, slept: hasSlept)
+            observer.readings + [kernel], isSettled: connection == nil || observer.isSettled, slept: hasSlept,
+            refreshes: refreshes.done)
         hasSlept = false
     }
 

@@ -94,13 +94,24 @@ struct BusObserver {
 
     /// The kernel has told of a power supply.
     mutating func powerSupplyChanged(now: Double) -> [Action] {
-        guard asksLogindForPower else { return [] }
+        asksLogindForPower ? refresh(now: now) : []
+    }
+
+    /// Asks logind for what it does not announce: `IdleHint` at logins and logouts on terminals, `OnExternalPower`.
+    mutating func refresh(now: Double) -> [Action] {
+        guard owners[.logind] != nil else { return [] }
         // An answer that is under way may be from before.
         if let question = self[.logind].question {
             due[.properties(.logind, number: question)] = nil
             objects[.logind]?.question = nil
         }
         return requestProperties(.logind, now: now)
+    }
+
+    /// Whether logind has answered the last ``refresh(now:)``, or nothing that it said before that counts.
+    var isRefreshed: Bool {
+        let logind = self[.logind]
+        return logind.properties == nil || owners[.logind] != nil && logind.question == nil
     }
 
     mutating func handle(_ event: BusEvent, now: Double) -> [Action] {
@@ -122,6 +133,8 @@ struct BusObserver {
             guard owners[.logind] == sender else { return [] }
             guard let begins else { return requestProperties(.logind, now: now) }
             return prepareForSleep(begins, now: now)
+        case .sessionsChanged(let sender):
+            return owners[.logind] == sender ? refresh(now: now) : []
         case .lock(let number, let result):
             removeDue { if case .inhibit(_, number) = $0 { true } else { false } }
             return actions(lock.answered(number: number, result), now: now)

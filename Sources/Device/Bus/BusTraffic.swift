@@ -21,6 +21,8 @@ enum BusEvent: Equatable, Sendable {
     case changed(BusObject, sender: String, PropertyChange)
     /// Whether sleep begins (or has ended); nil where the signal cannot be read.
     case prepareForSleep(sender: String, Bool?)
+    /// Somebody has logged in or out.
+    case sessionsChanged(sender: String)
     /// The descriptor of an inhibitor lock, which is the receiver's to close.
     case lock(number: Int, Result<Int32, BusFailure>)
     /// nil where there is none, or it does not say.
@@ -52,9 +54,11 @@ extension BusRequest {
                 + "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',arg0='\(object.interface)'"
         }
         let logind = BusObject.logind
-        let sleep =
-            "type='signal',sender='\(logind.service.rawValue)',path='\(logind.path)',interface='\(logind.interface)',"
-            + "member='PrepareForSleep'"
-        return (owners + properties + [sleep]).map(BusRequest.subscribe)
+        // logind does not announce IdleHint when somebody logs in or out on a terminal.
+        let signals = ["PrepareForSleep", "SessionNew", "SessionRemoved"].map { member in
+            "type='signal',sender='\(logind.service.rawValue)',path='\(logind.path)',"
+                + "interface='\(logind.interface)',member='\(member)'"
+        }
+        return (owners + properties + signals).map(BusRequest.subscribe)
     }
 }

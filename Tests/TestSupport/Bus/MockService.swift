@@ -109,6 +109,18 @@ package final class MockService: Sendable {
             ["sa{sv}", interface ?? kind.interface, String(properties.count)] + values)
     }
 
+    /// Changes properties that it has without a signal, as some services do. Values are a signature and a value.
+    package func setUnannounced(_ properties: [String: String]) async throws {
+        try await call(
+            "org.freedesktop.DBus.Mock", "AddMethod",
+            ["sssss", "", "SetUnannounced", "sv", "", "self.props['\(kind.interface)'][args[0]] = args[1]"])
+        for (name, value) in properties {
+            try await call(
+                kind.interface, "SetUnannounced",
+                ["sv", name] + value.split(separator: " ", maxSplits: 1).map(String.init))
+        }
+    }
+
     /// Adds properties, and says nothing of it.
     package func add(_ properties: [String: String]) async throws {
         for (name, value) in properties {
