@@ -133,11 +133,9 @@ final class FocusListener {
         // What a display says before it has said everything would be taken back at once.
         let latest = connection.map(\.report) ?? .nobody(absence)
         if let latest { report = latest }
-        // Without a display there is nobody in front to tell of, unless there was.
-        guard report.source != nil || settling.hasTold else { return board.publish(report, isNews: false) }
-        let isNews = latest != nil && settling.update(report.application, now: now) || settling.tick(now: now)
+        let isNews = settling.follow(report, isComplete: latest != nil, hasDisplay: connection != nil, now: now)
         var told = report
-        told.application = settling.told
+        if report.source != nil { told.application = settling.told }
         board.publish(told, isNews: isNews)
     }
 }

@@ -26,6 +26,21 @@ struct FrontSettling {
     /// When it is to be told that nothing is in front, in seconds of the caller's clock.
     private(set) var deadline: Double?
 
+    /// Takes what the display says. While nobody there tells what is in front, nothing changes: that is not known then, and an
+    /// application that is in use must not be suspended for it. A display that is gone has taken its windows along.
+    ///
+    /// - Parameter isComplete: whether the display has said everything that it is about to say.
+    /// - Returns: whether ``told`` is news.
+    mutating func follow(_ report: FocusReport, isComplete: Bool, hasDisplay: Bool, now: Double) -> Bool {
+        guard report.source != nil || !hasDisplay else {
+            deadline = nil
+            return false
+        }
+        // Without a display there is nobody in front to tell of, unless there was.
+        guard report.source != nil || hasTold else { return false }
+        return isComplete && update(report.application, now: now) || tick(now: now)
+    }
+
     /// - Returns: whether ``told`` is news.
     mutating func update(_ application: FrontApplication?, now: Double) -> Bool {
         guard let application else {

@@ -14,8 +14,7 @@ final class X11Connection {
     private var atoms: [String: UInt32] = [:]
     /// Questions under way, in the order in which they are answered.
     private var questions: [(sequence: UInt32, question: Question)] = []
-    /// Whether a window manager says that it tells of the active window; nil until that is known.
-    private var isTold: Bool?
+    private var manager = WindowManagerWord()
     /// Whether it has been said which window is active.
     private var isAsked = false
     /// Whether all of the first one is known.
@@ -25,11 +24,15 @@ final class X11Connection {
         case atom(String)
         case supported
         case activeWindow
+        /// The window manager's own window, and whether that is there.
+        case check
+        case answer(of: UInt32)
         case property(ActiveWindow.Property, of: UInt32)
     }
 
     private static let activeWindow = "_NET_ACTIVE_WINDOW"
     private static let supported = "_NET_SUPPORTED"
+    private static let check = "_NET_SUPPORTING_WM_CHECK"
     /// Four-byte units of a property that are asked for: many more than a name, or a list of hints, has.
     private static let longestProperty: UInt32 = 1_024
 
@@ -56,7 +59,7 @@ final class X11Connection {
         self.connection = connection
         root = data.pointee.root
         active = ActiveWindow(host: Self.hostName)
-        for name in [Self.supported, Self.activeWindow] + ActiveWindow.Property.allCases.map(\.rawValue) {
+        for name in [Self.supported, Self.activeWindow, Self.check] + ActiveWindow.Property.allCases.map(\.rawValue) {
             let cookie = xcb.intern_atom(connection, 0, UInt16(name.utf8.count), name)
             questions.append((cookie.sequence, .atom(name)))
         }
@@ -72,7 +75,7 @@ final class X11Connection {
 
     /// The report as of what has been read; nil until the server has said what there is.
     var report: FocusReport? {
-        guard let isTold else { return nil }
+        guard let isTold = manager.isTold else { return nil }
         guard isTold else { return .nobody("no window manager of the X server tells which window is active") }
         return isSettled ? FocusReport(application: active.front, source: .x11) : nil
     }
@@ -98,6 +101,7 @@ final class X11Connection {
             case XCB_DESTROY_NOTIFY:
                 event.withMemoryRebound(to: xcb_destroy_notify_event_t.self, capacity: 1) {
                     active.closed($0.pointee.window)
+                    manager.closed($0.pointee.window)
                 }
             default: break
             }
@@ -110,6 +114,7 @@ final class X11Connection {
         switch event.atom {
         case atoms[Self.activeWindow]: ask(Self.activeWindow, of: root, .activeWindow)
         case atoms[Self.supported]: ask(Self.supported, of: root, .supported)
+        case atoms[Self.check]: ask(Self.check, of: root, .check)
         default: break
         }
     }
@@ -146,9 +151,20 @@ final class X11Connection {
             atoms[name] = reply?.assumingMemoryBound(to: xcb_intern_atom_reply_t.self).pointee.atom
             guard !questions.contains(where: { if case .atom = $0.question { true } else { false } }) else { return }
             ask(Self.supported, of: root, .supported)
+            ask(Self.check, of: root, .check)
             ask(Self.activeWindow, of: root, .activeWindow)
         case .supported:
-            isTold = atoms[Self.activeWindow].map { Self.numbers(bytes(reply) ?? []).contains($0) } ?? false
+            manager.listsActiveWindow =
+                atoms[Self.activeWindow].map { Self.numbers(bytes(reply) ?? []).contains($0) } ?? false
+        case .check:
+            let window = Self.numbers(bytes(reply) ?? []).first ?? 0
+            guard manager.named(window) else { break }
+            // Before it is asked, so that its end is not missed.
+            select(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, of: window)
+            ask(Self.check, of: window, .answer(of: window))
+        case .answer(let window):
+            // A window that is not there is answered for with an error.
+            manager.answered(window, isThere: reply != nil)
         case .activeWindow:
             activeIs(Self.numbers(bytes(reply) ?? []).first ?? 0)
         case .property(let property, let window):

@@ -193,6 +193,56 @@ import Testing
         #expect(later == [false, false] && settling.deadline == nil)
     }
 
+    @Test func `L8: While nobody tells what is in front, nothing changes`() {
+        let one = FrontApplication(applicationID: "one")
+        var settling = FrontSettling()
+        func follow(_ report: FocusReport, hasDisplay: Bool = true, at now: Double) -> Bool {
+            settling.follow(report, isComplete: true, hasDisplay: hasDisplay, now: now)
+        }
+        let nobody = FocusReport.nobody("no window manager")
+        // A window manager that ends may first take the focus away.
+        let ending = [
+            follow(FocusReport(application: one, source: .x11), at: 0),
+            follow(FocusReport(source: .x11), at: 1), follow(nobody, at: 1.1), follow(nobody, at: 60),
+        ]
+        #expect(ending == [true, false, false, false] && settling.told == one && settling.deadline == nil)
+        let returned = [
+            follow(FocusReport(source: .x11), at: 61), follow(FocusReport(application: one, source: .x11), at: 61.2),
+        ]
+        #expect(returned == [false, false] && settling.told == one)
+        // With a display its windows are gone.
+        let gone = [follow(nobody, hasDisplay: false, at: 62), follow(nobody, hasDisplay: false, at: 63)]
+        #expect(gone == [false, true] && settling.told == nil)
+    }
+
+    @Test func `L8: A window manager tells while its own window is there`() {
+        var word = WindowManagerWord()
+        word.listsActiveWindow = true
+        #expect(word.isTold == nil, "its window is not known")
+        let first = word.named(7)
+        #expect(first && word.isTold == nil)
+        word.answered(7, isThere: true)
+        #expect(word.isTold == true)
+        word.closed(9)
+        #expect(word.isTold == true)
+        // What it supported may still be written there.
+        word.closed(7)
+        #expect(word.isTold == false)
+        let second = word.named(8)
+        word.answered(8, isThere: false)
+        #expect(second && word.isTold == false)
+        let third = [word.named(11), word.named(11)]
+        word.answered(11, isThere: true)
+        #expect(third == [true, false] && word.isTold == true)
+        let taken = word.named(0)
+        #expect(!taken && word.isTold == false)
+        // One that names no window of its own is believed by its list.
+        var simple = WindowManagerWord()
+        simple.listsActiveWindow = true
+        let none = simple.named(0)
+        #expect(!none && simple.isTold == true)
+    }
+
     @Test func `L8: the first word is told, though it be nothing`() {
         var settling = FrontSettling()
         let first = settling.update(nil, now: 0)

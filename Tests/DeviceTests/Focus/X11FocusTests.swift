@@ -1,5 +1,6 @@
 import Device
 import Foundation
+import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
@@ -51,6 +52,22 @@ import Testing
         try await focus.wait(source: .x11)
         _ = try await server.open("One")
         try await focus.wait(for: "the window") { $0.windowClasses == ["one", "One"] }
+    }
+
+    @Test(arguments: [SIGTERM, SIGKILL])
+    func `L8: A window manager that ends leaves what is in front as it was`(signal: Int32) async throws {
+        let server = try await PrivateXServer.started()
+        let manager = try await server.startWindowManager()
+        let focus = WatchedFocus(server.environment)
+        _ = try await server.open("One")
+        try await focus.wait(for: "the window") { $0.windowClasses == ["one", "One"] }
+        manager.stop(signal)
+        try await focus.wait(source: nil, detail: "no window manager")
+        #expect(focus.told.read { $0.last??.windowClasses } == ["one", "One"])
+        try await server.startWindowManager()
+        try await focus.wait(source: .x11)
+        _ = try await server.open("Two")
+        try await focus.wait(for: "the other window") { $0.windowClasses == ["two", "Two"] }
     }
 
     @Test func `L8: a server that goes and returns is followed, and one that turns it away is not`() async throws {
