@@ -18,6 +18,11 @@ import Testing
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"epx":11.5}"#, 50, true),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4}"#, 50, true),
         (#"{"class":"TPV","mode":2,"lat":52.5,"lon":13.4,"speed":1.4,"more":[{}]}"#, 100, true),
+        // What a driver does not know, or knows in another form.
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":nan,"ept":-nan,"epv":inf}"#, 17.1, false),
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph": NaN ,"epx":11.5,"epy":9,"ept":-inf}"#, 11.5, false),
+        (#"{"class":"TPV","note":"\" nan","mode":3,"lat":52.5,"lon":13.4,"eph":nan}"#, 50, true),
+        (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":"n/a","activated":7}"#, 17.1, false),
     ])
     func `R6: A place comes with gpsd's accuracy, or with one that is assumed`(
         _ text: String, _ accuracy: Double, _ isAssumed: Bool
@@ -42,6 +47,12 @@ import Testing
     ])
     func `R6: What makes no sense is no place`(_ text: String) {
         #expect(Self.report(text) == .other)
+    }
+
+    @Test func `R6: Numbers that JSON does not have become null, and texts stay as they are`() {
+        let line = #"{"a":[nan,-inf,+Infinity,1e-5,true],"nan":"nan \" -inf","b":nano}"#
+        let expected = #"{"a":[null,null,null,1e-5,true],"nan":"nan \" -inf","b":nano}"#
+        #expect(String(decoding: GpsdNumbers.readable(line.utf8), as: UTF8.self) == expected)
     }
 
     @Test func `R6: The greeting and the receivers are told`() {

@@ -19,7 +19,7 @@ enum GpsdReport: Equatable, Sendable {
     static let worstAccuracy = 100_000.0
 
     init(line: some Sequence<UInt8>) {
-        guard let raw = try? JSONDecoder().decode(Raw.self, from: Data(line)) else {
+        guard let raw = try? JSONDecoder().decode(Raw.self, from: GpsdNumbers.readable(line)) else {
             self = .other
             return
         }
@@ -49,6 +49,25 @@ enum GpsdReport: Equatable, Sendable {
         /// An object of any kind.
         struct Device: Decodable {}
 
+        enum CodingKeys: CodingKey {
+            case `class`, release, devices, activated, mode, lat, lon, eph, epx, epy
+        }
+
+        /// A field that cannot be read counts as missing: what it says is unknown, and the rest is not.
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            `class` = try fields.decode(String.self, forKey: .class)
+            release = try? fields.decode(String.self, forKey: .release)
+            devices = try? fields.decode([Device].self, forKey: .devices)
+            activated = try? fields.decode(String.self, forKey: .activated)
+            mode = try? fields.decode(Int.self, forKey: .mode)
+            lat = try? fields.decode(Double.self, forKey: .lat)
+            lon = try? fields.decode(Double.self, forKey: .lon)
+            eph = try? fields.decode(Double.self, forKey: .eph)
+            epx = try? fields.decode(Double.self, forKey: .epx)
+            epy = try? fields.decode(Double.self, forKey: .epy)
+        }
+
         var place: GpsdReport? {
             guard let mode, mode == 2 || mode == 3, let lat, let lon,
                 let place = Coordinate(latitude: lat, longitude: lon)
@@ -63,6 +82,49 @@ enum GpsdReport: Equatable, Sendable {
             guard accuracy > 0, accuracy <= GpsdReport.worstAccuracy else { return nil }
             return .place(place, accuracy: accuracy, isAssumed: false)
         }
+    }
+}
+
+/// Numbers that JSON does not have, as drivers of gpsd print them: `nan`, `-nan`, `inf`.
+///
+/// Pure. One of them would make a whole line unreadable, and a receiver that never knows one value sends it with each place.
+enum GpsdNumbers {
+    /// The line with `null` for each of them; texts stay as they are.
+    static func readable(_ line: some Sequence<UInt8>) -> Data {
+        var result = Data()
+        // A word outside of texts, with its sign.
+        var word: [UInt8] = []
+        var (isText, isEscaped) = (false, false)
+        func end() {
+            let letters = word.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+            let name = String(decoding: letters, as: UTF8.self).lowercased()
+            result.append(contentsOf: ["nan", "inf", "infinity"].contains(name) ? Array("null".utf8) : word)
+            word.removeAll(keepingCapacity: true)
+        }
+        for byte in line {
+            if isText {
+                result.append(byte)
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isText = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
+                UInt8(ascii: "+"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."):
+                word.append(byte)
+            default:
+                end()
+                result.append(byte)
+                isText = byte == UInt8(ascii: "\"")
+            }
+        }
+        end()
+        return result
     }
 }
 
