@@ -70,7 +70,11 @@ struct LocationReportTests {
         status.sources[0].isAvailable = false
         #expect(DoctorChecks.finding(status).result == .warn)
         #expect(DoctorChecks.finding(status).detail.hasPrefix("org.example.Arrivals watches"))
+        status.sources[0].isSilent = true
+        #expect(DoctorChecks.finding(status).advice == status.sources[0].sentence)
         status.apps = []
+        #expect(DoctorChecks.finding(status).detail == "gpsd does not answer")
+        status.sources[0].isSilent = nil
         #expect(DoctorChecks.finding(status) == .ok("location", "no source, for 0 apps"))
     }
 }

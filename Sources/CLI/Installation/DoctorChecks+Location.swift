@@ -12,12 +12,18 @@ extension DoctorChecks {
 
     static func finding(_ status: LocationStatus) -> Finding {
         let watching = status.apps.filter { !$0.regions.isEmpty || $0.monitorsSignificantChanges }
+        let silent = status.sources.filter { $0.isSilent == true }
         let available = status.sources.filter(\.isAvailable).map(\.name)
         if available.isEmpty, let app = watching.first(where: { $0.permission != .denied }) {
             return .warn(
                 "location", "\(app.app) watches where the device is, and nothing here tells that",
-                advice: "Install gpsd for a receiver or geoclue-2.0 for the network's word; for a trial: "
-                    + "nightshift device set location=LAT,LON")
+                advice: silent.isEmpty
+                    ? "Install gpsd for a receiver or geoclue-2.0 for the network's word; for a trial: "
+                        + "nightshift device set location=LAT,LON"
+                    : silent.map(\.sentence).joined(separator: " "))
+        }
+        if let source = silent.first {
+            return .warn("location", "\(source.name) does not answer", advice: source.sentence)
         }
         if let app = watching.first(where: { $0.permission == .ask }) {
             return .warn(

@@ -12,7 +12,15 @@ extension BusSide {
             return Self.status(
                 name, false, "GeoClue is not installed. For places by networks: sudo apt install geoclue-2.0.")
         }
-        let failures = [fix.trouble, changes.trouble].compactMap(\.self)
+        if isGeoClueSilent {
+            var status = Self.status(
+                name, false,
+                "GeoClue does not answer: it waits for an agent of the desktop. Start the desktop's own in your session, "
+                    + "or that of sudo apt install geoclue-2-demo; for a receiver: sudo apt install gpsd.")
+            status.isSilent = true
+            return status
+        }
+        let failures = [fix.trouble, changes.trouble, probeFailure].compactMap(\.self)
         guard let failure = failures.first else {
             return Self.status(name, true, "GeoClue tells places by networks, and by receivers that it knows.")
         }
@@ -42,6 +50,11 @@ extension BusSide {
                 name, false,
                 "ModemManager does not let nightshift have the cell (\(failure.text)): allow "
                     + "org.freedesktop.ModemManager1.Device.Control in a rule of polkit.")
+        case .silent:
+            var status = Self.status(
+                name, false, "ModemManager does not answer. Restart it: sudo systemctl restart ModemManager.")
+            status.isSilent = true
+            return status
         case .unreadable(let failure): return Self.status(name, false, "ModemManager \(failure.text).")
         case .tellsCells: return Self.status(name, true, "The modem tells its cell.")
         }

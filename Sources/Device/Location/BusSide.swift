@@ -16,6 +16,13 @@ struct BusSide {
     private(set) var retry: Double?
     private(set) var fix = GeoClueClient(use: .fix)
     private(set) var changes = GeoClueClient(use: .changes)
+    private(set) var probe = GeoClueClient(use: .probe)
+    /// Whether somebody waits to hear whether GeoClue answers.
+    private var isProbing = false
+    /// Whether GeoClue has left a question unanswered, and has answered none since.
+    private(set) var isGeoClueSilent = false
+    /// What it has answered to the last probe that failed.
+    private(set) var probeFailure: BusFailure?
     private(set) var modems = ModemWatch()
     /// Why there is no connection.
     private(set) var absence: BusFailure?
@@ -38,6 +45,7 @@ struct BusSide {
         case noModem
         case tellsNoCells
         case refuses(BusFailure)
+        case silent
         case unreadable(BusFailure)
         case tellsCells
     }
@@ -51,12 +59,15 @@ struct BusSide {
     }
 
     /// Whether everything was answered that was asked since the last look has begun.
-    var isLookedAt: Bool { isKnown && !isAskedAgain }
+    var isLookedAt: Bool { isKnown && !isAskedAgain && !isProbing }
+
+    /// When GeoClue's answer to somebody who waits for it is overdue.
+    var probeDeadline: Double? { isProbing ? probe.deadline : nil }
 
     /// Whether GeoClue tells no places now, as far as is known.
     var cannotTellPlaces: Bool {
         if !isOpen { return hasFailed }
-        return hasGeoClue == false || fix.failure != nil
+        return hasGeoClue == false || fix.failure != nil || fix.isOverdue
     }
 
     /// Nil until the bus has said.
@@ -113,6 +124,7 @@ struct BusSide {
         forget()
         fix.gone(failure, now: now)
         changes.gone(failure, now: now)
+        probe.gone(failure, now: now)
         absence = failure
         hasFailed = true
         reconnection.failed(hasAppeared: hasAppeared, now: now)
@@ -120,9 +132,28 @@ struct BusSide {
         retry = reconnection.deadline
     }
 
-    /// It does not answer.
+    /// Somebody asks what there is: GeoClue may be there and answer nobody.
+    mutating func beginProbe() {
+        isProbing = true
+    }
+
+    /// A look is over, and what has not answered is silent.
     mutating func isSilent() {
-        if isOpen, !isKnown { absence = BusFailure("it does not answer") }
+        isProbing = false
+        guard isOpen, !isKnown else { return }
+        if activatable == nil || LocationService.allCases.contains(where: { owners[$0] == nil }) {
+            absence = BusFailure("it does not answer")
+        } else {
+            hadModem = .silent
+        }
+    }
+
+    /// Takes note of answers that are overdue.
+    mutating func tick(now: Double) {
+        fix.tick(now: now)
+        changes.tick(now: now)
+        probe.tick(now: now)
+        if fix.isOverdue || changes.isOverdue || probe.isOverdue { isGeoClueSilent = true }
     }
 
     private mutating func forget() {
@@ -130,6 +161,7 @@ struct BusSide {
         owners = [:]
         activatable = nil
         isAskedAgain = false
+        isProbing = false
         modems.gone()
     }
 
@@ -142,6 +174,10 @@ struct BusSide {
         // A cell costs nothing: GeoClue is for devices without.
         let usesGeoClue = watchesChanges && isKnown && !modems.canTellCells
         requests += changes.want(isThere && usesGeoClue ? .changes : nil, now: now)
+        // Another client shows whether GeoClue answers.
+        let isProbed = isThere && isProbing && fix.isOff && changes.isOff
+        requests += probe.want(isProbed ? .probe : nil, now: now)
+        if hasGeoClue != nil, !probe.isAsking { isProbing = false }
         return requests + modems.want(watchesChanges, now: now)
     }
 
@@ -151,11 +187,13 @@ struct BusSide {
         switch use {
         case .fix: fix.answered(number: number)
         case .changes: changes.answered(number: number)
+        case .probe: ([], false)
         }
     }
 
     mutating func said(_ event: LocationBusEvent, now: Double) -> [LocationBusRequest] {
         defer { note() }
+        noteAnswer(event)
         // Any answer shows that there is a bus.
         reconnection.succeeded()
         switch event {
@@ -167,6 +205,10 @@ struct BusSide {
         case .owner(let service, let owner): return ownerIs(owner, of: service, now: now)
         case .clientCreated(.fix, let number, let result): return fix.created(number: number, result, now: now)
         case .clientCreated(.changes, let number, let result): return changes.created(number: number, result, now: now)
+        case .clientCreated(.probe, let number, let result):
+            isProbing = false
+            return probe.created(number: number, result, now: now)
+        case .clientStarted(.probe, _, _): return []
         case .clientStarted(.fix, let number, let failure): return fix.started(number: number, failure, now: now)
         case .clientStarted(.changes, let number, let failure):
             return changes.started(number: number, failure, now: now)
@@ -189,6 +231,21 @@ struct BusSide {
         }
     }
 
+    /// Takes note of GeoClue's answers, whatever they say.
+    private mutating func noteAnswer(_ event: LocationBusEvent) {
+        switch event {
+        case .clientCreated(let use, _, .failure(let failure)):
+            // The bus says that of a service that has ended.
+            guard !failure.text.contains("NoReply") else { return }
+            isGeoClueSilent = false
+            probeFailure = use == .probe ? failure : nil
+        case .clientCreated, .clientStarted:
+            isGeoClueSilent = false
+            probeFailure = nil
+        default: break
+        }
+    }
+
     private mutating func ownerIs(_ owner: String?, of service: LocationService, now: Double) -> [LocationBusRequest] {
         // The answer to the question may repeat what the signal said already.
         guard owners[service] != .some(owner) else { return [] }
@@ -200,6 +257,7 @@ struct BusSide {
             let failure = BusFailure("GeoClue has ended")
             fix.gone(failure, now: now)
             changes.gone(failure, now: now)
+            probe.gone(failure, now: now)
             return []
         case .modemManager:
             if owner != nil { return modems.appeared() }

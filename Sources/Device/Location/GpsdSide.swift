@@ -14,6 +14,7 @@ struct GpsdSide: Equatable {
     private enum Knowledge: Equatable {
         case nothing
         case absent(String)
+        case silent
         case present(release: String, devices: Int)
     }
 
@@ -116,13 +117,15 @@ struct GpsdSide: Equatable {
 
     /// It does not answer.
     mutating func isSilent() {
-        if knowledge == .nothing || purpose != nil { knowledge = .absent("it does not answer") }
+        if knowledge == .nothing || purpose != nil { knowledge = .silent }
     }
 
     // MARK: - Words
 
     var status: LocationStatus.SourceStatus {
-        LocationStatus.SourceStatus(name: "gpsd", isAvailable: isAvailable, sentence: sentence)
+        var status = LocationStatus.SourceStatus(name: "gpsd", isAvailable: isAvailable, sentence: sentence)
+        if knowledge == .silent { status.isSilent = true }
+        return status
     }
 
     private var sentence: String {
@@ -135,6 +138,9 @@ struct GpsdSide: Equatable {
         case .nothing: return "It was not asked yet."
         case .absent(let why):
             return "Nobody is at \(address.phrase) (\(why)). For a satellite receiver: sudo apt install gpsd."
+        case .silent:
+            return "What listens at \(address.phrase) does not answer as gpsd does. Restart it: "
+                + "sudo systemctl restart gpsd.socket gpsd."
         case .present(let release, 0):
             return "gpsd \(release) has no receiver: connect one, or name its device in /etc/default/gpsd."
         case .present(let release, let devices):

@@ -12,6 +12,8 @@ enum GeoClueUse: Sendable, CaseIterable {
     case fix
     /// Changes of place, for as long as they are watched.
     case changes
+    /// Whether GeoClue answers at all: it is made and deleted.
+    case probe
 }
 
 /// A request on the bus about places.

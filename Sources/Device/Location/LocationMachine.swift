@@ -58,6 +58,7 @@ struct LocationMachine {
     /// When ``tick(now:)`` has something to do. It may have passed since the last call of another method.
     var deadline: Double? {
         var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
+        times.append(bus.probeDeadline)
         if request != nil { times.append(gpsd.retry) }
         if request != nil || wish.watchesChanges {
             times += [bus.retry, bus.fix.deadline, bus.changes.deadline, bus.modems.deadline]
@@ -97,6 +98,7 @@ struct LocationMachine {
     /// Somebody asks what sources there are. A look that is under way is for him, too.
     mutating func lookAgain(now: Double) -> [Action] {
         isAwaited = true
+        if asksSources { bus.beginProbe() }
         let actions = look == nil ? beginLook(now: now) : []
         return actions + settle(now: now)
     }
@@ -224,6 +226,9 @@ struct LocationMachine {
     private mutating func settle(now: Double) -> [Action] {
         settledAt = now
         var actions: [Action] = []
+        bus.tick(now: now)
+        // GeoClue may have to be started before it can answer.
+        if let due = bus.probeDeadline, let end = look?.deadline, due > max(now, end) { look?.deadline = due }
         if let deadline = look?.deadline, deadline <= now {
             if look?.gpsd == true { gpsd.isSilent() }
             if look?.bus == true { bus.isSilent() }
@@ -234,6 +239,11 @@ struct LocationMachine {
             actions += endRequest(with: request.best, now: now)
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
+        if look?.bus == true, bus.isLookedAt {
+            // Nothing of what was still asked needs an answer.
+            look?.bus = false
+            return actions + settle(now: now)
+        }
         request?.receiver(isOn: gpsd.usesReceiver || bus.fix.usesReceiver, now: now)
         return actions + sourcesIfNew() + answer()
     }

@@ -140,6 +140,8 @@ package struct LocationStatus: Hashable, Sendable, Codable {
         package var name: String
         package var isAvailable: Bool
         package var sentence: String
+        /// Whether it is there and does not answer; nil where it does.
+        package var isSilent: Bool?
 
         package init(name: String, isAvailable: Bool, sentence: String) {
             self.name = name

@@ -122,11 +122,13 @@ import Testing
         #expect(await watched.sources.look()?.sources?.regions == false)
         try await bus.start()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
+        try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "50")
         // On a machine that is busy a look may end before everybody has answered.
         try await eventually("the new source", within: .seconds(60)) {
             await watched.sources.look()?.sources?.regions == true
         }
-        #expect(try await geoClue.tell("Clients").contains("0 made"))
+        // A look makes a client, to see whether GeoClue answers, and never starts it.
+        #expect(try await geoClue.calls().contains("CreateClient") && watched.fixes.isEmpty)
         watched.sources.shutdown()
         #expect(await watched.sources.look() == nil)
     }
@@ -169,6 +171,33 @@ import Testing
                 $0["geoclue"]?.sentence.contains("no system bus") == true
             }
         }
+    }
+
+    /// As GeoClue of Debian 12 does where no agent of a desktop runs.
+    @Test func `R6: A GeoClue that does not answer is said not to, and believed when it answers`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        let watched = try WatchedSources(bus: bus.address)
+        try await watched.waitForSources("GeoClue") { $0["geoclue"]?.isAvailable == true }
+        geoClue.freeze(true)
+        let silent = try #require(await watched.sources.look()?.sources?.statuses.first { $0.name == "geoclue" })
+        #expect(!silent.isAvailable && silent.isSilent == true && silent.sentence.contains("geoclue-2-demo"))
+        geoClue.freeze(false)
+        let back = try #require(await watched.sources.look()?.sources?.statuses.first { $0.name == "geoclue" })
+        #expect(back.isAvailable && back.isSilent == nil)
+    }
+
+    @Test func `R6: Where GeoClue does not answer the receiver is asked`() async throws {
+        let bus = try await PrivateBus.started()
+        let geoClue = try await MockLocationService(.geoClue, on: bus)
+        geoClue.freeze(true)
+        let receiver = try FakeReceiver(walk: [(latitude: 52.5, longitude: 13.4)])
+        try await receiver.start()
+        let watched = try WatchedSources(bus: bus.address, gpsd: receiver.port)
+        watched.sources.want(FixWish(fix: 500))
+        try await watched.waitForEnd(of: 1)
+        #expect(watched.fixes.first?.source == "gpsd")
+        try await watched.waitForSources("its silence") { $0["geoclue"]?.isSilent == true }
     }
 
     @Test func `R6: A bus that does not answer holds up nobody`() async throws {

@@ -13,9 +13,14 @@ import Testing
 
     /// With GeoClue to start, and no ModemManager.
     private static func connected(_ machine: inout LocationMachine, now: Double) -> [LocationMachine.Action] {
-        machine.busConnected(now: now)
+        let actions =
+            machine.busConnected(now: now)
             + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: now)
             + machine.busSaid(.owner(.geoClue, nil), now: now) + machine.busSaid(.owner(.modemManager, nil), now: now)
+        return actions.reduce(into: actions) { all, action in
+            guard case .send(.createClient(.probe, let number)) = action else { return }
+            all += machine.busSaid(.clientCreated(.probe, number: number, .success("/client/1")), now: now)
+        }
     }
 
     private static func looked(_ machine: inout LocationMachine, devices: Int = 1) -> [LocationMachine.Action] {
@@ -52,7 +57,8 @@ import Testing
         #expect(machine.deadline == 5)
         let actions = machine.tick(now: 5)
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
-        #expect(Self.told(actions).compactMap(\.sources).first?.regions == false)
+        let sources = Self.told(actions).compactMap(\.sources).first
+        #expect(sources?.regions == false && sources?.statuses.first?.isSilent == true)
     }
 
     private static func answers(_ actions: [LocationMachine.Action]) -> [FixUpdate] {
@@ -78,6 +84,55 @@ import Testing
             #expect(Self.answers(actions).count == 1)
         }
         #expect(Self.told(actions).isEmpty, "nothing is new, and yet he is answered")
+    }
+
+    @Test func `R6: A look makes a client of GeoClue and deletes it, and waits for the answer`() {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.begin(now: 0) + Self.connected(&machine, now: 0)
+        var actions = machine.lookAgain(now: 100) + machine.busConnected(now: 100)
+        actions += machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 100)
+        actions += machine.busSaid(.owner(.modemManager, nil), now: 100)
+        #expect(Self.created(actions) == [])
+        actions = machine.busSaid(.owner(.geoClue, ":1.1"), now: 103)
+        #expect(Self.created(actions) == [.probe] && Self.answers(actions).isEmpty)
+        #expect(machine.tick(now: 105).isEmpty && machine.deadline == 108, "GeoClue may have to be started")
+        actions = machine.busSaid(.clientCreated(.probe, number: 1, .success("/client")), now: 107)
+        #expect(actions.contains(.send(.deleteClient(path: "/client"))) && actions.contains(.closeBus))
+        #expect(Self.answers(actions).compactMap(\.sources).first?.changes == true)
+    }
+
+    @Test(arguments: [false, true])
+    func `R6: GeoClue that answers a look with an error, or not at all, is no source`(isSilent: Bool) {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.begin(now: 0) + Self.connected(&machine, now: 0) + machine.lookAgain(now: 100)
+        _ = machine.busConnected(now: 100) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 100)
+        _ = machine.busSaid(.owner(.geoClue, nil), now: 100) + machine.busSaid(.owner(.modemManager, nil), now: 100)
+        let failure = BusFailure("answers org.freedesktop.DBus.Error.AccessDenied")
+        let actions =
+            isSilent
+            ? machine.tick(now: 105) : machine.busSaid(.clientCreated(.probe, number: 1, .failure(failure)), now: 101)
+        let geoClue = Self.answers(actions).compactMap(\.sources).first?.statuses.first { $0.name == "geoclue" }
+        #expect(geoClue?.isAvailable == false && geoClue?.isSilent == (isSilent ? true : nil))
+        #expect(geoClue?.sentence.contains(isSilent ? "does not answer" : "AccessDenied") == true)
+        #expect(actions.contains(.closeBus) && machine.deadline == nil)
+        // It stays so until GeoClue answers.
+        _ = machine.want(FixWish(fix: 500), now: 200)
+        _ = machine.busConnected(now: 200) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 200)
+        _ = machine.busSaid(.owner(.geoClue, nil), now: 200) + machine.busSaid(.owner(.modemManager, nil), now: 200)
+        let created = machine.busSaid(.clientCreated(.fix, number: 1, .success("/fix")), now: 201)
+        let later = Self.told(created).compactMap(\.sources).last?.statuses.first { $0.name == "geoclue" }
+        #expect(later?.isAvailable == true)
+    }
+
+    @Test func `R6: A ModemManager that does not answer is not taken for a missing bus`() {
+        var machine = Self.machine(gpsd: "none")
+        _ = machine.begin(now: 0) + machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
+        _ = machine.busSaid(.owner(.geoClue, nil), now: 0) + machine.busSaid(.owner(.modemManager, ":1.1"), now: 0)
+        let statuses = Self.told(machine.tick(now: 5)).compactMap(\.sources).last?.statuses ?? []
+        let sentences = Dictionary(statuses.map { ($0.name, $0.sentence) }) { first, _ in first }
+        #expect(sentences["geoclue"]?.contains("not installed") == true)
+        #expect(sentences["modem"]?.hasPrefix("ModemManager does not answer.") == true)
+        #expect(statuses.filter { $0.isSilent == true }.map(\.name) == ["modem"])
     }
 
     @Test func `R6: A receiver that is followed already is not asked again by a look`() {
@@ -162,6 +217,8 @@ import Testing
         #expect(machine.tick(now: 120).contains(.openBus))
         actions = Self.connected(&machine, now: 120)
         #expect(Self.created(actions) == [.fix])
+        #expect(machine.deadline == 125, "GeoClue's answer is overdue then")
+        _ = machine.tick(now: 125)
         #expect(machine.deadline == 160)
         actions = try machine.gpsdReported(Self.place(60), now: 130)
         #expect(Self.told(actions).isEmpty)

@@ -66,6 +66,11 @@ package final class MockLocationService: Sendable {
         process.stop(SIGKILL)
     }
 
+    /// Suspends the service, so that it keeps its name and does not answer, or lets it go on.
+    package func freeze(_ isFrozen: Bool) {
+        process.kill(isFrozen ? SIGSTOP : SIGCONT)
+    }
+
     /// The calls that it has had.
     package func calls() async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetCalls")

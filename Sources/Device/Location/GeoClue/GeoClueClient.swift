@@ -30,6 +30,8 @@ struct GeoClueClient {
 
         /// Changes of place: what networks tell, as far apart as significant changes are.
         static let changes = Demand(level: .street, distance: 500, time: 300)
+        /// Nothing: the client is never started.
+        static let probe = Demand(level: .city)
 
         /// One fix of so many metres: no more is asked for than is needed.
         static func fix(accuracy: Double) -> Demand {
@@ -49,8 +51,9 @@ struct GeoClueClient {
 
     private enum State: Equatable {
         case off
-        case creating(Demand, number: Int)
-        case starting(Demand, path: String, number: Int)
+        /// An answer is overdue at a time.
+        case creating(Demand, number: Int, due: Double)
+        case starting(Demand, path: String, number: Int, due: Double)
         case running(Demand, path: String)
         /// To be tried again at a time, or not before something changes.
         case failed(Demand, BusFailure, retry: Double?)
@@ -66,7 +69,11 @@ struct GeoClueClient {
     private var pause = Self.firstPause
     /// Somebody's no, and until when it is not questioned.
     private var refusal: (failure: BusFailure, until: Double)?
+    /// Whether the answer that is awaited is overdue. It is welcome however late it comes.
+    private(set) var isOverdue = false
 
+    /// Seconds in which GeoClue answers, also where the bus has to start it. Without an agent in the desktop it may never.
+    static let patience = 5.0
     static let firstPause = 1.0
     static let longestPause = 300.0
     /// Seconds for which somebody's no is not questioned: GeoClue may ask its user each time.
@@ -91,10 +98,40 @@ struct GeoClueClient {
         }
     }
 
-    /// When it is to be tried again.
-    var deadline: Double? { if case .failed(_, _, let retry) = state { retry } else { nil } }
+    /// When it is to be tried again, or an answer is overdue.
+    var deadline: Double? {
+        switch state {
+        case .failed(_, _, let retry): retry
+        case .creating(_, _, let due), .starting(_, _, _, let due): isOverdue ? nil : due
+        case .off, .running: nil
+        }
+    }
+
+    /// Whether GeoClue has no client, and is not asked for one.
+    var isOff: Bool {
+        switch state {
+        case .off, .failed: true
+        case .creating, .starting, .running: false
+        }
+    }
+
+    /// Whether an answer is awaited that is not overdue.
+    var isAsking: Bool {
+        switch state {
+        case .creating, .starting: !isOverdue
+        case .off, .running, .failed: false
+        }
+    }
 
     // MARK: - Inputs
+
+    /// Takes note of an answer that is overdue.
+    mutating func tick(now: Double) {
+        switch state {
+        case .creating(_, _, let due), .starting(_, _, _, let due): if due <= now { isOverdue = true }
+        case .off, .running, .failed: break
+        }
+    }
 
     /// Says what is wanted now. To be called again when ``deadline`` has come.
     mutating func want(_ demand: Demand?, now: Double) -> [LocationBusRequest] {
@@ -106,12 +143,12 @@ struct GeoClueClient {
                 return []
             }
             return demand != former || retry.map({ $0 <= now }) == true ? create(demand, now: now) : []
-        case .creating(let former, _):
+        case .creating(let former, _, _):
             if demand == former { return [] }
             // Deleted when it is there.
-            state = .off
+            reset()
             return demand.map { create($0, now: now) } ?? []
-        case .starting(let former, let path, _), .running(let former, let path):
+        case .starting(let former, let path, _, _), .running(let former, let path):
             if demand == former { return [] }
             reset()
             return [.deleteClient(path: path)] + (demand.map { create($0, now: now) } ?? [])
@@ -119,13 +156,18 @@ struct GeoClueClient {
     }
 
     mutating func created(number: Int, _ result: Result<String, BusFailure>, now: Double) -> [LocationBusRequest] {
-        guard case .creating(let demand, number) = state else {
+        guard case .creating(let demand, number, _) = state else {
             if case .success(let path) = result { return [.deleteClient(path: path)] }
             return []
         }
         switch result {
+        case .success(let path) where use == .probe:
+            reset()
+            refusal = nil
+            return [.deleteClient(path: path)]
         case .success(let path):
-            state = .starting(demand, path: path, number: number)
+            isOverdue = false
+            state = .starting(demand, path: path, number: number, due: now + Self.patience)
             return [.startClient(path: path, use, demand, number: number)]
         case .failure(let failure):
             fail(demand, failure, now: now)
@@ -134,7 +176,8 @@ struct GeoClueClient {
     }
 
     mutating func started(number: Int, _ failure: BusFailure?, now: Double) -> [LocationBusRequest] {
-        guard case .starting(let demand, let path, number) = state else { return [] }
+        guard case .starting(let demand, let path, number, _) = state else { return [] }
+        isOverdue = false
         guard let failure else {
             state = .running(demand, path: path)
             pause = Self.firstPause
@@ -148,7 +191,7 @@ struct GeoClueClient {
     /// Some client has been told of a place.
     mutating func updated(client: String, place: String) -> [LocationBusRequest] {
         switch state {
-        case .starting(_, client, _), .running(_, client): announced = place
+        case .starting(_, client, _, _), .running(_, client): announced = place
         case .off, .creating, .starting, .running, .failed: return []
         }
         return isRunning && question == nil ? askForAnnounced() : []
@@ -165,7 +208,7 @@ struct GeoClueClient {
     mutating func gone(_ failure: BusFailure, now: Double) {
         switch state {
         case .off, .failed: break
-        case .creating(let demand, _), .starting(let demand, _, _), .running(let demand, _):
+        case .creating(let demand, _, _), .starting(let demand, _, _, _), .running(let demand, _):
             fail(demand, failure, now: now)
         }
     }
@@ -179,7 +222,7 @@ struct GeoClueClient {
             return []
         }
         numbers += 1
-        state = .creating(demand, number: numbers)
+        state = .creating(demand, number: numbers, due: now + Self.patience)
         return [.createClient(use, number: numbers)]
     }
 
@@ -202,6 +245,7 @@ struct GeoClueClient {
         state = .off
         question = nil
         announced = nil
+        isOverdue = false
     }
 }
 
