@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
 
 struct TimelineCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -80,7 +81,10 @@ struct TimelineCommand: ClientCommand {
         while let page = try await reader.next() { entries += page }
         // 'all' begins where the journal does.
         let first = start == .all ? entries.first?.time ?? now : moment
-        return TimelineReader.timeline(entries, span: DateInterval(start: min(first, now), end: now), apps: apps)
+        // A service that cannot tell has a journal all the same.
+        let current = try? await invocation.service.client.send(.device)
+        return TimelineReader.timeline(
+            entries, span: DateInterval(start: min(first, now), end: now), apps: apps, current: current)
     }
 
     private func read(_ file: String, _ invocation: Invocation) throws -> Data {

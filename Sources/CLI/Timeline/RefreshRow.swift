@@ -54,30 +54,45 @@ struct RefreshRow: Hashable, Sendable {
 /// Puts a ``RefreshRow`` together from the journal, one entry after the other.
 struct RefreshTrack: Sendable {
     private var row = Draft()
-    private let start: Date
+    /// Since when it is known, if it is, that nobody has said whether it is in use.
+    private var untoldSince: Date?
     private var usedSince: Date?
     private var fetchedSince: (time: Date, note: String?)?
 
     private struct Draft {
         var fetches: [Timeline.Span<RefreshResult?>] = []
         var uses: [Timeline.Span<RefreshRow.Found>] = []
-        var isSeen = false
     }
 
+    /// - Parameter start: nothing is known of its use before.
     init(from start: Date) {
-        self.start = start
+        untoldSince = start
+    }
+
+    /// The service is not known to run from one moment to the other.
+    mutating func end(at time: Date, nextAt next: Date) {
+        if let usedSince { use(usedSince, time) }
+        usedSince = nil
+        untoldSince = next
+    }
+
+    /// Its use up to now is forgotten.
+    mutating func forget(at time: Date) {
+        row.uses = []
+        usedSince = nil
+        untoldSince = time
     }
 
     mutating func read(_ entry: JournalEntry) {
         let time = entry.time
         switch entry.decision {
         case .useBegan:
-            row.isSeen = true
+            untoldSince = nil
             usedSince = usedSince ?? time
         case .useEnded:
-            // One that had begun before the drawing does, unless it has been told of others.
-            if let from = usedSince ?? (row.isSeen ? nil : start) { use(from, time) }
-            row.isSeen = true
+            // One that had begun before anything was known.
+            if let from = usedSince ?? untoldSince { use(from, time) }
+            untoldSince = nil
             usedSince = nil
         // A task for refresh is a fetch that the app has asked for.
         case .fetchBegan, .taskBegan:
@@ -96,22 +111,23 @@ struct RefreshTrack: Sendable {
         row.uses.append(Timeline.Span(from: from, to: max(from, to), value: .unknown))
     }
 
-    mutating func finish(at end: Date) -> RefreshRow {
+    /// - Parameter unknownUntil: moments before which nothing is known.
+    mutating func finish(at end: Date, unknownUntil: [Date]) -> RefreshRow {
         if let usedSince { use(usedSince, end) }
         if let fetchedSince, end > fetchedSince.time {
             row.fetches.append(
                 Timeline.Span(from: fetchedSince.time, to: end, value: nil, note: fetchedSince.note))
         }
-        return RefreshRow(fetches: row.fetches, uses: row.uses, from: start, to: end)
+        return RefreshRow(fetches: row.fetches, uses: row.uses, unknownUntil: unknownUntil, to: end)
     }
 }
 
 extension RefreshRow {
     /// - Parameters:
     ///   - uses: their values are found here.
-    ///   - start: nothing is known of what was before.
+    ///   - unknownUntil: moments before which nothing is known.
     init(
-        fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], from start: Date, to end: Date
+        fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], unknownUntil: [Date], to end: Date
     ) {
         self.fetches = fetches
         self.uses = uses
@@ -133,9 +149,9 @@ extension RefreshRow {
             let isFresh = sources.contains { source in
                 source.from < use.from && use.from.timeIntervalSince(source.to) <= Self.freshness
             }
+            let isKnown = !unknownUntil.contains { (0..<Self.freshness).contains(use.from.timeIntervalSince($0)) }
             var found = use
-            found.value =
-                isFresh ? .fresh : use.from.timeIntervalSince(start) < Self.freshness ? .unknown : .stale
+            found.value = isFresh ? .fresh : isKnown ? .stale : .unknown
             return found
         }
     }

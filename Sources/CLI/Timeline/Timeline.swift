@@ -122,6 +122,9 @@ struct Timeline: Hashable, Sendable {
 
     var seconds: Double { max(1, end.timeIntervalSince(start)) }
 
+    /// Seconds of which nobody knows what the device did.
+    var unknownSeconds: Double { seconds - device.reduce(0) { $0 + $1.seconds } }
+
     /// Whether the device dozed at all.
     var hasDoze: Bool { device.contains { $0.value == .dozing || $0.value == .window } }
 }

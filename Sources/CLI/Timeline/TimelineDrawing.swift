@@ -69,7 +69,7 @@ struct TimelineDrawing {
 
     /// The lengths of what the device did, longest first in importance.
     private var sums: [String] {
-        Timeline.DeviceActivity.allCases.compactMap { activity in
+        let known = Timeline.DeviceActivity.allCases.compactMap { activity -> String? in
             let spans = timeline.device.filter { $0.value == activity }
             let seconds = spans.reduce(0) { $0 + $1.seconds }
             guard seconds >= 1 else { return nil }
@@ -78,7 +78,11 @@ struct TimelineDrawing {
             }
             return "\(activity.words) \(QuantityText.duration(seconds))"
         }
+        let rest = timeline.unknownSeconds
+        return rest >= 1 ? known + ["\(Self.unknown) \(QuantityText.duration(rest))"] : known
     }
+
+    private static let unknown = "not known"
 
     // MARK: - Behind the rows
 
@@ -135,6 +139,7 @@ struct TimelineDrawing {
 
     private mutating func drawDevice() {
         label("Device", at: y + 19)
+        if timeline.unknownSeconds >= 1 { baseline(at: y + 14) }
         bars(
             timeline.device, height: 28, style: { $0.rawValue }, words: { $0.words },
             inside: { $0 == .asleep ? "on-asleep" : "on-bar" })
@@ -184,7 +189,7 @@ struct TimelineDrawing {
                 title: "\(use.value.words)\n\(range(use.from, use.to))")
         }
         for fetch in refresh.fetches {
-            let words = fetch.value?.words ?? "under way"
+            let words = fetch.value?.words ?? (fetch.to < timeline.end ? "ended, nobody saw how" : "under way")
             let title = ["fetch: \(words)", range(fetch.from, fetch.to), fetch.note].compactMap(\.self)
             drawFetch(fetch.value, x: x(fetch.to), y: y + 6, title: title.joined(separator: "\n"))
         }
@@ -314,6 +319,8 @@ struct TimelineDrawing {
                 document.rectangle(x: x + 5, y: y - 11, width: 3, height: 12, style: style)
             case "newData", "noData", "failed":
                 drawFetch(RefreshResult(rawValue: style), x: x + 7, y: y - 5)
+            case "base":
+                document.path("M\(SVGDocument.number(x)) \(SVGDocument.number(y - 5))h14", style: style)
             default: document.rectangle(x: x, y: y - 10, width: 14, height: 10, style: style)
             }
             document.text(words, x: x + 20, y: y - 1, style: "legend")
@@ -332,6 +339,7 @@ struct TimelineDrawing {
         func add(_ style: String, _ words: String, if isThere: Bool) {
             if isThere { result.append((style, words)) }
         }
+        add("base", "device: \(Self.unknown)", if: timeline.unknownSeconds >= 1)
         add("external", "external power", if: power.contains(.external))
         add("battery", "on battery", if: power.contains(.battery))
         add("network", "network", if: networks.contains { $0.isAvailable && !$0.isExpensive })

@@ -7,78 +7,103 @@ import NightshiftAPI
 struct TimelineReader {
     private var timeline: Timeline
     private let onlyApps: Set<AppID>
-    private var conditions: [DeviceKey: String] = [:]
-    private var phase: DozePhase
-    private var isHeld: Bool
-    private var device: Track<Timeline.DeviceActivity>
-    private var power: Track<PowerSource>
-    private var network: Track<Timeline.NetworkUse>
+    private var device: DeviceTrack
     private var apps: [AppID: AppTrack] = [:]
     /// Apps in the order in which the journal names them.
     private var order: [AppID] = []
     private var transfers: TransferTracks
+    /// Moments before which nothing is known of the use of apps: the beginning, starts of the service, and losses of what was learned.
+    private var unknownUntil: [Date]
+    private var forgotten: [AppID: Date] = [:]
 
     private struct AppTrack {
         var states: Track<Timeline.AppActivity>
+        /// The activity in which the last run of the service has left it.
+        var left: Timeline.AppActivity?
         var open: [(name: String, since: Date)] = []
         var tasks: [Timeline.Span<String>] = []
         var marks: [Timeline.Mark] = []
         var refresh: RefreshTrack
+
+        mutating func endRun(at time: Date, nextAt next: Date) {
+            left = states.current
+            states.change(to: nil, at: time)
+            refresh.end(at: time, nextAt: next)
+        }
     }
 
     /// - Parameters:
     ///   - entries: in their order.
     ///   - span: what is to be drawn; nil for the time from the first entry to the last.
     ///   - apps: the only ones to draw; empty for all.
+    ///   - current: the state of the device now, if the journal is that of a service that runs.
     static func timeline(
-        _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = []
+        _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = [], current: DeviceStatus? = nil
     ) -> Timeline {
         let first = entries.map(\.time).min() ?? .distantPast
         let last = entries.map(\.time).max() ?? first
-        var reader = TimelineReader(entries, from: span?.start ?? first, to: span?.end ?? last, apps: apps)
-        for entry in entries { reader.read(entry) }
+        var reader = TimelineReader(from: span?.start ?? first, to: span?.end ?? last, apps: apps)
+        reader.begin(entries, current)
+        for index in entries.indices {
+            reader.readBoundary(entries, at: index, current)
+            reader.read(entries[index])
+        }
         return reader.finish()
     }
 
-    private init(_ entries: [JournalEntry], from start: Date, to end: Date, apps: Set<AppID>) {
+    private init(from start: Date, to end: Date, apps: Set<AppID>) {
         timeline = Timeline(start: start, end: max(end, start.addingTimeInterval(1)))
         onlyApps = apps
-        phase = Self.firstPhase(entries)
-        isHeld =
-            entries.first { $0.decision == .deviceHeldAwake || $0.decision == .deviceReleased }.map {
-                $0.decision == .deviceReleased
-            } ?? false
-        // A word that is first told as it changes was the other one before, where there are but two.
-        for entry in entries where entry.decision == .deviceChanged {
-            for (name, value) in entry.inputs ?? [:] {
-                guard let key = DeviceKey(rawValue: name), conditions[key] == nil else { continue }
-                conditions[key] = Self.opposites[value]
-            }
-        }
-        device = Track(from: start)
-        power = Track(from: start)
-        network = Track(from: start)
+        device = DeviceTrack(from: start)
         transfers = TransferTracks(start: start)
-        showDevice(at: start, note: nil)
+        unknownUntil = [start]
     }
 
-    private static let opposites = ["yes": "no", "no": "yes", "external": "battery", "battery": "external"]
+    // MARK: - What is known
 
-    /// What doze was before the journal first speaks of it.
-    private static func firstPhase(_ entries: [JournalEntry]) -> DozePhase {
-        for entry in entries {
-            switch entry.decision {
-            case .dozeBegan: return .awake
-            case .windowOpened, .dozeEnded: return .dozing
-            case .windowClosed: return .window
-            default: continue
+    /// A journal that begins in the middle of things is that of a service which ran before.
+    private mutating func begin(_ entries: [JournalEntry], _ current: DeviceStatus?) {
+        guard entries.first.map({ $0.decision != .serviceStarted }) ?? (current != nil) else { return }
+        let isFirst = entries.first?.id == 1
+        device.begin(
+            KnownDevice(before: entries[...], current: current),
+            at: isFirst ? entries.first?.time ?? timeline.start : timeline.start)
+    }
+
+    /// Entries from which on other things are known: the service starts, or forgets.
+    private mutating func readBoundary(_ entries: [JournalEntry], at index: Int, _ current: DeviceStatus?) {
+        let (entry, time) = (entries[index], entries[index].time)
+        switch entry.decision {
+        case .serviceStarted:
+            // Nobody knows how long the last service lived after its last entry.
+            if index > 0 { endRun(at: entries[index - 1].time, nextAt: time) }
+            guard index == 0 || entries[index - 1].time < time else { return }
+            unknownUntil.append(time)
+            device.begin(KnownDevice(startOf: entries[index...], phase: device.phase, current: current), at: time)
+        case .learnedForgotten:
+            if let app = entry.app {
+                forgotten[app] = time
+                apps[app]?.refresh.forget(at: time)
+            } else {
+                unknownUntil.append(time)
+                for id in order { apps[id]?.refresh.forget(at: time) }
+                device.forget(KnownDevice(before: entries[(index + 1)...], current: current), at: time)
             }
+        default: break
         }
-        return .awake
+    }
+
+    private mutating func endRun(at time: Date, nextAt next: Date) {
+        guard time < next else { return }
+        device.end(at: time)
+        transfers.interrupt(from: time, to: next)
+        for id in order {
+            apps[id]?.endRun(at: time, nextAt: next)
+        }
     }
 
     private mutating func read(_ entry: JournalEntry) {
-        if readDevice(entry) { return showDevice(at: entry.time, note: entry.detail) }
+        if device.read(entry) || entry.decision == .learnedForgotten { return }
         if let task = entry.task {
             guard onlyApps.isEmpty || entry.app.map({ onlyApps.contains($0) }) ?? true else { return }
             return transfers.read(entry, task)
@@ -87,58 +112,12 @@ struct TimelineReader {
         read(entry, of: app)
     }
 
-    // MARK: - The device
-
-    /// False where the entry is about something else.
-    private mutating func readDevice(_ entry: JournalEntry) -> Bool {
-        switch entry.decision {
-        case .deviceChanged, .serviceStarted:
-            for (name, value) in entry.inputs ?? [:] {
-                if let key = DeviceKey(rawValue: name) { conditions[key] = value }
-            }
-        case .deviceSlept: conditions[.sleeping] = "yes"
-        case .deviceWoke: conditions[.sleeping] = "no"
-        case .networkLost: conditions[.network] = "no"
-        case .networkReturned: conditions[.network] = "yes"
-        case .deviceHeldAwake: isHeld = true
-        case .deviceReleased: isHeld = false
-        case .dozeBegan, .windowClosed: phase = .dozing
-        case .windowOpened: phase = .window
-        case .dozeEnded: phase = .awake
-        default: return false
-        }
-        return true
-    }
-
-    private mutating func showDevice(at time: Date, note: String?) {
-        device.change(to: activity, at: time, note: note)
-        power.change(to: conditions[.power].flatMap(PowerSource.init(rawValue:)), at: time)
-        let isKnown = conditions[.interface] != nil || conditions[.network] != nil
-        network.change(
-            to: isKnown
-                ? Timeline.NetworkUse(
-                    kind: conditions[.interface].flatMap(NetworkKind.init(rawValue:)),
-                    isExpensive: conditions[.expensive] == "yes", isAvailable: conditions[.network] != "no") : nil,
-            at: time)
-    }
-
-    private var activity: Timeline.DeviceActivity {
-        if conditions[.sleeping] == "yes" { return .asleep }
-        switch phase {
-        case .window: return .window
-        case .dozing: return .dozing
-        case .awake:
-            if conditions[.idle] == "no" { return .inUse }
-            return isHeld ? .held : .awake
-        }
-    }
-
     // MARK: - Apps
 
     private mutating func read(_ entry: JournalEntry, of app: AppID) {
         if apps[app] == nil {
-            apps[app] = AppTrack(
-                states: Track(from: timeline.start), refresh: RefreshTrack(from: timeline.start))
+            let known = [forgotten[app], unknownUntil.last].compactMap(\.self).max() ?? timeline.start
+            apps[app] = AppTrack(states: Track(from: timeline.start), refresh: RefreshTrack(from: known))
             order.append(app)
         }
         let time = entry.time
@@ -146,6 +125,10 @@ struct TimelineReader {
         case .appEntered:
             let state = entry.detail.flatMap(AppState.init(rawValue:))
             apps[app]?.states.change(to: state.flatMap(Self.activity), at: time)
+        case .appAdopted:
+            // The last service may have left it suspended; it runs once it is adopted.
+            let left = apps[app]?.left
+            apps[app]?.states.change(to: left == .suspended || left == .standing ? .background : left, at: time)
         case .appWoken:
             apps[app]?.states.change(to: .background, at: time)
             mark(.woken, entry, app)
@@ -204,16 +187,14 @@ struct TimelineReader {
 
     private mutating func finish() -> Timeline {
         let end = timeline.end
-        timeline.device = device.finish(at: end)
-        timeline.power = power.finish(at: end)
-        timeline.network = network.finish(at: end)
+        device.finish(&timeline)
         for id in order {
             for task in apps[id]?.open ?? [] { endTask(task.name, id, at: end) }
             guard var track = apps[id] else { continue }
             timeline.apps.append(
                 Timeline.AppRow(
                     id: id, states: track.states.finish(at: end), tasks: track.tasks.sorted { $0.from < $1.from },
-                    marks: track.marks, refresh: track.refresh.finish(at: end)))
+                    marks: track.marks, refresh: track.refresh.finish(at: end, unknownUntil: unknownUntil)))
         }
         (timeline.transfers, timeline.hidden) = transfers.rows(until: end)
         return timeline

@@ -43,6 +43,14 @@ struct TransferTracks {
         }
     }
 
+    /// The service is not known to run from one moment to the other. From then on what has not ended waits.
+    mutating func interrupt(from: Date, to: Date) {
+        for id in tracks.keys where tracks[id]?.activity.current != nil {
+            tracks[id]?.activity.change(to: nil, at: from)
+            tracks[id]?.activity.change(to: .waiting, at: to)
+        }
+    }
+
     /// The tasks that were accepted together: "Tasks 3 to 7."
     private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
         guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",

@@ -36,6 +36,11 @@ export class JournalCopy {
     ];
   }
 
+  /** Whether the copy ends with the newest entry. */
+  get isWhole() {
+    return this.#isWhole;
+  }
+
   /** Reads anew what the last `seconds` have brought; all for 0. */
   async read(seconds) {
     const mine = ++this.#reading;
@@ -74,6 +79,11 @@ export class JournalCopy {
     }
     const more = state.entries.filter(entry => entry.id > this.#last);
     if (!more.length) return false;
+    // Entries of before are gone with what was learned.
+    if (more.some(entry => entry.decision === "learnedForgotten")) {
+      this.read(this.#seconds);
+      return true;
+    }
     this.#add(more);
     this.#changed();
     return true;

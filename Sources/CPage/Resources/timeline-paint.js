@@ -221,6 +221,7 @@ export function painter(canvas, view, scheme) {
       10, y + middle);
     switch (row.kind) {
       case "device":
+        base(y + 14, width, colors);
         for (const span of picture.device) bar(span, y, 28, colors[span.value], width, deviceWords[span.value],
           colors, span.value === "asleep" ? colors.onAsleep : colors.onBar);
         break;

@@ -94,7 +94,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     if (!isStale && view.isLive) extend(picture, now);
     if (isStale) {
       const start = now - Number(range.value) * 1000;
-      picture = readTimeline(copy.entries, start, now, words, app.value);
+      picture = readTimeline(copy.entries, start, now, words, app.value, copy.isWhole ? state.device : null);
       fitYoung(start, now);
       inWords();
       showLegend();
@@ -207,7 +207,10 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   }
 
   function inWords() {
-    const device = sums(picture.device, deviceWords);
+    const unknown = (picture.to - picture.from - picture.device.reduce((sum, span) => sum + span.to - span.from, 0)) /
+      1000;
+    const device = [sums(picture.device, deviceWords), unknown >= 1 && `not known ${duration(unknown)}`].filter(
+      Boolean).join(", ");
     canvas.setAttribute("aria-label",
       `Timeline. The device: ${device || "nothing is known"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
       );

@@ -1,5 +1,6 @@
 // Reads a timeline out of the journal: what the device, its apps and its transfers did, as spans. The same reading as that of
-// 'nightshift timeline'; what the journal does not tell is not drawn.
+// 'nightshift timeline'; what the journal does not tell is not drawn: neither the time before the service's first entry, nor that from
+// the last entry of one run to the start of the next.
 
 export const deviceWords = { inUse: "in use", awake: "awake", held: "held awake by an app", window: "window",
   dozing: "doze", asleep: "asleep" };
@@ -35,39 +36,116 @@ class Track {
 
 const opposites = { yes: "no", no: "yes", external: "battery", battery: "external" };
 const firstPhases = { dozeBegan: "awake", windowOpened: "dozing", dozeEnded: "dozing", windowClosed: "window" };
+const tellsBefore = { deviceSlept: ["sleeping", "no"], deviceWoke: ["sleeping", "yes"], networkLost: ["network",
+  "yes"], networkReturned: ["network", "no"] };
 const appStates = { inactive: "inactive", active: "active", background: "background", suspended: "suspended" };
 const starts = new Set(["started", "continued", "restarted", "uploadKept", "uploadContinued", "uploadRestarted"]);
 const ends = new Set(["completed", "failed", "cancelled", "removed", "suspended"]);
 
-/** The timeline of entries in their order, from one moment to another, in milliseconds. */
-export function readTimeline(entries, from, to, words, onlyApp = "") {
+/** The entries up to where other things are known: the service starts, or the use of the device is forgotten. */
+function stretch(entries, index) {
+  const end = entries.findIndex((entry, at) => at >= index && (entry.decision === "serviceStarted" || entry.decision ===
+    "learnedForgotten" && !entry.app));
+  return { entries: entries.slice(index, end < 0 ? undefined : end), isLast: end < 0 };
+}
+
+/**
+ * The state of the device before the entry `index`, by what follows: a word that is first told as it changes was the other one before,
+ * and what does not change is as it is now.
+ */
+function knownBefore(entries, index, current) {
+  const { entries: later, isLast } = stretch(entries, index);
   const conditions = {};
-  // A word that is first told as it changes was the other one before; what was before the journal began nobody knows.
-  const begins = entries[0]?.id === 1;
-  for (const entry of begins ? [] : entries) {
-    if (entry.decision !== "deviceChanged") continue;
-    for (const [key, value] of Object.entries(entry.inputs ?? {}))
-      if (!(key in conditions)) conditions[key] = opposites[value];
+  const tell = (key, value) => {
+    if (!(key in conditions)) conditions[key] = value;
+  };
+  for (const entry of later) {
+    if (entry.decision === "deviceChanged")
+      for (const [key, value] of Object.entries(entry.inputs ?? {})) tell(key, opposites[value]);
+    else if (entry.decision in tellsBefore) tell(...tellsBefore[entry.decision]);
   }
-  let phase = firstPhases[entries.find(entry => entry.decision in firstPhases)?.decision] ?? "awake";
-  let isHeld = entries.find(entry => ["deviceHeldAwake", "deviceReleased"].includes(entry.decision))?.decision ===
-    "deviceReleased";
-  if (begins) from = Math.max(from, Date.parse(entries[0].time));
+  let phase = firstPhases[later.find(entry => entry.decision in firstPhases)?.decision];
+  const held = later.find(entry => ["deviceHeldAwake", "deviceReleased"].includes(entry.decision))?.decision;
+  let isHeld = held === "deviceReleased";
+  if (isLast && current) {
+    for (const { key, value } of current.values) tell(key, value);
+    phase ??= current.doze.phase;
+    if (!held) isHeld = current.holders.length > 0;
+  }
+  return { conditions, phase, isHeld };
+}
+
+/**
+ * The timeline of entries in their order, from one moment to another, in milliseconds.
+ *
+ * `current` is the state of the device now, as the service tells it.
+ */
+export function readTimeline(entries, from, to, words, onlyApp = "", current = null) {
+  let isKnown = false,
+    conditions = {},
+    phase,
+    isHeld = false;
   const device = new Track(from),
     power = new Track(from),
     network = new Track(from);
   const apps = new Map(),
     transfers = new Map();
 
+  function activity() {
+    if (conditions.sleeping === "yes") return "asleep";
+    if (phase === "window" || phase === "dozing") return phase;
+    if (conditions.idle === "no") return "inUse";
+    // A device on external power does not doze.
+    if (conditions.idle === undefined || !phase && conditions.power !== "external") return null;
+    return isHeld ? "held" : "awake";
+  }
+
   function show(at, note) {
-    device.change(conditions.sleeping === "yes" ? "asleep" : phase === "window" ? "window" : phase === "dozing" ?
-      "dozing" :
-      conditions.idle === "no" ? "inUse" : isHeld ? "held" : "awake", at, note);
-    power.change(conditions.power ?? null, at);
-    const isKnown = conditions.interface !== undefined || conditions.network !== undefined;
+    device.change(isKnown ? activity() : null, at, note);
+    power.change(isKnown ? conditions.power ?? null : null, at);
+    const isTold = isKnown && (conditions.interface !== undefined || conditions.network !== undefined);
     const use = { kind: conditions.interface, isExpensive: conditions.expensive === "yes", isAvailable: conditions
         .network !== "no" };
-    network.change(isKnown ? use : null, at, undefined, isKnown ? JSON.stringify(use) : null);
+    network.change(isTold ? use : null, at, undefined, isTold ? JSON.stringify(use) : null);
+  }
+
+  function begin(known, at) {
+    ({ conditions, phase, isHeld } = known);
+    isKnown = true;
+    show(at);
+  }
+
+  /** The service starts, or forgets when the device was used. */
+  function readBoundary(index) {
+    const entry = entries[index],
+      at = Date.parse(entry.time);
+    if (entry.decision === "serviceStarted") {
+      // Nobody knows how long the last service lived after its last entry.
+      const last = index ? Date.parse(entries[index - 1].time) : -Infinity;
+      if (last >= at) return;
+      if (index) endRun(last, at);
+      const later = knownBefore(entries, index + 1, current);
+      begin({ conditions: {}, phase: phase ?? later.phase ?? (entry.id === 1 ? "awake" : undefined), isHeld: false }, at);
+    } else if (entry.decision === "learnedForgotten" && !entry.app) {
+      const known = knownBefore(entries, index + 1, current);
+      conditions.idle = known.conditions.idle;
+      phase = known.phase;
+      show(at);
+    }
+  }
+
+  function endRun(last, next) {
+    isKnown = false;
+    show(last);
+    for (const app of apps.values()) {
+      app.left = app.states.value;
+      app.states.change(null, last);
+    }
+    for (const { track } of transfers.values()) {
+      if (track.value === null) continue;
+      track.change(null, last);
+      track.change("waiting", next);
+    }
   }
 
   function readDevice(entry) {
@@ -123,6 +201,10 @@ export function readTimeline(entries, from, to, words, onlyApp = "") {
     switch (entry.decision) {
       case "appEntered":
         app.states.change(appStates[entry.detail] ?? null, at);
+        break;
+      case "appAdopted":
+        // The last service may have left it suspended; it runs once it is adopted.
+        app.states.change(["suspended", "standing"].includes(app.left) ? "background" : app.left ?? null, at);
         break;
       case "appWoken":
         app.states.change("background", at);
@@ -183,10 +265,14 @@ export function readTimeline(entries, from, to, words, onlyApp = "") {
     else if (entry.decision === "resumed" || entry.decision === "retargeted") track.change("waiting", at);
   }
 
-  if (entries.length) show(from);
-  for (const entry of entries) {
+  // A journal that begins in the middle of things is that of a service which ran before.
+  if (entries.length ? entries[0].decision !== "serviceStarted" : current)
+    begin(knownBefore(entries, 0, current), entries[0]?.id === 1 ? Date.parse(entries[0].time) : from);
+  for (const [index, entry] of entries.entries()) {
     const at = Date.parse(entry.time);
+    readBoundary(index);
     if (readDevice(entry)) show(at, entry.detail);
+    else if (entry.decision === "learnedForgotten") continue;
     else if (onlyApp && entry.app !== onlyApp) continue;
     else if (entry.task) readTransfer(entry, at);
     else if (entry.app) readApp(entry, at);
