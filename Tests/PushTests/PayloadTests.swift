@@ -33,11 +33,20 @@ import Testing
         (#"{"aps":{"alert":{"loc-key":"K","loc-args":["a"]},"content-available":1}}"#, true, true),
         (#"{"aps":{"alert":7,"badge":"x","sound":[],"thread-id":1,"content-available":"1"}}"#, false, false),
         (#"{"alert":"not there"}"#, false, false), ("{}", false, false),
+        (#"{"aps":{"alert":{},"sound":"","badge":null,"content-available":1}}"#, false, true),
+        (#"{"aps":{"alert":" \n\u200b","content-available":1}}"#, false, true),
+        (#"{"aps":{"alert":"B"},"aps":{"content-available":1}}"#, false, true),
+        (#"{"aps":{"content-available":1},"aps":{"alert":"B"}}"#, true, false),
     ])
     func `R3: What is for the user, and what for the app`(_ text: String, hasAlert: Bool, wakesApp: Bool) throws {
         let payload = try #require(Self.read(text))
         #expect(payload.hasAlert == hasAlert && payload.wakesApp == wakesApp)
         #expect(payload.isSilent == (wakesApp && !hasAlert))
+    }
+
+    @Test func `R3: A key is shown where the text beside it is empty`() throws {
+        let payload = try #require(Self.read(#"{"aps":{"alert":{"title":"","title-loc-key":"K","body":" "}}}"#))
+        #expect(payload.title == "K" && payload.body == "" && payload.hasText)
     }
 
     @Test func `R3: A long text is cut between characters`() throws {

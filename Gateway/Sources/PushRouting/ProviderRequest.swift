@@ -143,8 +143,7 @@ extension Push {
         guard payload.count <= (headers.type ?? .alert).payloadLimit else { throw .payloadTooLarge }
         // Bytes that are no JSON object carry nothing for an app.
         guard let facts = PayloadFacts(payload) else { throw .payloadEmpty }
-        let isInvisible = facts.isContentAvailable && !facts.isSeen
-        let type = headers.type ?? (isInvisible ? .background : .alert)
+        let type = headers.type ?? (facts.isContentAvailable && !facts.isVisible ? .background : .alert)
         let latest = now.wallSeconds + Self.longestLifetime
         let lifetime: Lifetime =
             switch headers.expiration {
@@ -152,10 +151,11 @@ extension Push {
             case 0?: .once
             case let time?: .until(min(time, latest))
             }
+        // An alert that shows nothing is none, whatever its headers say.
+        let isSilent = type == .background || type == .alert && !facts.isVisible
         self.init(
             id: id, device: device, topic: topic, receivedAt: now.wallMilliseconds, lifetime: lifetime,
             priority: headers.priority ?? (type == .background ? .considerate : .immediate), type: type,
-            collapseID: headers.collapseID, isSilent: type == .background || type == .alert && isInvisible,
-            payload: payload)
+            collapseID: headers.collapseID, isSilent: isSilent, payload: payload)
     }
 }

@@ -67,6 +67,17 @@ import Testing
         #expect(seen.type == .alert && !seen.isSilent && seen.priority == .immediate)
     }
 
+    @Test(arguments: [#""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#])
+    func `R5: A push that shows nothing has the limit of silent pushes, whatever type it claims`(
+        member: String
+    ) throws {
+        let payload = #"{"aps":{"content-available":1,\#(member)}}"#
+        let inferred = try Self.push(payload: payload)
+        #expect(inferred.type == .background && inferred.isSilent)
+        let claimed = try Self.push("POST", "/3/device/00ff", [("apns-push-type", "alert")], payload: payload)
+        #expect(claimed.type == .alert && claimed.isSilent)
+    }
+
     @Test func `R5: Payloads are JSON objects of at most 4,096 bytes, 5,120 for voip`() {
         #expect(Self.rejection(payload: "") == .payloadEmpty)
         #expect(Self.rejection(payload: "[1]") == .payloadEmpty)

@@ -1,5 +1,6 @@
 package import Foundation
 package import NightshiftAPI
+import PushProtocol
 
 /// What the service reads in a push: the keys of `aps` that Apple documents. All else is the app's.
 package struct PushPayload: Hashable, Sendable {
@@ -11,45 +12,54 @@ package struct PushPayload: Hashable, Sendable {
     package var thread = ""
     package var category = ""
     package var level = AppNotification.Level.active
-    /// The app is to fetch what is new.
-    package var wakesApp = false
     /// The JSON object as it came.
     package var text: String
 
+    /// What the gateway reads in it, too.
+    private let facts: PayloadFacts
+
     /// Nil where the payload is no JSON object. A key of the wrong kind counts as absent.
     package init?(_ bytes: [UInt8]) {
-        guard let text = String(validating: bytes, as: UTF8.self),
-            let root = try? JSONDecoder().decode(Root.self, from: Data(bytes))
+        guard let facts = PayloadFacts(bytes), let text = String(validating: bytes, as: UTF8.self),
+            // As apps read it, also where a name occurs twice.
+            let root = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else { return nil }
         self.text = text
-        guard let aps = root.aps else { return }
-        switch aps.alert {
-        case .text(let text): body = Self.bounded(text)
-        case .parts(let parts):
-            title = Self.bounded(parts["title"] ?? parts["title-loc-key"] ?? "")
-            subtitle = Self.bounded(parts["subtitle"] ?? parts["subtitle-loc-key"] ?? "")
-            // Without the app's table of texts a key stands for itself.
-            body = Self.bounded(parts["body"] ?? parts["loc-key"] ?? "")
-        case nil: break
+        self.facts = facts
+        guard let aps = root["aps"] as? [String: Any] else { return }
+        func visible(_ value: Any?) -> String? {
+            guard let text = value as? String, text.hasVisibleCharacters else { return nil }
+            return Self.bounded(text)
         }
-        badge = aps.badge.map { max(0, $0) }
-        sound = aps.sound.map(Self.bounded)
-        thread = Self.bounded(aps.thread ?? "")
-        category = Self.bounded(aps.category ?? "")
+        if let alert = aps["alert"] as? [String: Any] {
+            title = visible(alert["title"]) ?? visible(alert["title-loc-key"]) ?? ""
+            subtitle = visible(alert["subtitle"]) ?? visible(alert["subtitle-loc-key"]) ?? ""
+            // Without the app's table of texts a key is shown itself.
+            body = visible(alert["body"]) ?? visible(alert["loc-key"]) ?? ""
+        } else {
+            body = visible(aps["alert"]) ?? ""
+        }
+        badge = (aps["badge"] as? NSNumber).flatMap { Int(exactly: $0.doubleValue.rounded(.towardZero)) }
+            .map { max(0, $0) }
+        sound = visible(aps["sound"]) ?? visible((aps["sound"] as? [String: Any])?["name"])
+        thread = visible(aps["thread-id"]) ?? ""
+        category = visible(aps["category"]) ?? ""
         level =
-            switch aps.level {
+            switch aps["interruption-level"] as? String {
             case "passive": .passive
             case "time-sensitive": .timeSensitive
             case "critical": .critical
             default: .active
             }
-        wakesApp = aps.wakesApp
     }
 
     /// Whether there is something for the user: a text, a sound or a badge.
-    package var hasAlert: Bool { hasText || badge != nil || sound != nil }
+    package var hasAlert: Bool { facts.isVisible }
 
     package var hasText: Bool { !title.isEmpty || !subtitle.isEmpty || !body.isEmpty }
+
+    /// Whether the app is to fetch what is new.
+    package var wakesApp: Bool { facts.isContentAvailable }
 
     /// Only for the app (Apple: a background notification).
     package var isSilent: Bool { wakesApp && !hasAlert }
@@ -83,70 +93,5 @@ package struct PushPayload: Hashable, Sendable {
             cut.append(character)
         }
         return cut
-    }
-
-    // MARK: - Reading
-
-    private struct Root: Decodable {
-        var aps: Aps?
-
-        private enum CodingKeys: CodingKey { case aps }
-
-        init(from decoder: any Decoder) throws {
-            aps = try? decoder.container(keyedBy: CodingKeys.self).decode(Aps.self, forKey: .aps)
-            // An array or a number has no container with keys.
-            _ = try decoder.container(keyedBy: CodingKeys.self)
-        }
-    }
-
-    private struct Aps: Decodable {
-        enum Alert {
-            case text(String)
-            case parts([String: String])
-        }
-
-        var alert: Alert?
-        var badge: Int?
-        var sound: String?
-        var thread: String?
-        var category: String?
-        var level: String?
-        var wakesApp: Bool
-
-        private enum CodingKeys: String, CodingKey {
-            case alert, badge, sound, category, name
-            case thread = "thread-id"
-            case level = "interruption-level"
-            case wakesApp = "content-available"
-        }
-
-        init(from decoder: any Decoder) throws {
-            let values = try decoder.container(keyedBy: CodingKeys.self)
-            func text(_ key: CodingKeys) -> String? { try? values.decode(String.self, forKey: key) }
-            if let text = text(.alert) {
-                alert = text.isEmpty ? nil : .text(text)
-            } else if let parts = try? values.decode([String: Text].self, forKey: .alert) {
-                alert = .parts(parts.compactMapValues(\.text))
-            }
-            badge = try? values.decode(Int.self, forKey: .badge)
-            sound = text(.sound)
-            if sound == nil, let inner = try? values.nestedContainer(keyedBy: CodingKeys.self, forKey: .sound) {
-                sound = try? inner.decode(String.self, forKey: .name)
-            }
-            if sound?.isEmpty == true { sound = nil }
-            thread = text(.thread)
-            category = text(.category)
-            level = text(.level)
-            wakesApp =
-                (try? values.decode(Int.self, forKey: .wakesApp)) == 1
-                || (try? values.decode(Bool.self, forKey: .wakesApp)) == true
-        }
-    }
-
-    /// A value of an alert's dictionary; nil where it is no text.
-    private struct Text: Decodable {
-        var text: String?
-
-        init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
     }
 }

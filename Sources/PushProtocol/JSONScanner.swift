@@ -1,14 +1,14 @@
 /// Reads JSON (RFC 8259) once, from its first byte to its last, and keeps nothing: for payloads of which a few words count.
 ///
-/// Takes no more than Foundation's parser takes in UTF-8, and no less but for a comma behind the last member of an object, which no
-/// other parser takes.
+/// Takes no more than Foundation's parser takes in UTF-8, and no less but for a comma after the last member of an object or an
+/// array, which no other parser takes.
 struct JSONScanner {
     /// These bytes are no JSON.
     struct Malformed: Error {}
 
-    /// A name in an object, as it is written.
-    struct Key {
-        /// What stands between the quotes.
+    /// A name in an object or another text, as it is written.
+    struct Text {
+        /// The bytes between the quotes.
         fileprivate var bytes: Slice<UnsafeBufferPointer<UInt8>>
         fileprivate var hasEscapes: Bool
 
@@ -17,26 +17,41 @@ struct JSONScanner {
             return hasEscapes ? unescaped.elementsEqual(name) : bytes.elementsEqual(name)
         }
 
-        /// The name without its escapes. Those above ASCII are of no name that is looked for, and become zeros.
+        /// Whether something of it would be seen.
+        var isVisible: Bool {
+            guard hasEscapes else { return String(decoding: bytes, as: UTF8.self).hasVisibleCharacters }
+            return String(decoding: unescaped, as: UTF8.self).hasVisibleCharacters
+        }
+
+        /// The UTF-8 of the text without its escapes, which are well formed.
         private var unescaped: [UInt8] {
             var result: [UInt8] = []
+            var units: [UInt16] = []
             var index = bytes.startIndex
-            while index < bytes.endIndex {
-                var byte = bytes[index]
-                index += 1
-                if byte == 0x5C {
-                    byte = bytes[index]
-                    index += 1
-                    if byte == 0x75 {
-                        let code = bytes[index..<(index + 4)].reduce(0) { $0 << 4 | Int(JSONScanner.digit($1) ?? 0) }
-                        byte = UInt8(exactly: code).flatMap { $0 < 0x80 ? $0 : nil } ?? 0
-                        index += 4
-                    } else {
-                        byte = JSONScanner.escape(byte)
-                    }
-                }
-                result.append(byte)
+            func closeUnits() {
+                // Halves of one character follow each other.
+                if !units.isEmpty { result += Array(String(decoding: units, as: UTF16.self).utf8) }
+                units = []
             }
+            while index < bytes.endIndex {
+                let byte = bytes[index]
+                index += 1
+                guard byte == 0x5C else {
+                    closeUnits()
+                    result.append(byte)
+                    continue
+                }
+                let letter = bytes[index]
+                index += 1
+                guard letter == 0x75 else {
+                    closeUnits()
+                    result.append(JSONScanner.escape(letter))
+                    continue
+                }
+                units.append(bytes[index..<(index + 4)].reduce(0) { $0 << 4 | UInt16(JSONScanner.digit($1) ?? 0) })
+                index += 4
+            }
+            closeUnits()
             return result
         }
     }
@@ -60,7 +75,7 @@ struct JSONScanner {
 
     /// Reads a document that is an object. `member` is given each name, and reads or skips its value.
     mutating func document(
-        _ member: (inout JSONScanner, Key) throws(Malformed) -> Void
+        _ member: (inout JSONScanner, Text) throws(Malformed) -> Void
     ) throws(Malformed) {
         // A byte order mark is tolerated by most readers.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
@@ -73,7 +88,7 @@ struct JSONScanner {
     var isAtObject: Bool { peek == 0x7B }
 
     /// Reads an object, whose first byte is next.
-    mutating func object(_ member: (inout JSONScanner, Key) throws(Malformed) -> Void) throws(Malformed) {
+    mutating func object(_ member: (inout JSONScanner, Text) throws(Malformed) -> Void) throws(Malformed) {
         try enter(0x7B)
         if leave(0x7D) { return }
         repeat {
@@ -143,6 +158,15 @@ struct JSONScanner {
         }
     }
 
+    /// Reads a value; returns whether it is a text of which something would be seen.
+    mutating func hasVisibleText() throws(Malformed) -> Bool {
+        guard peek == 0x22 else {
+            try skipValue()
+            return false
+        }
+        return try string().isVisible
+    }
+
     private mutating func word(_ word: StaticString) throws(Malformed) {
         for byte in UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount) { try take(byte) }
     }
@@ -169,14 +193,14 @@ struct JSONScanner {
         guard index > start else { throw Malformed() }
     }
 
-    private mutating func string() throws(Malformed) -> Key {
+    private mutating func string() throws(Malformed) -> Text {
         try take(0x22)
         let start = index
         var hasEscapes = false
         while let byte = peek {
             index += 1
             switch byte {
-            case 0x22: return Key(bytes: bytes[start..<(index - 1)], hasEscapes: hasEscapes)
+            case 0x22: return Text(bytes: bytes[start..<(index - 1)], hasEscapes: hasEscapes)
             case 0x5C:
                 hasEscapes = true
                 try skipEscape()
