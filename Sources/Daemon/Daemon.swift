@@ -86,7 +86,8 @@ package struct Daemon {
             store: store, clock: clock,
             desktop: DesktopNotifications(
                 environment: configuration.environment, session: { manager.environment() }),
-            shown: { await pushedApps.shown($0, $1, $2) }, logger: logger)
+            became: { await pushedApps.alertBecame($0, $1, $2, $3) },
+            permissionChanged: { await pushedApps.permissionChanged($0) }, logger: logger)
         location = locatedApps.service(
             store: store, clock: clock, source: sources, ask: notifications.askForLocation, logger: logger)
         pushLoop = CurlLoop()

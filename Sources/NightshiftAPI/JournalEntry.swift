@@ -125,6 +125,8 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case pushDiscarded
     case pushHandled
     case notificationShown
+    /// A notification that a provider has sent waits, or is not shown.
+    case notificationNotShown
     case notificationChosen
     case notificationPermission
     case settingsChanged
@@ -220,6 +222,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .pushDiscarded: "A remote notification does not reach the app."
         case .pushHandled: "The app has handled a remote notification."
         case .notificationShown: "A notification of the app is shown."
+        case .notificationNotShown: "A notification of the app is not shown, or not yet."
         case .notificationChosen: "The user has answered a notification of the app."
         case .notificationPermission: "Its user has said whether the app's notifications are shown."
         case .settingsChanged: "What all transfers together may use was changed."

@@ -22,8 +22,10 @@ package actor NotificationService {
         package var activate: @Sendable (AppID) async -> Void
         /// What an app is called, and the icon of its entry; nil where it is gone.
         package var entry: @Sendable (AppID) async -> Entry?
-        /// Hears that a notification is shown, by its identifier.
-        package var shown: @Sendable (AppID, String, Date) async -> Void
+        /// Hears how far a notification is on its way to the screen, by its identifier.
+        package var became: @Sendable (AppID, String, AlertState, Date) async -> Void
+        /// Hears that the user has said whether notifications of an app are shown.
+        package var permissionChanged: @Sendable (AppID) async -> Void
         package var logger: Logger
 
         package init(
@@ -31,7 +33,8 @@ package actor NotificationService {
             present: @escaping @Sendable (AppID, AppNotification) async -> PresentationAnswer,
             activate: @escaping @Sendable (AppID) async -> Void,
             entry: @escaping @Sendable (AppID) async -> Entry?,
-            shown: @escaping @Sendable (AppID, String, Date) async -> Void = { _, _, _ in }, logger: Logger
+            became: @escaping @Sendable (AppID, String, AlertState, Date) async -> Void = { _, _, _, _ in },
+            permissionChanged: @escaping @Sendable (AppID) async -> Void = { _ in }, logger: Logger
         ) {
             self.store = store
             self.clock = clock
@@ -39,7 +42,8 @@ package actor NotificationService {
             self.present = present
             self.activate = activate
             self.entry = entry
-            self.shown = shown
+            self.became = became
+            self.permissionChanged = permissionChanged
             self.logger = logger
         }
     }
@@ -175,8 +179,11 @@ package actor NotificationService {
         case .activate(let app): companions.yield { await $0.environment.activate(app) }
         case .answer(let question, let key):
             for asker in askers.removeValue(forKey: question) ?? [] { asker.resume(returning: key) }
-        case .shown(let app, let identifier, let date):
-            companions.yield { await $0.environment.shown(app, identifier, date) }
+        case .became(let app, let identifier, let state, let date):
+            companions.yield { await $0.environment.became(app, identifier, state, date) }
+        // The user may take their time, too.
+        case .askPermission(let app): companions.yield { await $0.askPermission(for: app) }
+        case .permissionChanged(let app): companions.yield { await $0.environment.permissionChanged(app) }
         }
     }
 
@@ -268,6 +275,15 @@ package actor NotificationService {
                 book.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
             }
             return book.permission(of: app).shows
+        }
+    }
+
+    /// Asks for the alerts of an app that wait for its permission.
+    private func askPermission(for app: AppID) async {
+        do throws(Problem) {
+            _ = try await requestAuthorization(isProvisional: false, for: app)
+        } catch {
+            environment.logger.error("An answer is not kept", metadata: ["app": "\(app)", "error": "\(error)"])
         }
     }
 

@@ -26,7 +26,8 @@ package final class NotifyingApps: Sendable {
     /// Notifications of these apps.
     package func service(
         store: Store, clock: any ServiceClock, desktop: DesktopNotifications,
-        shown: @escaping @Sendable (AppID, String, Date) async -> Void = { _, _, _ in }, logger: Logger
+        became: @escaping @Sendable (AppID, String, AlertState, Date) async -> Void = { _, _, _, _ in },
+        permissionChanged: @escaping @Sendable (AppID) async -> Void = { _ in }, logger: Logger
     ) -> NotificationService {
         NotificationService(
             NotificationService.Environment(
@@ -43,7 +44,8 @@ package final class NotifyingApps: Sendable {
                         logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
-                entry: { await self.entry(of: $0) }, shown: shown, logger: logger))
+                entry: { await self.entry(of: $0) }, became: became, permissionChanged: permissionChanged,
+                logger: logger))
     }
 
     /// What an app is called, and its icon; nil where it is gone.

@@ -16,7 +16,6 @@ extension Operations {
     ) async throws(Problem) -> ProcessNotifications {
         let app = try await caller(process, channel, refusing: .notifications)
         _ = try await notifications.requestAuthorization(isProvisional: request.isProvisional, for: app)
-        await push.permissionChanged(app)
         return await notifications.processNotifications(of: app)
     }
 

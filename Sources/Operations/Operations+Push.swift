@@ -26,7 +26,6 @@ extension Operations {
             // Whoever names an app that is not there is told so before anything is kept of it.
             _ = try await push.status(of: app)
             try await notifications.setPermission(alerts, of: app)
-            await push.permissionChanged(app)
         }
         return try await push.status(of: app)
     }

@@ -39,10 +39,13 @@ package final class PushedApps: Sendable {
     /// To be called once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
-    /// A notification of an app is on its user's screen.
-    package func shown(_ app: AppID, _ identifier: String, _ date: Date) async {
-        await push.withLock(\.service)?.shown(identifier, of: app, at: date)
+    /// A notification of an app is shown, waits or is not shown.
+    package func alertBecame(_ app: AppID, _ identifier: String, _ state: AlertState, _ date: Date) async {
+        await push.withLock(\.service)?.alert(identifier, of: app, became: state, at: date)
     }
+
+    /// The user has said whether notifications of an app are shown.
+    package func permissionChanged(_ app: AppID) async { await push.withLock(\.service)?.permissionChanged(app) }
 
     /// What background refresh is allowed to do has changed.
     package func refreshChanged() async { await push.withLock(\.service)?.refreshChanged() }

@@ -246,15 +246,15 @@ package actor PushService {
         await tell { _, _ in }
     }
 
-    /// Its user has said whether the app's notifications are shown.
+    /// The user has said whether the app's notifications are shown.
     package func permissionChanged(_ app: AppID) async {
         await learn(app)
         await tell { _, _ in }
     }
 
-    /// A notification of an app is on its user's screen.
-    package func shown(_ identifier: String, of app: AppID, at date: Date) async {
-        await tell { book, _ in book.shown(identifier, of: app, at: date) }
+    /// A notification of an app is shown, waits or is not shown.
+    package func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) async {
+        await tell { book, _ in book.alert(identifier, of: app, became: state, at: date) }
     }
 
     /// Ends of wakes are on disk.

@@ -133,6 +133,32 @@ struct PushCommandTests {
         #expect(all.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
     }
 
+    @Test func `R3: An alert that nobody saw is not called shown, and the command that shows it is named`() {
+        let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
+        var app = Self.none
+        var alert = PushRecord(
+            id: "0d5c7a3e-8d0e-4c73-9e10-5a4f0d3f1a03", received: Samples.ago(60), priority: 10, isSilent: false,
+            hasAlert: true)
+        (alert.state, alert.alert) = (.notShown, .permission)
+        alert.sentence = AlertState.permission.sentence(of: app.app)
+        app.pushes = [alert]
+        for permission in [NotificationPermission.ask, .denied] {
+            app.alerts = permission
+            let lines = report.lines(app)
+            let command = "nightshift app notifications org.example.None --allow"
+            #expect(lines.contains { $0.contains("alerts") && $0.contains(command) })
+            #expect(lines.contains { $0.contains("alert, priority 10: not shown. ") && $0.contains(command) })
+            #expect(!lines.contains { $0.contains(": shown") || $0.contains("shown at") })
+        }
+    }
+
+    @Test func `R3: The doctor names the app whose alerts wait for permission, and the command`() {
+        var status = Self.device
+        status.apps[0].pushes[1].alert = .permission
+        let finding = DoctorChecks.finding(status)
+        #expect(finding.advice?.contains("nightshift app notifications org.example.Mail --allow") == true)
+    }
+
     @Test func `R3: With --json each command writes the document of the API`() async throws {
         let world = try World()
         let service = try service(world)

@@ -142,6 +142,7 @@ import Transfers
         try check(WakeReason.self, "WakeReason")
         try check(PushStatus.Connection.self, "PushConnection")
         try check(PushRecord.State.self, "PushState")
+        try check(AlertState.self, "AlertState")
         try check(NotificationPermission.self, "NotificationPermission")
         try check(AppNotification.Level.self, "NotificationLevel")
         try check(ExitCause.self, "ExitCause")

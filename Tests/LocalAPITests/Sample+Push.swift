@@ -57,6 +57,7 @@ extension Sample {
         push.ended = date
         push.result = .newData
         push.shown = date
+        push.alert = .shown
         return push
     }
 

@@ -15,6 +15,8 @@ import Testing
         /// Titles that were put and are to be seen sooner or later.
         var awaited: [String: String] = [:]
         var seen: Set<String> = []
+        /// Titles of providers' notifications, which outlast an open permission.
+        var remote: Set<String> = []
         private var count = 0
 
         init(seed: UInt64) { random = SplitMix64(seed: seed) }
@@ -26,13 +28,20 @@ import Testing
         mutating func step() {
             let before = scene.responses.count
             var chosen = false
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<11, using: &random) {
             case 0, 1, 2:
                 count += 1
                 let identifier = pick(["a", "b", "c", "d"])
                 awaited[identifier] = "\(count)"
-                scene.put(
-                    BookScene.notification(identifier, title: "\(count)"), due: scene.now + Double(pick([0, 0, 5, 50])))
+                var notification = BookScene.notification(identifier, title: "\(count)")
+                notification.isRemote = scene.book.permission(of: BookScene.app) == .ask || Bool.random(using: &random)
+                if notification.isRemote { remote.insert(notification.title) }
+                scene.put(notification, due: scene.now + Double(pick([0, 0, 5, 50])))
+            case 10:
+                let permission = pick([NotificationPermission.ask, .allowed])
+                scene.step { $0.setPermission(permission, of: BookScene.app, now: $1) }
+                // Nothing of an app's own waits for it.
+                if permission == .ask { awaited = awaited.filter { remote.contains($0.value) } }
             case 3: scene.pass(Double(pick([1, 10, 100])))
             case 4: scene.serve(nil)
             case 5:
@@ -61,7 +70,7 @@ import Testing
             let known = scene.book.notifications(of: BookScene.app)
             let delivered = scene.rows.filter { $0.state == .shown }.map(\.notification)
             if known.delivered != delivered { mistakes.append("another list than on disk") }
-            let pending = scene.rows.filter { $0.state != .shown }.map(\.notification)
+            let pending = scene.rows.filter { $0.state != .shown && !$0.notification.isRemote }.map(\.notification)
             if known.pending.map(\.notification) != pending { mistakes.append("others wait than on disk") }
             let places = scene.rows.compactMap(\.place)
             if Set(places).count != places.count { mistakes.append("two have one place") }
@@ -71,6 +80,7 @@ import Testing
         }
 
         mutating func end() {
+            scene.step { $0.setPermission(.allowed, of: BookScene.app, now: $1) }
             scene.pass(1_000)
             scene.serve(BookScene.all)
             judge()

@@ -17,6 +17,8 @@ final class ServiceScene: Sendable {
     /// Apps that were brought to the front, and notifications that are shown.
     let activated = Watched<[AppID]>([])
     let shown = Watched<[String]>([])
+    /// What else became of notifications of providers.
+    let states = Watched<[AlertState]>([])
     private let running: Task<Void, Never>
 
     /// - Parameter store: of the service before, which has ended.
@@ -27,14 +29,17 @@ final class ServiceScene: Sendable {
         self.bus = bus
         let store = try store ?? Store(inMemory: clock.now())
         self.store = store
-        let (activated, shown) = (activated, shown)
+        let (activated, shown, states) = (activated, shown, states)
         let service = NotificationService(
             NotificationService.Environment(
                 store: store, clock: clock,
                 desktop: DesktopNotifications(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address]),
                 present: { _, _ in answer }, activate: { app in activated.update { $0.append(app) } },
                 entry: { NotificationService.Entry(name: "App of \($0)", icon: "app-icon") },
-                shown: { _, identifier, _ in shown.update { $0.append(identifier) } },
+                became: { _, identifier, state, _ in
+                    if state != .shown { return states.update { $0.append(state) } }
+                    shown.update { $0.append(identifier) }
+                },
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
         self.service = service
         try await service.prepare()

@@ -259,6 +259,38 @@ import Testing
         await next.end()
     }
 
+    @Test(arguments: [true, false])
+    func `R3: The first alert before permission asks for it, and what waits is shown when the user allows it`(
+        isAllowed: Bool
+    ) async throws {
+        let bus = try await PrivateBus.started()
+        let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
+        let scene = try await ServiceScene(on: bus)
+        for identifier in ["a", "b"] {
+            var alert = ServiceScene.notification(identifier)
+            alert.isRemote = true
+            try await scene.store.write { [alert] in
+                try $0.putNotification(alert, for: ServiceScene.app, due: Date().timeIntervalSince1970 - 1)
+            }
+            await scene.service.wake()
+        }
+        try await eventually("the question") {
+            try await mock.calls(of: "Notify").contains(#""choice-0" "Allow" "choice-1""#)
+        }
+        try await scene.states.wait(for: "both waiting") { $0 == [.permission, .permission] }
+        #expect(try await scene.store.read { try $0.notifications(of: ServiceScene.app) }.count == 2)
+        try await mock.emit("ActionInvoked", "u 1", "s choice-\(isAllowed ? 0 : 1)")
+        if isAllowed {
+            try await scene.waitForShown(["a", "b"])
+        } else {
+            try await scene.states.wait(for: "both denied") { $0.suffix(2) == [.denied, .denied] }
+            #expect(try await scene.store.read { try $0.notifications(of: ServiceScene.app) }.isEmpty)
+        }
+        #expect(await scene.service.permission(of: ServiceScene.app) == (isAllowed ? .allowed : .denied))
+        #expect(try await mock.calls(of: "Notify").components(separatedBy: "choice-0").count == 2, "asked once")
+        await scene.end()
+    }
+
     @Test func `R3: A service that stops asks nobody any more`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)

@@ -70,9 +70,11 @@ final class OperationScene: Sendable {
             store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.read { $0 } },
             logger: logger)
         let notifyingApps = NotifyingApps()
-        let notifications = notifyingApps.service(
-            store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
         let pushedApps = PushedApps()
+        let notifications = notifyingApps.service(
+            store: store, clock: clock, desktop: DesktopNotifications(environment: [:]),
+            became: { await pushedApps.alertBecame($0, $1, $2, $3) },
+            permissionChanged: { await pushedApps.permissionChanged($0) }, logger: logger)
         let push = pushedApps.service(
             store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
             notifications: notifications, logger: logger)

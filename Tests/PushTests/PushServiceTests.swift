@@ -271,7 +271,7 @@ import Testing
         let acknowledged = scene.gateway.state.read { $0.acknowledged }
         #expect(acknowledged == (1...200).map { PushID(high: 1, low: $0) })
         let status = try await scene.service.status(of: Scene.app)
-        #expect(status.pushes.count == Limits.pushes && status.pushes.allSatisfy { $0.state == .shown })
+        #expect(status.pushes.count == Limits.pushes && status.pushes.allSatisfy { $0.state == .notShown })
         try await scene.told.wait(for: "the part that shows them") { $0.contains("notifications") }
         await scene.end()
     }

@@ -8,7 +8,8 @@ struct AppNotificationsCommand: ClientCommand {
         abstract: "Say whether an app's notifications are shown.",
         discussion: """
             Without an option the app's remote notifications are shown, as 'nightshift push why ID' does. With --deny \
-            nothing of it is shown, though it is woken as before; with --ask it may ask again.
+            nothing of it is shown, though it is woken as before; with --ask it may ask again. Alerts that come before you \
+            have said anything are kept, and the first one asks you by a notification.
 
             Examples:
               nightshift app notifications org.example.Mail

@@ -156,7 +156,8 @@ struct PushWhyCommand: ClientCommand {
         abstract: "Explain what became of an app's remote notifications.",
         discussion: """
             Says what would become of one that came now, and of each of the last ones what was decided and why: \
-            whether the app was woken, what came of it, and when its alert was shown.
+            whether the app was woken, what came of it, and when its alert was shown, or why not and which command \
+            changes that.
 
             Examples:
               nightshift push why org.example.Mail

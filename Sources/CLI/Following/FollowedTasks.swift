@@ -113,7 +113,7 @@ struct FollowedTasks: Sendable {
             .regionAdded, .regionRemoved, .regionEntered, .regionLeft, .locationChanged,
             .locationPermission, .pushEnrolled, .pushConnected, .pushDisconnected,
             .pushRegistered, .pushReceived, .pushHeld, .pushDiscarded, .pushHandled,
-            .notificationShown, .notificationChosen, .notificationPermission, .settingsChanged:
+            .notificationShown, .notificationNotShown, .notificationChosen, .notificationPermission, .settingsChanged:
             break
         }
         pending[id] = task

@@ -26,6 +26,12 @@ extension DoctorChecks {
         case .waiting: return .warn("push", "\(place) is not connected: \(status.sentence)", advice: "nightshift push")
         case .off, .connecting, .open, .offline: break
         }
+        let unanswered = status.apps.filter { app in app.pushes.contains { $0.alert == .permission } }
+        if let app = unanswered.first {
+            return .warn(
+                "push", "alerts of \(unanswered.map(\.app.rawValue).joined(separator: ", ")) wait for your permission",
+                advice: "nightshift app notifications \(app.app.rawValue) --allow, or --deny")
+        }
         let waiting = registrations.reduce(0) { $0 + $1.waiting }
         let words = waiting == 0 ? "" : "; \(waiting) messages wait for their apps"
         return .ok("push", "\(place), for \(count) \(count == 1 ? "registration" : "registrations")\(words)")

@@ -74,17 +74,18 @@ struct PushReport {
         facts.add("now", TerminalText.escaped(status.sentence))
         facts.add("token", status.token.map { TerminalText.escaped($0) })
         facts.add("no token", status.error.map { TerminalText.escaped($0) })
-        facts.add("alerts", alerts(status.alerts))
+        facts.add("alerts", alerts(status))
         facts.add(
             "waiting",
             status.waiting.map { "since \(times.both($0.received)): \(TerminalText.escaped($0.sentence))" })
         return facts.lines
     }
 
-    private func alerts(_ permission: NotificationPermission) -> String {
-        switch permission {
-        case .ask: "its user was not asked yet"
-        case .denied: style.warning("not shown: its user does not want them")
+    private func alerts(_ status: AppPushStatus) -> String {
+        let command = "'nightshift app notifications \(AppText.id(status.app)) --allow'"
+        return switch status.alerts {
+        case .ask: style.warning("kept until you allow or deny them; \(command) shows them")
+        case .denied: style.warning("not shown, since you denied them; \(command) shows the next ones")
         case .allowed: "shown"
         case .provisional: "shown without a sound"
         }
@@ -113,6 +114,7 @@ struct PushReport {
         case .running: "the app handles it"
         case .handled: push.result == .failed ? style.bad("handled") : "handled"
         case .shown: "shown"
+        case .notShown: style.warning("not shown")
         case .discarded: style.warning("discarded")
         }
     }

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Whether an app's notifications are shown: its user's word (`UNAuthorizationStatus`).
 package enum NotificationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Its user was not asked yet: shown quietly nowhere.
+    /// Nobody has said yet. What a provider sends is kept until then, and the first of it asks.
     case ask
     case denied
     case allowed

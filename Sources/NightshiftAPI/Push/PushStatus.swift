@@ -139,6 +139,8 @@ package struct PushRecord: Hashable, Sendable, Codable {
     package var result: RefreshResult?
     /// When its alert was shown.
     package var shown: Date?
+    /// How far its alert is; nil where it has none, and where nothing is known of it yet.
+    package var alert: AlertState?
 
     package enum State: String, Hashable, Sendable, Codable, CaseIterable {
         /// It waits for what the sentence says.
@@ -146,8 +148,10 @@ package struct PushRecord: Hashable, Sendable, Codable {
         /// The app was woken for it, and has not handled it yet.
         case running
         case handled
-        /// Its alert alone was shown; the app was not woken.
+        /// It has an alert alone, which was shown; the app was not woken.
         case shown
+        /// The same, but its alert waits or is not shown: ``PushRecord/alert`` says why.
+        case notShown
         case discarded
     }
 
@@ -159,6 +163,53 @@ package struct PushRecord: Hashable, Sendable, Codable {
         self.hasAlert = hasAlert
         state = .waiting
         sentence = ""
+    }
+}
+
+/// How far the alert of a push is on its way to the screen.
+package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
+    // It waits.
+    /// Nobody has said yet whether notifications of the app are shown.
+    case permission
+    /// No notification server runs.
+    case server
+    // It has come to its end.
+    case shown
+    /// It had no text, and has set the badge.
+    case badge
+    /// It had neither a text nor a badge: a sound alone is not played.
+    case noText
+    case denied
+    /// The app was in front, and did not have it shown.
+    case inApp
+    /// The notification server does not show it.
+    case refused
+    /// A newer one with its identifier has replaced it.
+    case replaced
+    /// Too many of the app waited.
+    case crowded
+
+    /// Whether nothing follows.
+    package var isFinal: Bool { self != .permission && self != .server }
+
+    /// - Parameter app: the app that the alert is from.
+    package func sentence(of app: AppID) -> String {
+        let command = "nightshift app notifications \(app.rawValue)"
+        return switch self {
+        case .permission:
+            "Its alert is kept until you say whether notifications of the app are shown: '\(command) --allow' shows them, "
+                + "'\(command) --deny' does not."
+        case .server: "No notification server runs; its alert is shown when one does."
+        case .shown: "Its alert was shown."
+        case .badge: "It has no text: it set the badge of the app, and nothing else was shown."
+        case .noText: "It has no text, so nothing was shown. A sound is played with a text only."
+        case .denied:
+            "Notifications of the app are denied, so its alert was not shown. '\(command) --allow' shows the next ones."
+        case .inApp: "The app was in front, and chose that its alert is not shown."
+        case .refused: "The notification server refused its alert; it is in the app's list only."
+        case .replaced: "A newer push with the same identifier replaced its alert before it was shown."
+        case .crowded: "\(Limits.notifications) newer notifications of the app waited, so its alert was not kept."
+        }
     }
 }
 

@@ -4,15 +4,23 @@ import Store
 
 /// What apps and people ask.
 extension NotificationBook {
-    /// The user's word. What is shown of an app goes where nothing of it is wanted any more.
+    /// The user's word. What is shown of an app goes where nothing of it is wanted now, and what waits where it is denied.
     package mutating func setPermission(_ permission: NotificationPermission, of app: AppID, now: Double) {
         guard permission != self.permission(of: app) else { return }
         apps[app, default: NotificationAppRecord()].permission = permission
+        // Should it be open again, the next alert asks again.
+        asked.remove(app)
         if !permission.shows {
             show(badge: 0, of: app)
-            removeItems(of: app) { _ in true }
+            for index in items.indices where items[index].stored.app == app && items[index].stored.state != .shown {
+                if permission == .denied { report(.denied, at: index, now) }
+            }
+            removeItems(of: app) { stored in
+                permission == .denied || stored.state == .shown || !stored.notification.isRemote
+            }
         }
         if let record = apps[app] { change(.app(record, app)) }
+        effects.append(.permissionChanged(app))
         note(.notificationPermission, app, permission.rawValue, now)
     }
 
@@ -119,6 +127,7 @@ extension NotificationBook {
         for (number, question) in questions where question.app == app { answer(number, nil) }
         if apps[app]?.badge ?? 0 > 0 { effects.append(.badge(app, 0)) }
         items.removeAll { $0.stored.app == app }
+        asked.remove(app)
         apps[app] = nil
         change(.forget(app))
     }

@@ -46,7 +46,7 @@ extension NotificationBook {
         guard let server else { return }
         let place = StoredNotification.Place(server: server.identity, number: number)
         if let index = showing(token) {
-            becameShown(at: index, place: place, now)
+            becameListed(at: index, .shown, place: place, now)
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
             questions[question]?.phase = .shown(place)
         } else if !isShown(place) {
@@ -61,7 +61,7 @@ extension NotificationBook {
                 items[index].phase = .stuck(presentation)
             } else {
                 // The next attempt would be refused as well.
-                becameShown(at: index, place: nil, now)
+                becameListed(at: index, .refused, now)
             }
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
             questions[question]?.phase = .stuck

@@ -11,6 +11,8 @@ package struct NotificationBook: Sendable {
     struct Item: Hashable, Sendable {
         var stored: StoredNotification
         var phase = Phase.waiting
+        /// What others know of one that waits.
+        var state: AlertState?
     }
 
     /// How far one is that waits.
@@ -38,6 +40,8 @@ package struct NotificationBook: Sendable {
     /// Those that wait and those that are shown, oldest first.
     var items: [Item] = []
     var questions: [Int64: NotificationQuestion] = [:]
+    /// Apps for whose alerts the user was asked. A question that is waved away is not asked again before the next start.
+    var asked: Set<AppID> = []
     var server: NotificationServer?
     var changes: [NotificationChange] = []
     var effects: [NotificationEffect] = []
@@ -56,9 +60,19 @@ package struct NotificationBook: Sendable {
         let before = items
         items = kept.notifications.map { stored in
             let known = before.first { $0.stored.key == stored.key }
-            let isSame = known?.stored.notification == stored.notification
-            return Item(stored: stored, phase: isSame ? known?.phase ?? .waiting : .waiting)
+            guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
+            return Item(stored: stored, phase: known.phase, state: known.state)
         }
+        // The store keeps no more than so many.
+        let keys = Set(items.map(\.stored.key))
+        for item in before where !keys.contains(item.stored.key) { dropped(item.stored) }
+    }
+
+    /// One that waited has made room for others.
+    private mutating func dropped(_ stored: StoredNotification) {
+        guard stored.notification.isRemote, stored.state != .shown else { return }
+        effects.append(
+            .became(stored.app, stored.notification.identifier, .crowded, stored.notification.date))
     }
 
     package mutating func takeChanges() -> [NotificationChange] {
@@ -142,7 +156,7 @@ package struct NotificationBook: Sendable {
             guard let index = index(key) else { continue }
             let (app, notification) = (items[index].stored.app, items[index].stored.notification)
             guard permission(of: app).shows else {
-                finish(at: index, now)
+                withhold(at: index, now)
                 continue
             }
             switch items[index].phase {
@@ -150,6 +164,7 @@ package struct NotificationBook: Sendable {
                 guard notification.hasText else {
                     // A badge alone: nothing is to be seen of it but that.
                     if let badge = notification.badge { show(badge: badge, of: app) }
+                    report(notification.badge == nil ? .noText : .badge, at: index, now)
                     finish(at: index, now)
                     continue
                 }
@@ -159,7 +174,9 @@ package struct NotificationBook: Sendable {
                 effects.append(.present(token: token, app, notification))
             case .decided(let presentation):
                 guard server != nil else {
-                    wait(at: index)
+                    report(.server, at: index, now)
+                    // One that is installed is started by whoever needs it.
+                    if becomesDue(at: index) { effects.append(.startServer) }
                     continue
                 }
                 guard !busy.contains(app) else { continue }
@@ -189,13 +206,38 @@ package struct NotificationBook: Sendable {
     /// Seconds by which time servers correct a clock that goes well: no reason to write.
     private static let clockTolerance = 1.0
 
-    /// There is nobody who shows it now.
-    private mutating func wait(at index: Int) {
-        guard items[index].stored.state == .pending else { return }
+    /// Its time has come, and it waits for something else than that.
+    ///
+    /// - Returns: whether that is new.
+    private mutating func becomesDue(at index: Int) -> Bool {
+        guard items[index].stored.state == .pending else { return false }
         items[index].stored.state = .due
         change(.due(items[index].stored.notification.identifier, items[index].stored.app))
-        // One that is installed is started by whoever needs it.
-        effects.append(.startServer)
+        return true
+    }
+
+    /// Nothing of its app is shown. What a provider has sent is kept until the user has said whether it is, and asks for that.
+    private mutating func withhold(at index: Int, _ now: Double) {
+        let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+        let hasEffect = notification.hasText || notification.badge != nil
+        guard permission(of: app) == .ask, notification.isRemote, hasEffect else {
+            report(hasEffect ? .denied : .noText, at: index, now)
+            return finish(at: index, now)
+        }
+        items[index].phase = .waiting
+        _ = becomesDue(at: index)
+        report(.permission, at: index, now)
+        if asked.insert(app).inserted { effects.append(.askPermission(app)) }
+    }
+
+    /// Says how far a notification is on its way. Of an app's own only that it is shown.
+    mutating func report(_ state: AlertState, at index: Int, _ now: Double) {
+        let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+        guard items[index].state != state, notification.isRemote || state == .shown else { return }
+        items[index].state = state
+        effects.append(.became(app, notification.identifier, state, Date(timeIntervalSince1970: now)))
+        guard state != .shown, notification.isRemote else { return }
+        note(.notificationNotShown, app, "\(notification.identifier): \(state.sentence(of: app))", now)
     }
 
     /// The app has answered, or is not in front.
@@ -207,8 +249,9 @@ package struct NotificationBook: Sendable {
         if presentation.pops {
             items[index].phase = .decided(presentation)
         } else if presentation.lists {
-            becameShown(at: index, place: nil, now)
+            becameListed(at: index, .inApp, now)
         } else {
+            report(.inApp, at: index, now)
             finish(at: index, now)
         }
     }
@@ -263,8 +306,11 @@ package struct NotificationBook: Sendable {
 
     // MARK: - The end of waiting
 
-    /// It is shown, or is in the list of what was.
-    mutating func becameShown(at index: Int, place: StoredNotification.Place?, _ now: Double) {
+    /// It is in the list of what was delivered: shown at `place`, or without being shown.
+    mutating func becameListed(
+        at index: Int, _ state: AlertState, place: StoredNotification.Place? = nil, _ now: Double
+    ) {
+        report(state, at: index, now)
         let stored = items[index].stored
         var notification = complete(stored.notification, of: stored.app)
         notification.date = Date(timeIntervalSince1970: now)
@@ -278,8 +324,7 @@ package struct NotificationBook: Sendable {
         shown.place = place
         items.append(Item(stored: shown))
         change(.shown(notification, stored.app, place, next: next))
-        note(.notificationShown, stored.app, notification.identifier, now)
-        effects.append(.shown(stored.app, notification.identifier, notification.date))
+        if state == .shown { note(.notificationShown, stored.app, notification.identifier, now) }
         prune(stored.app, isShown: true)
     }
 
@@ -308,6 +353,7 @@ package struct NotificationBook: Sendable {
         items[index].stored.state = .pending
         items[index].stored.due = next
         items[index].phase = .waiting
+        items[index].state = nil
         return next
     }
 
@@ -317,7 +363,7 @@ package struct NotificationBook: Sendable {
         for key in keys.dropLast(Limits.notifications) {
             guard let index = index(key) else { continue }
             if let place = items[index].stored.place { close(place) }
-            items.remove(at: index)
+            dropped(items.remove(at: index).stored)
         }
     }
 

@@ -42,8 +42,12 @@ package enum NotificationEffect: Hashable, Sendable {
     case activate(AppID)
     /// A question has its answer: the key of a choice, or nil.
     case answer(question: Int64, String?)
-    /// A notification is shown, or is in the app's list without.
-    case shown(AppID, String, Date)
+    /// A notification, by its identifier, is shown; one that a provider has sent waits for something, or is not shown.
+    case became(AppID, String, AlertState, Date)
+    /// The user is asked whether notifications of the app are shown.
+    case askPermission(AppID)
+    /// The user has said whether notifications of the app are shown.
+    case permissionChanged(AppID)
 }
 
 /// In which ways a notification reaches its user.

@@ -98,15 +98,21 @@ extension PushBook {
             return discard(id, why ?? "It has neither an alert nor content-available: it asks for nothing.", now)
         }
         put(id, payload, due: now)
-        pushes[id]?.record.state = .shown
-        pushes[id]?.record.sentence = ["Its alert was handed on to be shown.", why].compactMap(\.self)
-            .joined(separator: " ")
+        pushes[id]?.record.state = .notShown
+        pushes[id]?.record.sentence = why ?? "It has an alert alone, so the app is not woken."
         if let why { note(.pushDiscarded, push.app, "\(id) reaches its user, but not the app. \(why)", now) }
     }
 
     private mutating func put(_ id: String, _ payload: PushPayload, due: Double?) {
         guard let push = pushes[id] else { return }
         let notification = payload.notification(identifier: push.identifier, date: push.record.received)
+        for older in order where older != id && pushes[older]?.hasAlert(push.identifier, of: push.app) == true {
+            guard let record = pushes[older]?.record, record.shown == nil, record.alert?.isFinal != true else {
+                continue
+            }
+            pushes[older]?.record.alert = .replaced
+            marks.pushes.insert(older)
+        }
         marks.alerts.append(PushAlert(app: push.app, notification: notification, due: due))
     }
 
@@ -226,12 +232,17 @@ extension PushBook {
         marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
     }
 
-    /// A notification of an app is on its user's screen: of a push, where it was one's.
-    package mutating func shown(_ identifier: String, of app: AppID, at date: Date) {
-        let id = order.last { pushes[$0]?.app == app && pushes[$0]?.identifier == identifier }
-        guard let id, let push = pushes[id], push.record.hasAlert, push.record.shown == nil else { return }
-        pushes[id]?.record.shown = date
+    /// A notification of an app is shown, waits or is not shown: of a push, where it was one's.
+    package mutating func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) {
+        let id = order.last { pushes[$0]?.hasAlert(identifier, of: app) == true }
+        guard let id, let record = pushes[id]?.record, record.shown == nil, record.alert?.isFinal != true,
+            record.alert != state
+        else { return }
+        pushes[id]?.record.alert = state
         marks.pushes.insert(id)
+        guard state == .shown else { return }
+        pushes[id]?.record.shown = date
+        if record.state == .notShown { pushes[id]?.record.state = .shown }
     }
 
     mutating func discard(_ id: String, _ why: String, _ now: Double) {

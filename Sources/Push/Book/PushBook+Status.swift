@@ -12,10 +12,20 @@ extension PushBook {
         status.token = apps[app]?.token
         status.error = error(of: app)
         let own = order.compactMap { pushes[$0] }.filter { $0.app == app }
-        status.pushes = own.suffix(Limits.pushes).map(\.record)
-        status.waiting = own.last { $0.record.state == .waiting }?.record
+        status.pushes = own.suffix(Limits.pushes).map(Self.explained)
+        status.waiting = own.last { $0.record.state == .waiting }.map(Self.explained)
         status.sentence = sentence(app, now)
         return status
+    }
+
+    /// A push with what became of its alert.
+    private static func explained(_ push: KnownPush) -> PushRecord {
+        var record = push.record
+        guard record.shown == nil else { return record }
+        let isOpen = record.state == .notShown && record.alert == nil
+        let alert = isOpen ? "Nothing is known of its alert yet." : record.alert?.sentence(of: push.app)
+        record.sentence = [record.sentence, alert].compactMap(\.self).joined(separator: " ")
+        return record
     }
 
     /// The apps that have registered, or have had pushes.

@@ -71,6 +71,10 @@ package struct PushBook: Sendable {
         self.moment = moment
         for push in kept.pushes {
             pushes[push.id] = push.record
+            // An earlier version said so as soon as it had handed the alert on.
+            if push.record.record.state == .shown, push.record.record.shown == nil {
+                pushes[push.id]?.record.state = .notShown
+            }
             payloads[push.id] = push.payload
             lastNumber = max(lastNumber, push.record.number)
         }

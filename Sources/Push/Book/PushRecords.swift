@@ -45,6 +45,11 @@ package struct KnownPush: Hashable, Sendable, Codable {
     package var isUrgent: Bool
 
     package var isDone: Bool { record.state != .waiting && record.state != .running }
+
+    /// Whether a notification of the app with this identifier is its alert.
+    func hasAlert(_ identifier: String, of app: AppID) -> Bool {
+        record.hasAlert && self.app == app && self.identifier == identifier
+    }
 }
 
 /// A wake that the book wants.
