@@ -27,8 +27,8 @@ extension PushChanges {
         for wake in wakes {
             try each {
                 try transaction.putPushWake(
-                    wake.id, of: wake.app, payload: try JSON.encode(wake.delivery), patience: wake.patience,
-                    now: reading)
+                    wake.id, of: wake.app, key: wake.key, payload: try JSON.encode(wake.delivery),
+                    patience: wake.patience, now: reading)
             }
         }
         for alert in alerts {

@@ -1,4 +1,4 @@
-/// What a payload says about how it is delivered: the one definition, for gateway and device alike.
+/// The facts of a payload that decide how it is delivered: one definition, for gateway and device alike.
 ///
 /// A gateway limits the pushes that only wake an app, and a device must not wake one for what the gateway took for an alert.
 package struct PayloadFacts: Sendable, Hashable {

@@ -81,12 +81,12 @@ extension StoreTransaction {
         ).execute(arguments: [id, app.rawValue, try Columns.encode(record), payload])
     }
 
-    /// Has an app woken for a push, behind ``putPushMessage(_:of:_:payload:)``. One that waits for its app already, and has not
-    /// begun, is replaced.
+    /// Has an app woken for a push, after ``putPushMessage(_:of:_:payload:)``. One under the same key that waits for its app
+    /// already, and has not begun, is replaced.
     package func putPushWake(
-        _ id: String, of app: AppID, payload: Data, patience: Double?, now: ClockReading
+        _ id: String, of app: AppID, key: String = "", payload: Data, patience: Double?, now: ClockReading
     ) throws {
-        try putWake(app, .push, payload: payload, patience: patience, now: now)
+        try putWake(app, .push, key: key, payload: payload, patience: patience, now: now)
         try db.cachedStatement(sql: "UPDATE push_messages SET wake = ? WHERE id = ?")
             .execute(arguments: [db.lastInsertedRowID, id])
     }

@@ -17,7 +17,7 @@ final class ServiceScene: Sendable {
     /// Apps that were brought to the front, and notifications that are shown.
     let activated = Watched<[AppID]>([])
     let shown = Watched<[String]>([])
-    /// What else became of notifications of providers.
+    /// The other states of notifications of providers, as they were reported.
     let states = Watched<[AlertState]>([])
     private let running: Task<Void, Never>
 

@@ -17,7 +17,7 @@ import Testing
         #"{"aps":{"alert":{"body":"x","body":""},"content-available":1}}"#, #"{"aps":{"alert":"x","alert":{}}}"#,
     ]
 
-    /// What is no alert, though its name is there: such a push only wakes its app, and has the limit of silent pushes.
+    /// Members that are no alert, though they have its name: such a push only wakes its app, and has the limit of silent pushes.
     private static let invisible = [
         #""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#, #""sound":null"#,
         #""sound":{}"#, #""sound":{"name":""}"#, #""alert":{"title":"","body":""}"#, #""alert":{"action":"x"}"#,

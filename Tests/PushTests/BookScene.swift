@@ -15,7 +15,7 @@ struct BookScene: Sendable {
     var device: PushDevice?
     /// The number of each push's wake, those that are there, and the ends that nobody has taken.
     var numbers: [Int64: String] = [:]
-    var wakes: [AppID: (id: String, number: Int64, wake: PushWake)] = [:]
+    var rows: [(id: String, number: Int64, wake: PushWake)] = []
     var ends: [StoredWakeEnd] = []
     var lastWake: Int64 = 0
     var lastEnd: Int64 = 0
@@ -66,7 +66,7 @@ struct BookScene: Sendable {
         for app in changes.removed {
             apps[app] = nil
             pushes = pushes.filter { $0.value.app != app }
-            wakes[app] = nil
+            rows.removeAll { $0.wake.app == app }
             ends.removeAll { $0.app == app }
         }
         apps.merge(changes.apps) { $1 }
@@ -78,7 +78,8 @@ struct BookScene: Sendable {
         for wake in changes.wakes {
             lastWake += 1
             numbers[lastWake] = wake.id
-            wakes[wake.app] = (wake.id, lastWake, wake)
+            rows.removeAll { $0.wake.app == wake.app && $0.wake.key == wake.key }
+            rows.append((wake.id, lastWake, wake))
         }
         for alert in changes.alerts {
             let identifier = alert.notification.identifier
@@ -128,15 +129,21 @@ struct BookScene: Sendable {
         look()
     }
 
-    /// The wake of an app that is there ends, as the app's machine writes it down.
+    /// The newest wake of each app.
+    var wakes: [AppID: (id: String, number: Int64, wake: PushWake)] {
+        Dictionary(rows.map { ($0.wake.app, $0) }) { $1 }
+    }
+
+    /// The oldest wake of an app that is there ends, as the app's machine writes it down.
     mutating func endWake(_ app: AppID = BookScene.app, _ result: RefreshResult = .newData, _ detail: String? = nil) {
-        guard let wake = wakes.removeValue(forKey: app) else { return }
+        guard let wake = rows.first(where: { $0.wake.app == app }) else { return }
         addEnd(app, wake.number, result, detail)
         takeEnds()
     }
 
     mutating func addEnd(_ app: AppID, _ number: Int64, _ result: RefreshResult, _ detail: String? = nil) {
         lastEnd += 1
+        rows.removeAll { $0.number == number }
         ends.append(
             StoredWakeEnd(
                 id: lastEnd, app: app, source: .push, key: "", wake: number,
@@ -162,7 +169,7 @@ struct BookScene: Sendable {
         let manifests = Array(book.manifests.values)
         book = PushBook(kept, manifests: manifests, moment: moment, now: now)
         book.take(ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, now: now)
-        book.resume(Set(wakes.values.map(\.id)), now: now)
+        book.resume(Set(rows.map(\.id)), now: now)
         look()
     }
 

@@ -31,50 +31,6 @@ import Testing
         #expect(scene.record(id)?.shown == Date(timeIntervalSince1970: 5) && scene.state(id) == .shown)
     }
 
-    @Test(arguments: AlertState.allCases, [BookScene.alert, BookScene.both])
-    func `R3, B6: A push says what became of its alert, and calls shown only what was`(
-        _ state: AlertState, _ payload: String
-    ) throws {
-        var scene = try BookScene()
-        let id = scene.receive(scene.message(payload))
-        scene.book.alert(id, of: BookScene.app, became: state, at: Date(timeIntervalSince1970: scene.now))
-        scene.look()
-        scene.restart()
-        let record = try #require(scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last)
-        #expect(record.alert == state && (record.shown != nil) == (state == .shown))
-        if payload == BookScene.alert { #expect(record.state == (state == .shown ? .shown : .notShown)) }
-        if state != .shown { #expect(record.sentence.contains(state.sentence(of: BookScene.app))) }
-        let hasCommand = state == .permission || state == .denied
-        #expect(record.sentence.contains("nightshift app notifications \(BookScene.app) --allow") == hasCommand)
-        // What waited may still be shown, and nothing follows what has ended.
-        scene.book.alert(id, of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
-        scene.look()
-        #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
-    }
-
-    @Test func `R3, B6: An alert that was never shown says which one replaced it`() throws {
-        var scene = try BookScene()
-        let older = scene.receive(scene.message(BookScene.alert, collapse: "c"))
-        scene.book.alert("c", of: BookScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))
-        let others = scene.receive(scene.message(BookScene.alert, for: BookScene.other, collapse: "c"))
-        scene.receive(scene.message(BookScene.silent, collapse: "c"))
-        #expect(scene.record(older)?.alert == .permission)
-        let newer = scene.receive(scene.message(BookScene.alert, collapse: "c"))
-        #expect(scene.record(older)?.alert == .replaced && scene.record(others)?.alert == nil)
-        scene.book.alert("c", of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
-        scene.look()
-        #expect(scene.state(newer) == .shown && scene.state(older) == .notShown)
-    }
-
-    @Test func `R3: An alert that an earlier version called shown without a time is not`() throws {
-        var scene = try BookScene()
-        let id = scene.receive(scene.message(BookScene.alert))
-        scene.pushes[id]?.record.state = .shown
-        scene.restart()
-        let record = scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last
-        #expect(record?.state == .notShown && record?.sentence.contains("Nothing is known") == true)
-    }
-
     @Test(arguments: [RefreshResult.newData, .noData, .failed])
     func `R3: An alert with content-available is shown when its app is done`(_ result: RefreshResult) throws {
         var scene = try BookScene()
@@ -192,7 +148,7 @@ import Testing
         #expect(scene.state(id) == .running && scene.held == [id])
     }
 
-    @Test func `R4: What waits is one push for an app, the newest`() throws {
+    @Test func `R4: What waits is one silent push for an app, the newest`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let first = scene.receive(scene.message())
@@ -204,14 +160,61 @@ import Testing
         #expect(scene.wakes[BookScene.app]?.id == second && scene.wakes[BookScene.other]?.id == others)
     }
 
-    @Test func `R4: A push that its app has not begun is replaced, and its alert is shown all the same`() throws {
+    @Test func `R4: A silent push that its app has not begun is replaced by a silent one only`() throws {
         var scene = try BookScene()
-        let first = scene.receive(scene.message(BookScene.both))
+        let first = scene.receive(scene.message())
+        let both = scene.receive(scene.message(BookScene.both))
         let second = scene.receive(scene.message())
-        #expect(scene.wakes[BookScene.app]?.id == second)
+        #expect(scene.rows.map(\.id) == [both, second])
+        scene.endWake()
         scene.endWake()
         #expect(scene.state(first) == .discarded && scene.state(second) == .handled)
-        #expect(scene.due == [first])
+        #expect(scene.state(both) == .handled && scene.due == [both])
+    }
+
+    @Test func `R3: Every push with an alert that comes while the app works reaches it, also after a restart`() throws {
+        var scene = try BookScene()
+        var ids: [String] = []
+        for _ in 0..<4 { ids.append(scene.receive(scene.message(BookScene.both))) }
+        #expect(scene.rows.map(\.id) == ids && Set(scene.rows.map(\.wake.key)).count == 4)
+        // The last one is done first.
+        scene.addEnd(BookScene.app, scene.rows[3].number, .noData)
+        scene.takeEnds()
+        #expect(scene.due == [ids[3]] && ids.prefix(3).allSatisfy { scene.state($0) == .running })
+        scene.restart()
+        for _ in 0..<3 { scene.endWake() }
+        #expect(ids.allSatisfy { scene.state($0) == .handled } && Set(scene.due) == Set(ids) && scene.held == [])
+    }
+
+    @Test func `R4: In doze pushes with an alert wait beside each other, and a silent one beside them`() throws {
+        var scene = try BookScene()
+        scene.device(.dozing)
+        let silent = scene.receive(scene.message())
+        let first = scene.receive(scene.message(BookScene.both))
+        let second = scene.receive(scene.message(BookScene.both))
+        let last = scene.receive(scene.message())
+        #expect(scene.state(silent) == .discarded && scene.sentence(silent).contains("newer silent push"))
+        #expect([first, second, last].allSatisfy { scene.state($0) == .waiting } && scene.due == [first, second])
+        scene.device(.window)
+        #expect(scene.rows.map(\.id) == [first, second, last])
+        let payloads = scene.rows.map(\.wake.delivery.payload)
+        #expect(payloads == [BookScene.both, BookScene.both, BookScene.silent])
+    }
+
+    @Test func `R3: An app has so many pushes at a time, and the next ones when it is done with some`() throws {
+        var scene = try BookScene()
+        for _ in 0..<PushBook.mostRunning { scene.receive(scene.message(BookScene.both)) }
+        let next = scene.receive(scene.message(BookScene.both))
+        #expect(scene.state(next) == .waiting && scene.sentence(next).contains("to handle") && scene.due == [next])
+        let others = scene.receive(scene.message(BookScene.both, for: BookScene.other))
+        let silent = scene.receive(scene.message())
+        #expect(scene.state(others) == .running && scene.state(silent) == .running)
+        for _ in 0..<PushBook.mostWaiting { scene.receive(scene.message(BookScene.both)) }
+        #expect(scene.state(next) == .discarded && scene.sentence(next).contains("newer pushes waited"))
+        #expect(scene.pushes.values.count { $0.record.state == .waiting } == PushBook.mostWaiting)
+        scene.endWake()
+        #expect(scene.pushes.values.count { $0.record.state == .waiting } == PushBook.mostWaiting - 1)
+        #expect(scene.rows.count == PushBook.mostRunning + 2)
     }
 
     @Test func `R4: A push that its app is at when a newer one comes ends for itself`() throws {

@@ -16,8 +16,8 @@ import Testing
         var acknowledged: [Message] = []
         /// How often each app's process was begun for a push.
         var begun: [String: Int] = [:]
-        /// The wake that each app is at.
-        var under: [AppID: (id: String, number: Int64)] = [:]
+        /// The wakes that each app is at.
+        var under: [AppID: [(number: Int64, key: String)]] = [:]
 
         init(seed: UInt64) throws {
             scene = try BookScene()
@@ -75,26 +75,31 @@ import Testing
 
         /// The app hears of its wake.
         mutating func beginWake(_ app: AppID) {
-            guard under[app] == nil, let wake = scene.wakes[app] else { return }
-            under[app] = (wake.id, wake.number)
-            begun[wake.id, default: 0] += 1
+            // Of one key one is begun at a time.
+            let keys = Set(under[app, default: []].map(\.key))
+            let next = scene.rows.first { $0.wake.app == app && !keys.contains($0.wake.key) }
+            guard let next else { return }
+            under[app, default: []].append((next.number, next.wake.key))
+            begun[next.id, default: 0] += 1
         }
 
         /// The app is done, or its machine gives the wake up.
         mutating func endWake(_ app: AppID) {
-            let waiting = scene.wakes[app].map { ($0.id, $0.number) }
-            guard let wake = under.removeValue(forKey: app) ?? waiting else { return }
-            if scene.wakes[app]?.number == wake.number { scene.wakes[app] = nil }
-            scene.addEnd(app, wake.number, pick([.newData, .noData, .failed]))
+            var number = scene.rows.first { $0.wake.app == app }?.number
+            if let index = under[app]?.indices.randomElement(using: &random) {
+                number = under[app]?.remove(at: index).number
+            }
+            guard let number else { return }
+            scene.addEnd(app, number, pick([.newData, .noData, .failed]))
             if Bool.random(using: &random) { scene.takeEnds() }
         }
 
         /// A force quit ends everything of the app.
         mutating func drop(_ app: AppID) {
             under[app] = nil
-            guard let wake = scene.wakes.removeValue(forKey: app) else { return }
-            scene.addEnd(app, wake.number, .failed, "Its user has ended the app.")
-            scene.takeEnds()
+            let numbers = scene.rows.filter { $0.wake.app == app }.map(\.number)
+            for number in numbers { scene.addEnd(app, number, .failed, "Its user has ended the app.") }
+            if !numbers.isEmpty { scene.takeEnds() }
         }
 
         /// The disk refuses what a push would have changed: the gateway has no acknowledgement, and sends it again later.
@@ -111,15 +116,24 @@ import Testing
 
         func check() {
             var waiting: [AppID: Int] = [:]
+            var silent: [AppID: Int] = [:]
             for push in scene.pushes.values {
                 let record = push.record
-                if record.state == .waiting { waiting[push.app, default: 0] += 1 }
+                if record.state == .waiting {
+                    if record.isSilent { silent[push.app, default: 0] += 1 } else { waiting[push.app, default: 0] += 1 }
+                }
+                // An alert's app is woken for each of them.
+                let isReplaced = record.sentence.contains("took its place")
+                #expect(!isReplaced || record.isSilent, "seed \(seed): \(record.id) was swallowed")
                 #expect(!record.sentence.isEmpty, "seed \(seed): nothing is said of \(record.id)")
                 #expect((scene.payloads[record.id] != nil) == (record.state == .waiting), "seed \(seed)")
                 #expect(record.state != .running || record.woken != nil)
                 if record.isSilent { #expect(!scene.due.contains(record.id) && !scene.held.contains(record.id)) }
             }
-            #expect(waiting.values.allSatisfy { $0 == 1 }, "seed \(seed): one waits for an app")
+            #expect(silent.values.allSatisfy { $0 == 1 }, "seed \(seed): one silent push waits for an app")
+            #expect(waiting.values.allSatisfy { $0 <= PushBook.mostWaiting }, "seed \(seed): so many wait for an app")
+            let running = Dictionary(grouping: scene.rows.filter { !$0.wake.key.isEmpty }, by: \.wake.app)
+            #expect(running.values.allSatisfy { $0.count <= PushBook.mostRunning }, "seed \(seed)")
             #expect(Set(scene.due).count == scene.due.count, "seed \(seed): shown twice")
             #expect(Set(scene.due).isDisjoint(with: scene.held), "seed \(seed)")
         }
@@ -132,8 +146,8 @@ import Testing
                 scene.book.launched(app)
             }
             scene.look()
-            for _ in 0..<8 {
-                for app in [BookScene.app, BookScene.other] where scene.wakes[app] != nil || under[app] != nil {
+            for _ in 0..<(8 + 2 * (PushBook.mostRunning + PushBook.mostWaiting)) {
+                for app in [BookScene.app, BookScene.other] {
                     beginWake(app)
                     endWake(app)
                     scene.takeEnds()

@@ -51,6 +51,26 @@ import Testing
         #expect(try await Self.kept(store).pushes.isEmpty)
     }
 
+    @Test func `R3: Pushes with keys of their own wait beside each other, and each end is its own push's`() async throws
+    {
+        let store = try await StoreFixture.inMemory()
+        try await store.write { transaction in
+            for id in ["a", "b", "c", "d"] {
+                let key = id == "a" || id == "d" ? "" : id
+                try transaction.putPushMessage(id, of: Self.app, Record(value: 1), payload: Data())
+                try transaction.putPushWake(
+                    id, of: Self.app, key: key, payload: Data(id.utf8), patience: nil, now: StoreFixture.now)
+            }
+            let wakes = try transaction.wantedWakes()
+            #expect(wakes.map(\.payload) == ["b", "c", "d"].map { Data($0.utf8) })
+            for wake in wakes.reversed() { try transaction.finishWake(wake, WakeEnd(result: .noData, time: 1)) }
+        }
+        let told = try await store.read { transaction in
+            try transaction.wakeEnds(of: [.push]).map { try transaction.pushMessage(ofWake: $0.wake) }
+        }
+        #expect(told == ["d", "c", "b"])
+    }
+
     @Test func `R3: The end of a wake tells which push it was for, also where another has replaced it`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in

@@ -131,7 +131,14 @@ extension AppMachine {
     /// A later wake of the same key may have been given up before this one.
     mutating func finish(_ wake: WantedWake) {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
+        // Keys of pushes and of answers do not come again. What the store may still tell is among the last of them.
+        guard wake.source == .push || wake.source == .response else { return }
+        let known = finished.filter { $0.key.source == wake.source }
+        guard known.count > Self.mostFinished, let oldest = known.min(by: { $0.value < $1.value }) else { return }
+        finished[oldest.key] = nil
     }
+
+    private static let mostFinished = 256
 
     func isUnderWay(_ wake: WantedWake) -> Bool {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }

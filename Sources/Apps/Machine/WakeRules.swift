@@ -79,7 +79,7 @@ extension WakeSource {
         case sessions
         /// By the identifiers of the tasks.
         case identifiers
-        /// By a file with the payloads. They are news, of which the newest counts.
+        /// By a file with the payloads of all that waited. They are news, of which the newest of each key counts.
         case payloads
     }
 

@@ -11,7 +11,7 @@ package struct NotificationBook: Sendable {
     struct Item: Hashable, Sendable {
         var stored: StoredNotification
         var phase = Phase.waiting
-        /// What others know of one that waits.
+        /// The state that was reported last.
         var state: AlertState?
     }
 
@@ -175,7 +175,7 @@ package struct NotificationBook: Sendable {
             case .decided(let presentation):
                 guard server != nil else {
                     report(.server, at: index, now)
-                    // One that is installed is started by whoever needs it.
+                    // The bus starts one that is installed when it is needed.
                     if becomesDue(at: index) { effects.append(.startServer) }
                     continue
                 }

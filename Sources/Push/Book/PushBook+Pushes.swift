@@ -61,9 +61,9 @@ extension PushBook {
     /// A push with `content-available`.
     private mutating func deliver(_ id: String, _ payload: PushPayload, _ now: Double) {
         guard let push = pushes[id] else { return }
-        let hold = hold(push, now)
+        let hold = hold(push, now) ?? (isBusy(push, with: running(push.app)) ? .busy : nil)
         if hold == nil {
-            replaceWaiting(with: id, of: push.app, now)
+            makeRoom(for: id, now)
             if payload.hasAlert { put(id, payload, due: nil) }
             return begin(id, holdsAlert: payload.hasAlert, now)
         }
@@ -74,7 +74,7 @@ extension PushBook {
         }
         // Its user does not wait for the app.
         if payload.hasAlert { put(id, payload, due: now) }
-        replaceWaiting(with: id, of: push.app, now)
+        makeRoom(for: id, now)
         wait(id, hold, now)
         note(.pushHeld, push.app, "\(id): \(hold.sentence)", now)
     }
@@ -152,6 +152,16 @@ extension PushBook {
         return nil
     }
 
+    /// Pushes with an alert that an app is woken for.
+    private func running(_ app: AppID) -> Int {
+        pushes.values.count { $0.app == app && !$0.record.isSilent && $0.record.state == .running }
+    }
+
+    /// Whether an app that handles so many pushes with an alert has this one later.
+    private func isBusy(_ push: KnownPush, with running: Int) -> Bool {
+        !push.record.isSilent && running >= Self.mostRunning
+    }
+
     private mutating func begin(_ id: String, holdsAlert: Bool, _ now: Double) {
         guard let push = pushes[id], let payload = payloads.removeValue(forKey: id) else { return }
         if moment.conditions.power == .battery, push.record.isSilent, !inFront.contains(push.app) {
@@ -167,16 +177,26 @@ extension PushBook {
         marks.pushes.insert(id)
         marks.wakes.append(
             PushWake(
-                id: id, app: push.app,
+                id: id, app: push.app, key: push.record.isSilent ? "" : id,
                 delivery: PushDelivery(
                     id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
                 patience: push.expires.map { max(0, $0 - now) } ?? Self.patience))
     }
 
-    /// One push waits for an app, and none of them is delivered behind a newer one.
-    private mutating func replaceWaiting(with id: String, of app: AppID, _ now: Double) {
-        for older in order where older != id && pushes[older]?.app == app && pushes[older]?.record.state == .waiting {
-            discard(older, "A newer push took its place while it waited.", now)
+    /// One silent push waits for an app, the newest. Pushes with an alert wait beside it and each other, up to a number.
+    private mutating func makeRoom(for id: String, _ now: Double) {
+        guard let push = pushes[id] else { return }
+        let waiting = order.filter { older in
+            guard older != id, let other = pushes[older] else { return false }
+            return other.app == push.app && other.record.state == .waiting
+                && other.record.isSilent == push.record.isSilent
+        }
+        if push.record.isSilent {
+            for older in waiting { discard(older, "A newer silent push took its place while it waited.", now) }
+        } else {
+            for older in waiting.dropLast(Self.mostWaiting - 1) {
+                discard(older, "\(Self.mostWaiting) newer pushes waited for the app.", now)
+            }
         }
     }
 
@@ -188,18 +208,21 @@ extension PushBook {
             marks.ends.append(end.row.id)
             // One that nobody knows was of an app that was removed meanwhile.
             guard let id = end.push, let push = pushes[id] else { continue }
-            let older = order.filter {
-                pushes[$0]?.app == push.app && pushes[$0]?.record.state == .running
-                    && pushes[$0].map { $0.number < push.number } == true
-            }
-            for older in older {
-                releaseAlert(older, now)
-                discard(older, "A newer push took its place before the app was woken.", now)
-            }
+            if push.record.isSilent { discardReplaced(by: push, now) }
             guard push.record.state == .running else { continue }
             let (result, detail) = (end.row.end.result, end.row.end.detail)
             let isDropped = result == .failed && detail != nil && apps[push.app]?.isForceQuit == true
             conclude(id, result, detail, at: end.row.end.time, isDropped: isDropped, now)
+        }
+    }
+
+    /// Silent pushes whose app had not begun when a newer one took the row of their wake.
+    private mutating func discardReplaced(by push: KnownPush, _ now: Double) {
+        for id in order {
+            guard let older = pushes[id], older.app == push.app, older.record.isSilent,
+                older.record.state == .running, older.number < push.number
+            else { continue }
+            discard(id, "A newer silent push took its place before the app was woken.", now)
         }
     }
 
@@ -277,6 +300,10 @@ extension PushBook {
     package mutating func look(_ now: Double) {
         device.budget.fill(to: now)
         var next: [Double] = []
+        var running: [AppID: Int] = [:]
+        for push in pushes.values where push.record.state == .running && !push.record.isSilent {
+            running[push.app, default: 0] += 1
+        }
         for id in order {
             guard let push = pushes[id] else { continue }
             if let by = push.alertBy {
@@ -288,7 +315,9 @@ extension PushBook {
                 discard(id, "It expired while it waited. \(push.record.sentence)", now)
                 continue
             }
-            guard let hold = hold(push, now) else {
+            let isBusy = isBusy(push, with: running[push.app] ?? 0)
+            guard let hold = hold(push, now) ?? (isBusy ? .busy : nil) else {
+                if !push.record.isSilent { running[push.app, default: 0] += 1 }
                 begin(id, holdsAlert: false, now)
                 continue
             }

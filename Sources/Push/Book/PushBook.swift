@@ -51,6 +51,10 @@ package struct PushBook: Sendable {
     package static let appLimit = 500
     /// Pushes that are done and remembered: the last ones, however old they are by a wall clock that may be wrong.
     package static let remembered = 1_000
+    /// Pushes with an alert that one app handles at a time, and as many that wait for it: each of them is the app's. A provider
+    /// could otherwise fill the disk of a device whose app does not come to them.
+    package static let mostRunning = 32
+    package static let mostWaiting = 32
     /// Seconds for which a wake may wait to begin whose push names no later end.
     static let patience = 900.0
     /// Seconds for which the wall clock has to go on, behind a start or behind its being set, before it is trusted.
@@ -88,9 +92,12 @@ package struct PushBook: Sendable {
     package mutating func resume(_ wanted: Set<String>, now: Double) {
         for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let running = order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .running }
-            // One whose row was replaced may still be with its app: the next one's end tells.
-            guard let last = running.last, !wanted.contains(last) else { continue }
-            for id in running { conclude(id, .failed, "Its wake is gone.", at: now, isDropped: true, now) }
+            let silent = running.filter { pushes[$0]?.record.isSilent == true }
+            // A silent one whose row was replaced may still be with its app: the next one's end tells.
+            let known = silent.last.map(wanted.contains) == true ? wanted.union(silent) : wanted
+            for id in running where !known.contains(id) {
+                conclude(id, .failed, "Its wake is gone.", at: now, isDropped: true, now)
+            }
         }
     }
 

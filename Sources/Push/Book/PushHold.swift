@@ -11,6 +11,8 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
     case lowPower
     case dozing
     case budget
+    /// The app has not done with others yet.
+    case busy
     /// By the wall clock its sender's date is over, and the wall clock may be wrong.
     case clock
 
@@ -18,7 +20,7 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
     package var waits: Bool {
         switch self {
         case .notInstalled, .notDeclared, .forceQuit, .switchedOff: false
-        case .machineSleeps, .batteryLow, .lowPower, .dozing, .budget, .clock: true
+        case .machineSleeps, .batteryLow, .lowPower, .dozing, .budget, .busy, .clock: true
         }
     }
 
@@ -33,6 +35,8 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .lowPower: "The device saves power; the app is woken when it does not, or when its user starts it."
         case .dozing: "The device dozes; the app is woken in the next window."
         case .budget: "The device has woken apps for as many silent pushes as it does in an hour on battery."
+        case .busy:
+            "The app has \(PushBook.mostRunning) pushes to handle; it has this one when it is done with one of them."
         case .clock:
             "By the clock it has expired, but the clock was set, or the service started, less than 15 minutes ago: it may be wrong."
         }

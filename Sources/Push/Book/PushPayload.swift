@@ -15,7 +15,7 @@ package struct PushPayload: Hashable, Sendable {
     /// The JSON object as it came.
     package var text: String
 
-    /// What the gateway reads in it, too.
+    /// The facts that the gateway reads in it, too.
     private let facts: PayloadFacts
 
     /// Nil where the payload is no JSON object. A key of the wrong kind counts as absent.

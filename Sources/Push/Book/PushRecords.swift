@@ -56,6 +56,8 @@ package struct KnownPush: Hashable, Sendable, Codable {
 package struct PushWake: Hashable, Sendable {
     package var id: String
     package var app: AppID
+    /// A name under which one wake waits for the app: all silent pushes share one, and each other push has its own.
+    package var key: String
     package var delivery: PushDelivery
     /// Seconds after which it is given up unless it has begun.
     package var patience: Double

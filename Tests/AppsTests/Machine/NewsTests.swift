@@ -90,6 +90,19 @@ import Testing
         #expect(Set(told(app)) == [2, 3] && app.ends.count == 1)
     }
 
+    @Test func `R3: Pushes with keys of their own reach an app that works at once, and each has its end`() {
+        var app = known()
+        app.setWantedWakes([.row(.push, 1, key: "a")])
+        app.spawned()
+        app.connected()
+        let wanted: [WantedWake] = [.row(.push, 1, key: "a"), .row(.push, 2, key: "b"), .row(.push, 3, key: "c")]
+        app.setWantedWakes(wanted)
+        #expect(told(app) == [1, 2, 3] && app.ends.isEmpty)
+        app.setWantedWakes([])
+        app.acknowledgeAll()
+        #expect(app.ends == wanted.map { .finishWake($0, .acknowledged(.newData)) })
+    }
+
     @Test(arguments: [WakeSource.fetch, .processing]) func `R1 R10: A chance is no news`(source: WakeSource) {
         var app = known()
         app.setWantedWakes([.row(source, 1)])

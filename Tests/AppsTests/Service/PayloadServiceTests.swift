@@ -76,6 +76,24 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `R3: a program is given every push that waited, and those that came meanwhile at its next start`()
+        async throws
+    {
+        let scene = try await ServiceScene(keys: Self.modes)
+        try await put(scene, [(.push, "1", #"{"id":"1"}"#), (.push, "2", #"{"id":"2"}"#), (.push, "", #"{"id":"s"}"#)])
+        let (process, plan) = try await launched(scene)
+        let path = try #require(plan.environment["NIGHTSHIFT_PAYLOAD"])
+        #expect(content(path) == #"[{"id":"1"},{"id":"2"},{"id":"s"}]"# + "\n")
+        try await put(scene, [(.push, "3", #"{"id":"3"}"#), (.push, "4", #"{"id":"4"}"#)])
+        scene.scripted?.end(process, .exited(0))
+        try await eventually("the next launch") { scene.scripted?.living.contains { $0 != process } == true }
+        let next = try await launched(scene)
+        let file = try #require(next.plan.environment["NIGHTSHIFT_PAYLOAD"])
+        #expect(content(file) == #"[{"id":"3"},{"id":"4"}]"# + "\n")
+        scene.scripted?.end(next.process, .exited(0))
+        try await scene.end()
+    }
+
     @Test func `R6: the file goes when the wake is completed, not before, though the process lives on`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, [(.region, "home", Self.home), (.region, "work", Self.moved)])

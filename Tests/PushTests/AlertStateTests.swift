@@ -1,0 +1,52 @@
+import Foundation
+import NightshiftAPI
+import Push
+import PushProtocol
+import Testing
+
+/// R3, B6: What a push says of its alert.
+@Suite struct AlertStateTests {
+    @Test(arguments: AlertState.allCases, [BookScene.alert, BookScene.both])
+    func `R3, B6: A push says what became of its alert, and calls shown only what was`(
+        _ state: AlertState, _ payload: String
+    ) throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(payload))
+        scene.book.alert(id, of: BookScene.app, became: state, at: Date(timeIntervalSince1970: scene.now))
+        scene.look()
+        scene.restart()
+        let record = try #require(scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last)
+        #expect(record.alert == state && (record.shown != nil) == (state == .shown))
+        if payload == BookScene.alert { #expect(record.state == (state == .shown ? .shown : .notShown)) }
+        if state != .shown { #expect(record.sentence.contains(state.sentence(of: BookScene.app))) }
+        let hasCommand = state == .permission || state == .denied
+        #expect(record.sentence.contains("nightshift app notifications \(BookScene.app) --allow") == hasCommand)
+        // What waited may still be shown, and nothing follows what has ended.
+        scene.book.alert(id, of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.look()
+        #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
+    }
+
+    @Test func `R3, B6: An alert that was never shown says which one replaced it`() throws {
+        var scene = try BookScene()
+        let older = scene.receive(scene.message(BookScene.alert, collapse: "c"))
+        scene.book.alert("c", of: BookScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))
+        let others = scene.receive(scene.message(BookScene.alert, for: BookScene.other, collapse: "c"))
+        scene.receive(scene.message(BookScene.silent, collapse: "c"))
+        #expect(scene.record(older)?.alert == .permission)
+        let newer = scene.receive(scene.message(BookScene.alert, collapse: "c"))
+        #expect(scene.record(older)?.alert == .replaced && scene.record(others)?.alert == nil)
+        scene.book.alert("c", of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.look()
+        #expect(scene.state(newer) == .shown && scene.state(older) == .notShown)
+    }
+
+    @Test func `R3: An alert that an earlier version called shown without a time is not`() throws {
+        var scene = try BookScene()
+        let id = scene.receive(scene.message(BookScene.alert))
+        scene.pushes[id]?.record.state = .shown
+        scene.restart()
+        let record = scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last
+        #expect(record?.state == .notShown && record?.sentence.contains("Nothing is known") == true)
+    }
+}
