@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A push from its provider to the user's eyes, without internet: a gateway, a device, an app that does not run. An alert comes: the app
 # fetches first, and then the alert is shown. Three silent pushes come: two pass, the third is held and rides along with the next alert.
+# Twenty alerts come at one moment while a silent push is held: each is shown.
 # Succeeds only if that is what happened, in this order. Expects debug builds; `make demo-push` makes them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -165,5 +166,19 @@ until_true "the alert is not shown" shown 'And another one'
 for id in "$first" "$second" "$third" "$(cat "$room/last")"; do
     tour "$gateway" push show "$id" --socket "$room/gateway/admin.sock"
 done
+
+say "6. Twenty alerts at one moment, while a silent push is held."
+held=$(silent four)
+administer push show "$held" | grep -q 'Held' || fail "the fourth is not held"
+for number in $(seq 20); do
+    printf 'next\nurl = "https://localhost:%s/3/device/%s"\ndata = "{\\"aps\\":{\\"alert\\":\\"Burst %02d.\\"}}"\n' \
+        "$providers" "$token" "$number"
+    printf 'header = "authorization: bearer %s"\nheader = "apns-topic: %s"\nheader = "apns-push-type: alert"\n' "$bearer" $app
+    printf 'http2\nfail\nsilent\nshow-error\nmax-time = 20\ncacert = "%s"\noutput = "%s"\n' "$room/tls.pem" "$room/answer"
+done | sed 1d >"$room/burst"
+curl --parallel --parallel-max 20 --config "$room/burst" || fail "the gateway refuses an alert of the burst"
+bursts() { [ "$(grep -o ' Notify .*Burst [0-9]*\.' "$room/shown" | grep -o 'Burst [0-9]*' | sort -u | wc -l)" -ge 20 ]; }
+until_true "not each of the twenty alerts is shown" bursts
+echo "  | $(grep -c 'Burst' "$room/shown") were shown."
 tour "$bin/nightshift" push why $app
-say "Pushed: fetched first, shown then; the silent ones within their limit, none lost."
+say "Pushed: fetched first, shown then; the silent ones within their limit, none lost, however many at once."
