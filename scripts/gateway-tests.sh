@@ -14,7 +14,7 @@ if [ "$#" -eq 0 ] || [ "$1" = --own ]; then
     swift build --package-path Gateway --scratch-path "$scratch" --build-tests
     swift test --package-path Gateway --scratch-path "$scratch" --skip-build
     [ "$#" -eq 0 ] || exit 0
-    set -- test_reasons test_clients test_delivery test_endpoints test_trouble test_hostile test_service test_unifiedpush \
+    set -- test_reasons test_clients test_delivery test_endpoints test_trouble test_hostile test_unit test_service test_unifiedpush \
         test_load test_cluster
 else
     swift build --package-path Gateway --scratch-path "$scratch"

@@ -35,8 +35,12 @@ package final class Gateway: Sendable {
     package init(settings: GatewaySettings, shared: (any GatewayStore)? = nil, logger: Logger) async throws {
         self.settings = settings
         self.logger = logger
-        try FileManager.default.createDirectory(
-            atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        do {
+            try FileManager.default.createDirectory(
+                atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw GatewayError("The folder \(settings.state) cannot be made: \(error.localizedDescription)")
+        }
         lock = try StateLock(settings.state)
         if let shared {
             store = shared
@@ -69,7 +73,9 @@ package final class Gateway: Sendable {
     /// Opens all listeners.
     package func start() async throws -> Ports {
         if let plain = settings.plainProviders, !plain.isLoopback {
-            throw GatewayError("Providers without TLS are for development: '\(plain.host)' is not a loopback address.")
+            throw GatewayError(
+                "Providers without TLS are for development: '\(plain.host)' is not a loopback address.",
+                isPermanent: true)
         }
         let judge = try settings.providerAuthority.map { try CertificateJudge(file: $0) }
         let forProviders = try TLSFiles(
@@ -141,7 +147,7 @@ package final class Gateway: Sendable {
                     }
                 }
             }
-            .bind(host: address.host, port: address.port).get()
+            .bind(to: address)
         channels.withLock { $0.append(channel) }
         return channel
     }
@@ -341,8 +347,11 @@ struct GatewayStops: Sendable {}
 /// Why the gateway cannot run as it was asked to.
 package struct GatewayError: Error, CustomStringConvertible {
     package var description: String
+    /// Whether a second attempt fails in the same way until a person has changed something.
+    package var isPermanent: Bool
 
-    package init(_ description: String) {
+    package init(_ description: String, isPermanent: Bool = false) {
         self.description = description
+        self.isPermanent = isPermanent
     }
 }

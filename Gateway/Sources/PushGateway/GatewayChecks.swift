@@ -1,4 +1,5 @@
-import Foundation
+package import Foundation
+import Glibc
 import NIOSSL
 import PushStore
 import SwiftASN1
@@ -22,24 +23,48 @@ package enum GatewayChecks {
 
     package static func certificate(_ path: String, key: String) -> [GatewayFinding] {
         do {
-            let chain = try NIOSSLCertificate.fromPEMFile(path)
-            guard let leaf = chain.first else { return [.init(isGood: false, text: "\(path) holds no certificate.")] }
-            let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-            _ = try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey)))
-            let end = try Certificate(derEncoded: leaf.toDERBytes()).notValidAfter
-            let isGood = end.timeIntervalSinceNow > warning
-            return [.init(isGood: isGood, text: "The certificate in \(path) is good until \(end.formatted(.iso8601)).")]
-        } catch {
+            let leaf = try CertificateFiles.pair(certificate: path, key: key).chain[0]
+            let certificate = try Certificate(derEncoded: leaf.toDERBytes())
             return [
-                .init(isGood: false, text: "The certificate in \(path) and the key in \(key) do not work: \(error)")
+                validity("The certificate in \(path)", certificate.notValidBefore, certificate.notValidAfter, now: Date())
             ]
+        } catch {
+            return [.init(isGood: false, text: "\(error)")]
+        }
+    }
+
+    /// Whether a certificate that is valid from `start` to `end` is so now, and long enough to be forgotten.
+    package static func validity(_ name: String, _ start: Date, _ end: Date, now: Date) -> GatewayFinding {
+        if start > now {
+            let text = "\(name) is not valid before \(start.formatted(.iso8601)). Check this machine's clock."
+            return .init(isGood: false, text: text)
+        }
+        let until = end.formatted(.iso8601)
+        guard end > now else {
+            return .init(isGood: false, text: "\(name) has expired, at \(until). Nobody can connect. Renew it.")
+        }
+        guard end.timeIntervalSince(now) <= warning else {
+            return .init(isGood: true, text: "\(name) is valid until \(until).")
+        }
+        let days = Int(end.timeIntervalSince(now) / 86_400)
+        let left = days == 0 ? "less than a day" : days == 1 ? "1 day" : "\(days) days"
+        return .init(isGood: false, text: "\(name) expires in \(left), at \(until). Renew it before then.")
+    }
+
+    /// Throws what makes every start with these settings fail, before anything is opened.
+    package static func files(of settings: GatewaySettings) throws(GatewayError) {
+        _ = try CertificateFiles.pair(certificate: settings.certificate, key: settings.privateKey)
+        if let authority = settings.providerAuthority {
+            _ = try CertificateFiles.certificates(authority, "providers' authority")
         }
     }
 
     package static func database(_ state: String) async -> [GatewayFinding] {
         let path = state + "/gateway.sqlite"
+        if access(state, R_OK | X_OK) != 0, errno == EACCES {
+            let text = "You may not look into \(state). Run this command as root, with sudo."
+            return [.init(isGood: false, text: text)]
+        }
         guard FileManager.default.fileExists(atPath: path) else {
             return [.init(isGood: true, text: "There is no database in \(state) yet; the first run makes one.")]
         }

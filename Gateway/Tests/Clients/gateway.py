@@ -52,8 +52,10 @@ def certificate(key, names, issuer=None, is_authority=False, extensions=(), host
 class Gateway:
     """`with Gateway(binary) as gateway:` runs it; leaving ends it."""
 
-    def __init__(self, binary, *options):
+    def __init__(self, binary, *options, launcher=()):
+        """`launcher` is a command that runs the program in its way."""
         self.binary = binary
+        self.launcher = launcher
         self.options = options
         self.folder = tempfile.mkdtemp(prefix="nightshift-gateway-")
         self.keys = {name: new_key() for name in (KEY, OTHER_KEY, DEVELOPMENT_KEY, SECOND_KEY)}
@@ -96,7 +98,7 @@ class Gateway:
 
     def start(self):
         self.process = subprocess.Popen(
-            [self.binary, "run", "--certificate", self.path("tls.pem"), "--key", self.path("tls.key"),
+            [*self.launcher, self.binary, "run", "--certificate", self.path("tls.pem"), "--key", self.path("tls.key"),
              "--state", self.path("state"), "--providers", "127.0.0.1:0",
              # Devices come back to where it was.
              "--devices", f"127.0.0.1:{self.device_port}",

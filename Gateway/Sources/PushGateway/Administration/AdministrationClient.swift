@@ -37,9 +37,8 @@ package struct AdministrationClient: Sendable {
     }
 
     private func connect() throws -> Int32 {
-        let unreachable = "No gateway answers at \(path). 'nightshift-gateway run' starts one; --socket names another."
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw GatewayError(unreachable) }
+        guard descriptor >= 0 else { throw Self.unreachable(path, errno) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
@@ -54,9 +53,25 @@ package struct AdministrationClient: Sendable {
             }
         }
         guard result == 0 else {
+            let code = errno
             close(descriptor)
-            throw GatewayError(unreachable)
+            throw Self.unreachable(path, code)
         }
         return descriptor
+    }
+
+    /// - Parameter code: the kernel's, of the attempt to connect.
+    package static func unreachable(_ path: String, _ code: Int32) -> GatewayError {
+        switch code {
+        case EACCES, EPERM: GatewayError(noPermission(path))
+        case ENOENT, ECONNREFUSED, ENOTDIR:
+            GatewayError("No gateway answers at \(path). 'nightshift-gateway run' starts one; --socket names another.")
+        default: GatewayError("The gateway at \(path) cannot be asked: \(String(cString: strerror(code))).")
+        }
+    }
+
+    static func noPermission(_ path: String) -> String {
+        "You have no permission to ask the gateway at \(path): only its own user and root have. Run the command as root,"
+            + " with sudo."
     }
 }

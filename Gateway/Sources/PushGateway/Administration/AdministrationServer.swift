@@ -73,7 +73,7 @@ private struct AdministrationExchange: Sendable {
         if await isAllowed() {
             await answer()
         } else {
-            _ = await write(.failed("This gateway belongs to another user."))
+            _ = await write(.failed(AdministrationClient.noPermission(gateway.settings.socket)))
         }
         try? await channel.close()
     }

@@ -17,7 +17,7 @@ enum StatusServer {
                     try pipeline.addHandler(StatusHandler(gateway: gateway))
                 }
             }
-            .bind(host: address.host, port: address.port).get()
+            .bind(to: address)
     }
 }
 

@@ -71,10 +71,7 @@ final class TLSFiles: Sendable {
     private static func context(
         _ certificate: String, _ key: String, _ protocols: [String], _ asksForCertificate: Bool
     ) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
-        let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(privateKey))
+        var configuration = try CertificateFiles.pair(certificate: certificate, key: key).configuration
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = protocols
         configuration.certificateVerification = asksForCertificate ? .optionalVerification : .none

@@ -39,7 +39,8 @@ final class CertificateJudge: Sendable {
 
     /// - Parameter file: PEM.
     init(file: String) throws {
-        roots = try NIOSSLCertificate.fromPEMFile(file).map { try Certificate(derEncoded: $0.toDERBytes()) }
+        roots = try CertificateFiles.certificates(file, "providers' authority")
+            .map { try Certificate(derEncoded: $0.toDERBytes()) }
     }
 
     func judge(_ chain: [NIOSSLCertificate]) async -> CertificateVerdict {

@@ -87,9 +87,7 @@ struct Run: AsyncParsableCommand {
         logger.logLevel = .info
         // A connection needs one each.
         DescriptorLimit.raise()
-        let store = try await shared.open(logLimit: logLimit)
-        let gateway = try await Gateway(settings: settings(), shared: store, logger: logger)
-        let ports = try await gateway.start()
+        let (gateway, ports) = try await start(logger)
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
         let line =
             "nightshift-gateway: providers=\(ports.providers)\(plain) devices=\(ports.devices) status=\(ports.status)\n"
@@ -105,6 +103,22 @@ struct Run: AsyncParsableCommand {
         for source in sources { source.cancel() }
         logger.notice("The gateway stops.")
         try await gateway.stop()
+    }
+
+    /// `EX_CONFIG` of sysexits.h: another start fails in the same way. The unit does not restart after it.
+    private static let configurationError: Int32 = 78
+
+    private func start(_ logger: Logger) async throws -> (Gateway, Gateway.Ports) {
+        do {
+            let settings = try settings()
+            try GatewayChecks.files(of: settings)
+            let store = try await shared.open(logLimit: logLimit)
+            let gateway = try await Gateway(settings: settings, shared: store, logger: logger)
+            return (gateway, try await gateway.start())
+        } catch let error as GatewayError where error.isPermanent {
+            try? FileHandle.standardError.write(contentsOf: Data("Error: \(error)\n".utf8))
+            throw ExitCode(Self.configurationError)
+        }
     }
 
     private func settings() throws -> GatewaySettings {
@@ -134,7 +148,8 @@ struct Run: AsyncParsableCommand {
     private static func publicURL(_ text: String) throws -> String {
         var url = text[...]
         while url.hasSuffix("/") { url = url.dropLast() }
-        let rest = url.hasPrefix("https://") ? url.dropFirst(8) : url.hasPrefix("http://") ? url.dropFirst(7) : ""
+        let scheme = ["https://", "http://"].first { url.lowercased().hasPrefix($0) }
+        let rest = scheme.map { url.dropFirst($0.count) } ?? ""
         guard !rest.isEmpty, url.utf8.count <= 512,
             url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
         else { throw ValidationError("'\(text)' is no URL of a server: https://push.example.org") }
