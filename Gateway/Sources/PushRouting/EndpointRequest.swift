@@ -27,7 +27,7 @@ package struct EndpointRequest: Sendable {
         guard path.hasPrefix(Self.prefix), let token = parts.first,
             (1...ProtocolLimits.tokenLength).contains(token.utf8.count)
         else { throw .notFound }
-        self.token = String(token)
+        self.token = token.lowercased()
         switch parts.count {
         case 1:
             switch method {
@@ -36,7 +36,7 @@ package struct EndpointRequest: Sendable {
             default: throw EndpointAnswer(405, "An endpoint takes POST and GET.", [("allow", "GET, HEAD, POST")])
             }
         case 2:
-            guard let id = PushID(String(parts[1])) else { throw .notFound }
+            guard let id = PushID(String(parts[1]), lenient: true) else { throw .notFound }
             guard method == "DELETE" else {
                 throw EndpointAnswer(405, "A message can be taken back: DELETE.", [("allow", "DELETE")])
             }

@@ -4,7 +4,7 @@ package import PushProtocol
 ///
 /// Header names are in lower case. The rules are those of Apple's "Sending notification requests to APNs".
 package struct ProviderRequest: Sendable {
-    /// The token in the path.
+    /// The token in the path, in small letters: some libraries send its digits in capitals, as APNs allows.
     package var token: String
     package var fields: [(name: String, value: String)]
 
@@ -20,7 +20,7 @@ package struct ProviderRequest: Sendable {
         let rest = path.dropFirst("/3/device".count)
         guard rest.isEmpty || rest.hasPrefix("/") else { throw .badPath }
         guard method == "POST" else { throw .methodNotAllowed }
-        token = String(rest.dropFirst())
+        token = rest.dropFirst().lowercased()
         guard !token.isEmpty else { throw .missingDeviceToken }
         guard !token.contains("/") else { throw .badPath }
         self.fields = fields
@@ -39,7 +39,8 @@ package struct ProviderRequest: Sendable {
         guard let value = value("authorization") else { throw .missingProviderToken }
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .invalidProviderToken }
-        return String(parts[1])
+        // One space or several separate the two (RFC 9110, section 11.4).
+        return String(parts[1].drop { $0 == " " })
     }
 
     /// The id that the answer carries, whatever becomes of the request.
@@ -73,7 +74,7 @@ package struct PushHeaders: Sendable, Hashable {
             self.priority = priority
         }
         if let value = request.value("apns-push-type") {
-            guard let type = PushType(name: value) else { throw .invalidPushType }
+            guard let type = PushType(name: value.lowercased()) else { throw .invalidPushType }
             self.type = type
         }
         if let value = request.value("apns-collapse-id") {

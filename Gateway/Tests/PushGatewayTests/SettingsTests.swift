@@ -43,5 +43,6 @@ import Testing
         #expect(Set(codes).count == 100)
         #expect(Set(codes.map { EnrolmentCode.hash($0) }).count == 100)
         #expect(codes.allSatisfy { $0.count == 32 })
+        #expect(EnrolmentCode.hash(codes[0].uppercased()) == EnrolmentCode.hash(codes[0]))
     }
 }

@@ -52,6 +52,15 @@ import Testing
         }
     }
 
+    @Test func `R5, B7: An endpoint and a message in capitals are the same`() throws {
+        let id = PushID(high: 0xABCD, low: 0xEF)
+        let request = try EndpointRequest(
+            method: "DELETE", path: "/up/00FFAB/\(id.description.uppercased())", fields: [])
+        guard case .withdraw(id) = request.action else { throw EndpointAnswer.failed }
+        #expect(request.token == "00ffab")
+        #expect(try headers(("ttl", "1"), ("urgency", "Very-Low")).urgency == .veryLow)
+    }
+
     @Test func `R5, B7: A message keeps its bytes, and its topic is the place that it takes`() throws {
         let id = PushID(high: 1, low: 2)
         func push(_ count: Int, topic: String? = nil, ttl: Int64 = 5) throws -> Push {

@@ -41,7 +41,8 @@ import Testing
         ("apns-id", "no", Rejection.badMessageId), ("apns-expiration", "soon", .badExpirationDate),
         ("apns-expiration", "-1", .badExpirationDate), ("apns-expiration", "+1", .badExpirationDate),
         ("apns-priority", "7", .badPriority), ("apns-priority", "", .badPriority),
-        ("apns-push-type", "Alert", .invalidPushType),
+        ("apns-push-type", "loud", .invalidPushType), ("apns-push-type", "unifiedpush", .invalidPushType),
+        ("apns-push-type", "UnifiedPush", .invalidPushType),
         ("apns-collapse-id", String(repeating: "x", count: 65), .badCollapseId),
         ("apns-topic", "with space", .badTopic), ("apns-topic", "", .badTopic),
     ])
@@ -50,6 +51,22 @@ import Testing
     }
 
     static func rejection(fields: [(String, String)]) -> Rejection? { rejection("POST", "/3/device/00ff", fields) }
+
+    @Test func `R5: An identifier that is written in capitals is the same`() throws {
+        func request(_ path: String, _ fields: (String, String)...) throws -> ProviderRequest {
+            try ProviderRequest(method: "POST", path: path, fields: fields.map { (name: $0.0, value: $0.1) })
+        }
+        #expect(try request("/3/device/00FFaB").token == "00ffab")
+        let headers = try PushHeaders(
+            request(
+                "/3/device/a", ("apns-push-type", "Background"),
+                ("apns-id", "0F8FAD5B-D9CB-469F-A165-70867728950E")))
+        #expect(headers.type == .background)
+        #expect(headers.id?.description == "0f8fad5b-d9cb-469f-a165-70867728950e")
+        for scheme in ["bearer x.Y.z", "Bearer x.Y.z", "BEARER  x.Y.z"] {
+            #expect(try request("/3/device/a", ("authorization", scheme)).bearer() == "x.Y.z")
+        }
+    }
 
     @Test func `R5: A header that comes twice is refused`() {
         #expect(Self.rejection(fields: [("apns-id", "a"), ("apns-id", "a")]) == .duplicateHeaders)

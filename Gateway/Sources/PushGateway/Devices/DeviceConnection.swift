@@ -274,8 +274,8 @@ package enum EnrolmentCode {
         return String((0..<32).map { _ in letters[Int.random(in: 0..<letters.count, using: &random)] })
     }
 
-    /// A code has enough bits for a plain hash.
+    /// A code has enough bits for a plain hash. A person may type it in capitals.
     package static func hash(_ code: String) -> [UInt8] {
-        Array(SHA256.hash(data: Data(code.utf8)))
+        Array(SHA256.hash(data: Data(code.lowercased().utf8)))
     }
 }
