@@ -32,7 +32,7 @@ extension NATSStore {
         let found = try await change(Subjects.registry("team", id), in: Subjects.registry, TeamRecord.self) {
             (team) throws(StoreError) in team.suspendedAt = time
         }
-        if found == nil { throw StoreError(.refused, "There is no team '\(id)'.") }
+        if found == nil { throw .noTeam(id) }
     }
 
     package func addKey(_ key: KeyRecord) async throws(StoreError) {
@@ -54,14 +54,14 @@ extension NATSStore {
 
     private func requireTeam(_ id: String) async throws(StoreError) {
         guard try await jetStream.last(Subjects.registry("team", id), in: Subjects.registry) != nil else {
-            throw StoreError(.refused, "There is no team '\(id)'.")
+            throw .noTeam(id)
         }
     }
 
     private func add(_ value: some Encodable, _ kind: String, _ name: String) async throws(StoreError) {
         let subject = Subjects.registry(kind, name)
         guard case .at = try await jetStream.write(subject, try Self.encode(value), last: 0) else {
-            throw StoreError(.refused, "The \(kind) '\(name)' is there already.")
+            throw .exists(kind, name)
         }
     }
 

@@ -21,6 +21,10 @@ extension NATSStore: GatewayStore {
             tokens: tokens.state?.messages ?? 0, stored: stored, held: nil)
     }
 
+    package func probe() async throws(StoreError) {
+        _ = try await jetStream.write(Subjects.probe, [])
+    }
+
     /// What is over is the servers' work: streams have ages and sizes, and a push that has expired is not delivered.
     package func tidy(now: Moment, logLimit: Int) async throws(StoreError) {}
 

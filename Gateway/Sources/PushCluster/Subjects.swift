@@ -40,6 +40,9 @@ struct Subjects: Sendable {
     static func keeps(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).keeps" }
     static func seen(_ device: DeviceID) -> String { "nightshift.seen.\(name(device))" }
 
+    /// Where gateways try whether a write becomes durable; no device has this name.
+    static let probe = "nightshift.seen.probe"
+
     static func bucket(_ device: DeviceID, topic: String) -> String {
         "nightshift.bucket.\(name(device)).\(token(topic))"
     }

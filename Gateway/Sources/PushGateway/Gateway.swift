@@ -19,6 +19,8 @@ package final class Gateway: Sendable {
     package let metrics: Metrics
     let requestRates: RequestRates
     let messageRates: RequestRates
+    let named = NamedPushes()
+    let health = PushHealth()
     let growth: LogSignal
     let logger: Logger
     private let lock: StateLock

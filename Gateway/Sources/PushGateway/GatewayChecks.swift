@@ -26,7 +26,8 @@ package enum GatewayChecks {
             let leaf = try CertificateFiles.pair(certificate: path, key: key).chain[0]
             let certificate = try Certificate(derEncoded: leaf.toDERBytes())
             return [
-                validity("The certificate in \(path)", certificate.notValidBefore, certificate.notValidAfter, now: Date())
+                validity(
+                    "The certificate in \(path)", certificate.notValidBefore, certificate.notValidAfter, now: Date())
             ]
         } catch {
             return [.init(isGood: false, text: "\(error)")]

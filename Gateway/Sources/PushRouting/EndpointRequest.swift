@@ -91,6 +91,9 @@ package struct MessageHeaders: Sendable, Hashable {
         } else {
             urgency = .normal
         }
+        if let coding = try Self.value("content-encoding", fields), coding.lowercased() != "aes128gcm" {
+            throw .unknownCoding
+        }
         topic = try Self.value("topic", fields)
         if let topic {
             guard (1...Self.topicLength).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isOfBase64URL) else {
@@ -138,6 +141,10 @@ package struct EndpointAnswer: Error, Sendable {
     package static let gone = EndpointAnswer(410, "The app does not want messages at this endpoint any more.")
     package static let empty = EndpointAnswer(400, "A message has at least one byte.")
     package static let tooLarge = EndpointAnswer(413, "A message has at most \(Push.messageLimit) bytes.")
+    package static let noHost = EndpointAnswer(400, "A request of HTTP/1.1 has one Host field.")
+    package static let unknownCoding = EndpointAnswer(
+        415, "A message is encrypted with aes128gcm (RFC 8291). Devices cannot read other content codings.",
+        [("accept-encoding", "aes128gcm")])
     package static let slow = EndpointAnswer(408, "The rest of the request did not come in time.")
     package static let unavailable = EndpointAnswer(
         503, "The gateway cannot take the message now.", [("retry-after", "30")])

@@ -8,11 +8,19 @@ package struct ProviderSession: Sendable, Hashable {
         package var team: String
         /// Seconds since 1970.
         package var issuedAt: Int64
+        /// The first second at which it is no longer good, where it names one (RFC 7519, section 4.1.4).
+        package var expiresAt: Int64?
+        /// The first second at which it is good, where it names one (RFC 7519, section 4.1.5).
+        package var notBefore: Int64?
 
-        package init(key: String, team: String, issuedAt: Int64) {
+        package init(
+            key: String, team: String, issuedAt: Int64, expiresAt: Int64? = nil, notBefore: Int64? = nil
+        ) {
             self.key = key
             self.team = team
             self.issuedAt = issuedAt
+            self.expiresAt = expiresAt
+            self.notBefore = notBefore
         }
     }
 
@@ -31,8 +39,8 @@ package struct ProviderSession: Sendable, Hashable {
     /// Nil where the provider may send with `token` on this connection.
     package mutating func judge(_ next: Token, now: Int64) -> Rejection? {
         if isUnusable { return .tooManyProviderTokenUpdates }
-        guard next.issuedAt <= now + Self.clockSkew else { return .invalidProviderToken }
-        guard next.issuedAt >= now - Self.lifetime else { return .expiredProviderToken }
+        guard max(next.issuedAt, next.notBefore ?? .min) <= now + Self.clockSkew else { return .invalidProviderToken }
+        guard next.issuedAt >= now - Self.lifetime, next.expiresAt ?? .max > now else { return .expiredProviderToken }
         if let token, token != next {
             guard token.team == next.team else { return .invalidProviderToken }
             guard token.key == next.key else { return .unrelatedKeyIdInToken }

@@ -86,6 +86,8 @@ package protocol GatewayStore: Sendable {
     // MARK: The whole
 
     func counts() async throws(StoreError) -> StoreCounts
+    /// Makes something durable that changes nothing; throws what keeps pushes from being stored.
+    func probe() async throws(StoreError)
     /// Throws away what nobody wants any more.
     func tidy(now: Moment, logLimit: Int) async throws(StoreError)
     /// Says what is wrong with the store; nil where it is whole.

@@ -1,3 +1,4 @@
+import GRDB
 package import PushProtocol
 package import PushRouting
 
@@ -150,6 +151,10 @@ extension PushStore: GatewayStore {
         try await read { try $0.counts() }
     }
 
+    package func probe() async throws(StoreError) {
+        try await write { try $0.probe() }
+    }
+
     package func tidy(now: Moment, logLimit: Int) async throws(StoreError) {
         var count = 0
         repeat {
@@ -206,6 +211,13 @@ extension PushStore: GatewayStore {
 }
 
 extension PushTransaction {
+    /// Reads the table of pushes, and writes a number of the file's head, which the gateway does not use, as it is.
+    fileprivate func probe() throws {
+        _ = try Row.fetchOne(db, sql: "SELECT id FROM push LIMIT 1")
+        let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        try db.execute(sql: "PRAGMA user_version = \(version)")
+    }
+
     fileprivate func write(_ note: LogNote) throws {
         if let push = note.received { try logReceived(push, withPayload: note.withPayload) }
         for event in note.events { try log(note.push, event, at: note.at) }

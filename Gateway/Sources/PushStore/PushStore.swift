@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 
 /// The gateway's one SQLite database: who may send what to whom, what is stored, and what became of each push.
 ///
@@ -12,11 +13,24 @@ package final class PushStore: Sendable {
     ///
     /// - Throws: ``StoreError``; a database of a newer version is refused, and left as it is.
     package convenience init(path: String) throws(StoreError) {
+        Self.keepPrivate(path)
         do {
             try self.init(writer: DatabasePool(path: path, configuration: Self.configuration))
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Makes the file for its owner alone, in whatever directory it lies; SQLite gives its other files the same mode.
+    private static func keepPrivate(_ path: String) {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor < 0 else {
+            Glibc.close(descriptor)
+            return
+        }
+        // An existing database is not opened: closing it would release SQLite's locks of this process. Where the mode
+        // cannot be changed, SQLite says whether the file can be used.
+        for file in [path, path + "-wal", path + "-shm"] { chmod(file, 0o600) }
     }
 
     /// A store that lives in memory, for tests.

@@ -9,13 +9,14 @@ extension PushTransaction {
     }
 
     package func addTeam(_ id: String, name: String, at: Int64) throws {
+        guard try !exists("team", "id", id) else { throw StoreError.exists("team", id) }
         try run("INSERT INTO team (id, name, createdAt) VALUES (?, ?, ?)", [id, name, at])
     }
 
     /// - Parameter time: nil lets the team send again.
     package func suspendTeam(_ id: String, at time: Int64?) throws {
         try run("UPDATE team SET suspendedAt = ? WHERE id = ?", [time, id])
-        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no team '\(id)'.") }
+        guard db.changesCount == 1 else { throw StoreError.noTeam(id) }
     }
 
     package func keys() throws -> [KeyRecord] {
@@ -28,6 +29,8 @@ extension PushTransaction {
     }
 
     package func addKey(_ key: KeyRecord) throws {
+        guard try exists("team", "id", key.team) else { throw StoreError.noTeam(key.team) }
+        guard try !exists("signingKey", "id", key.id) else { throw StoreError.exists("key", key.id) }
         try run(
             "INSERT INTO signingKey (id, team, environment, publicKey, createdAt) VALUES (?, ?, ?, ?, ?)",
             [key.id, key.team, key.environment.rawValue, key.publicKey, key.createdAt])
@@ -45,8 +48,15 @@ extension PushTransaction {
     }
 
     package func addTopic(_ topic: TopicRecord) throws {
+        guard try exists("team", "id", topic.team) else { throw StoreError.noTeam(topic.team) }
+        guard try !exists("topic", "name", topic.name) else { throw StoreError.exists("topic", topic.name) }
         try run(
             "INSERT INTO topic (name, team, createdAt) VALUES (?, ?, ?)", [topic.name, topic.team, topic.createdAt])
+    }
+
+    private func exists(_ table: String, _ column: String, _ value: String) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM \(table) WHERE \(column) = ?)", arguments: [value]) ?? false
     }
 }
 

@@ -20,6 +20,15 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         self.message = message
     }
 
+    package static func noTeam(_ id: String) -> StoreError {
+        StoreError(.refused, "There is no team '\(id)'. Add it first: nightshift-gateway team add \(id) NAME")
+    }
+
+    /// - Parameter kind: of what was to be added: a team, a key or a topic.
+    package static func exists(_ kind: String, _ name: String) -> StoreError {
+        StoreError(.refused, "The \(kind) '\(name)' already exists.")
+    }
+
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

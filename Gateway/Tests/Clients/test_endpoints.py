@@ -116,6 +116,22 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(message["type"], b"\x0c")
         self.assertEqual(str(uuid.UUID(bytes=message["push"])), location.rsplit("/", 1)[1])
 
+    def test_host(self):
+        """R5, B7: HTTP/1.1 names its host once, and may name the server in its first line."""
+        def ask(lines):
+            plain = socket.create_connection(("127.0.0.1", self.gateway.port))
+            plain.settimeout(60)
+            with self.gateway.trust(alpn=("http/1.1",)).wrap_socket(plain, server_hostname="localhost") as connection:
+                connection.sendall(b"\r\n".join(lines) + b"\r\nConnection: close\r\n\r\n")
+                return connection.makefile("rb").read().split(b" ")[1]
+
+        path = b"/up/" + self.token.encode()
+        self.assertEqual(ask([b"GET " + path + b" HTTP/1.1", b"Host: x"]), b"200")
+        self.assertEqual(ask([b"GET https://push.example.org" + path + b" HTTP/1.1", b"Host: push.example.org"]), b"200")
+        self.assertEqual(ask([b"GET " + path + b" HTTP/1.0"]), b"200")
+        self.assertEqual(ask([b"GET " + path + b" HTTP/1.1"]), b"400")
+        self.assertEqual(ask([b"GET " + path + b" HTTP/1.1", b"Host: x", b"Host: x"]), b"400")
+
     def test_rules(self):
         """R5, B7: TTL, Urgency, Topic and sizes are those of RFC 8030 and UnifiedPush."""
         good, bad = 201, 400
@@ -126,6 +142,8 @@ class Endpoints(unittest.TestCase):
             (dict(Urgency="high"), good), (dict(Urgency="urgent"), bad), (dict(Urgency=""), bad),
             (dict(Topic="a"), good), (dict(Topic="-_aZ09" + "x" * 26), good), (dict(Topic="x" * 33), bad),
             (dict(Topic=""), bad), (dict(Topic="a.b"), bad), (dict(Topic="a=b"), bad), (dict(Topic="ä"), bad),
+            (dict(Content_Encoding="aes128gcm"), good), (dict(Content_Encoding="AES128GCM"), good),
+            (dict(Content_Encoding="aesgcm"), 415), (dict(Content_Encoding="gzip"), 415),
             (dict(body=b""), bad), (dict(body=b"x"), good), (dict(body=b"x" * 4096), good), (dict(body=b"x" * 4097), 413),
             (dict(body=b"x" * 100_000), 413),
         ]

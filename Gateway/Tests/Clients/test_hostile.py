@@ -251,7 +251,7 @@ class Hostile(unittest.TestCase):
         for _ in range(20):
             connection = stranger(self.gateway)
             # A large body, so that the gateway reads much at once from then on.
-            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000)
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000)
             answers = b""
             while not answers.endswith(missing):
                 piece = connection.recv(65536)
@@ -259,7 +259,7 @@ class Hostile(unittest.TestCase):
                 answers += piece
             try:
                 # The first one is looked up in the store: the others have come when it is answered.
-                connection.sendall(b"GET /up/x HTTP/1.1\r\n\r\n" + b"GET / HTTP/1.1\r\n\r\n" * 3_600)
+                connection.sendall(b"GET /up/x HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 3_600)
                 while piece := connection.recv(65536):
                     answers += piece
             except OSError:
@@ -328,7 +328,7 @@ class Slow(unittest.TestCase):
         with Gateway(BINARY, "--body-patience", "1") as gateway:
             connection = stranger(gateway)
             connection.settimeout(0.5)
-            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 200\r\n\r\n")
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n")
             answer, began = b"", time.monotonic()
             while time.monotonic() < began + 60:
                 try:
@@ -364,7 +364,7 @@ class Slow(unittest.TestCase):
         """R5: A gateway that stops does not wait for a request that does not go on."""
         with Gateway(BINARY) as gateway:
             connection = stranger(gateway)
-            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 200\r\nExpect: 100-continue\r\n\r\n")
+            connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\nExpect: 100-continue\r\n\r\n")
             self.assertIn(b"100 Continue", connection.recv(1024))
             gateway.process.terminate()
             self.assertEqual(gateway.process.wait(timeout=60), 0)

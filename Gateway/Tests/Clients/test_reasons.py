@@ -95,6 +95,14 @@ class Reasons(unittest.TestCase):
         self.assertEqual(self.expect(None, apns_id=name).headers["apns-id"], name)
         self.assertEqual(self.expect(None, apns_id=name.upper()).headers["apns-id"], name)
         self.assertEqual(self.expect("BadTopic", apns_id=name, apns_topic=" ").headers["apns-id"], name)
+        self.expect(None, token=self.token.upper(), apns_push_type="Alert")
+
+    def test_named_twice(self):
+        """R5: An id that named another payload of the device is refused; the same push may be sent again."""
+        name = str(uuid.uuid4())
+        self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
+        self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
+        self.expect("BadMessageId", apns_id=name, body=b'{"aps":{"alert":"two"}}')
 
     def test_tokens_of_providers(self):
         """R5: What is wrong with a provider's token."""
@@ -111,6 +119,11 @@ class Reasons(unittest.TestCase):
             wrong = jwt.encode({"iss": TEAM, "iat": int(time.time())}, key, algorithm=algorithm, headers={"kid": KEY})
             self.expect("InvalidProviderToken", authorization="bearer " + wrong)
         self.expect("ExpiredProviderToken", authorization=self.bearer(age=3_700))
+        self.expect("InvalidProviderToken", authorization=self.bearer(crit=["x"], x=1))
+        past = jwt.encode(
+            {"iss": TEAM, "iat": int(time.time()), "exp": int(time.time()) - 1}, self.gateway.keys[KEY],
+            algorithm="ES256", headers={"kid": KEY})
+        self.expect("ExpiredProviderToken", authorization="bearer " + past)
         self.expect("BadEnvironmentKeyIdInToken", authorization=self.bearer(key=DEVELOPMENT_KEY))
 
     def test_one_connection(self):

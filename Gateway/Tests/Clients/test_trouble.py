@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.error
 import uuid
 
 import hyperframe.frame
@@ -36,18 +37,63 @@ class Trouble(unittest.TestCase):
         provider = provider or Provider(self.gateway)
         return provider.push(self.token, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
 
+    def health(self):
+        try:
+            self.gateway.status("/healthz")
+        except urllib.error.HTTPError as error:
+            return error.code
+        return 200
+
+    def test_modes(self):
+        """R5: The database is its owner's alone, also in a folder that others may enter."""
+        self.device.disconnect()
+        self.gateway.kill()
+        os.chmod(self.gateway.path("state"), 0o755)
+        for mode in (0o644, None):
+            for name in os.listdir(self.gateway.path("state")):
+                path = self.gateway.path("state/" + name)
+                if name.startswith("gateway.sqlite"):
+                    os.chmod(path, mode) if mode else os.unlink(path)
+            old = os.umask(0o022)
+            self.gateway.start()
+            os.umask(old)
+            self.gateway.admin("team", "add", "TEAM00000" + str(mode)[:1], "x")
+            names = [name for name in os.listdir(self.gateway.path("state")) if name.startswith("gateway.sqlite")]
+            self.assertIn("gateway.sqlite-wal", names)
+            for name in names:
+                self.assertEqual(os.stat(self.gateway.path("state/" + name)).st_mode & 0o777, 0o600, name)
+            self.gateway.kill()
+
+    def test_words(self):
+        """R5: A command that names what is not there, or is there already, says so."""
+        key = self.gateway.path("KEY0000001.p8")
+        for words, sentence in (
+                (["key", "add", "KEY0000009", key, "--team", "NOSUCHTEAM"], "There is no team 'NOSUCHTEAM'."),
+                (["topic", "add", "org.example.New", "--team", "NOSUCHTEAM"], "There is no team 'NOSUCHTEAM'."),
+                (["team", "add", "TEAM000001", "x"], "The team 'TEAM000001' already exists."),
+                (["key", "add", "KEY0000001", key, "--team", "TEAM000001"], "The key 'KEY0000001' already exists."),
+                (["topic", "add", TOPIC, "--team", "TEAM000001"], f"The topic '{TOPIC}' already exists.")):
+            with self.assertRaises(RuntimeError) as raised:
+                self.gateway.admin(*words)
+            self.assertIn(sentence, str(raised.exception))
+            self.assertNotIn("constraint", str(raised.exception))
+
     def test_disk(self):
-        """R5: Nothing is answered with 200 that the disk has not taken."""
+        """R5: Nothing is answered with 200 that the disk has not taken, and health says so."""
         database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
         self.assertEqual(self.push().status, 200)
         database.execute("BEGIN IMMEDIATE")
         answer = self.push()
         self.assertEqual((answer.status, answer.reason), (503, "ServiceUnavailable"))
+        self.assertEqual(self.health(), 503)
         database.execute("ROLLBACK")
+        # Also where no push comes meanwhile: who balances load asks here before it sends one.
+        self.assertEqual(self.health(), 200)
         self.assertEqual(self.push().status, 200)
         database.execute("ALTER TABLE push RENAME TO elsewhere")
         answer = self.push()
         self.assertEqual((answer.status, answer.reason), (500, "InternalServerError"))
+        self.assertEqual(self.health(), 503)
         database.execute("ALTER TABLE elsewhere RENAME TO push")
         self.assertEqual(self.push().status, 200)
         database.close()
@@ -181,7 +227,7 @@ class Trouble(unittest.TestCase):
             connection = socket.create_connection(("127.0.0.1", self.gateway.status_port))
             connection.settimeout(60)
             count = 3_000
-            connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n" + b"GET / HTTP/1.1\r\n\r\n" * count)
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * count)
             answers = b""
             while answers.count(b"There are /metrics") < count:
                 piece = connection.recv(65536)

@@ -21,6 +21,15 @@ import Testing
         func verify(using key: some JWTAlgorithm) throws {}
     }
 
+    /// With an end of its own.
+    struct EndingClaims: JWTPayload {
+        var iss = "TEAM000001"
+        var iat = 77
+        var exp: Double
+
+        func verify(using key: some JWTAlgorithm) throws {}
+    }
+
     static let key = ES256PrivateKey()
 
     static func directory(environment: KeyRecord.Environment = .any) async throws -> (Directory, PushStore) {
@@ -58,6 +67,22 @@ import Testing
         #expect(try verdict.get().issuedAt == 77)
         let wrong = try await Self.sign(TextClaims(iss: "TEAM000001", iat: "soon"))
         #expect(await directory.verify(wrong, environment: .production) == .failure(.invalidProviderToken))
+    }
+
+    @Test func `R5: A token's own end is kept with it`() async throws {
+        let (directory, _) = try await Self.directory()
+        let text = try await Self.sign(EndingClaims(exp: 99.5))
+        #expect(try await directory.verify(text, environment: .production).get().expiresAt == 99)
+        #expect(directory.verified(text)?.expiresAt == 99)
+    }
+
+    @Test func `R5: A token with an extension that is critical is refused`() async throws {
+        let (directory, _) = try await Self.directory()
+        let kid = JWKIdentifier(string: "KEY0000001")
+        let keys = await JWTKeyCollection().add(ecdsa: Self.key, kid: kid)
+        let header: JWTHeader = ["crit": .array([.string("b64")]), "b64": .bool(false)]
+        let text = try await keys.sign(Claims(iss: "TEAM000001", iat: 77), kid: kid, header: header)
+        #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
     }
 
     @Test func `R5: A token of another team, key or signer is refused`() async throws {

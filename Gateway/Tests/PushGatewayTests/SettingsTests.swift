@@ -1,3 +1,4 @@
+import Foundation
 import PushGateway
 import Testing
 
@@ -36,6 +37,28 @@ import Testing
 
             """
         #expect(metrics.text([(name: "devices", value: 3)]) == text)
+    }
+
+    @Test func `R5: doctor says why a certificate is not good`() {
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        func finding(_ start: Double, _ end: Double) -> GatewayFinding {
+            let day = 86_400.0
+            return GatewayChecks.validity(
+                "The certificate", now.addingTimeInterval(start * day), now.addingTimeInterval(end * day), now: now)
+        }
+        #expect(finding(-1, 90).isGood && finding(-1, 90).text.contains("is valid until 2024-02-12"))
+        #expect(!finding(-1, 2.5).isGood && finding(-1, 2.5).text.contains("expires in 2 days, at 2023-11-17"))
+        #expect(finding(-1, 1.5).text.contains("expires in 1 day,"))
+        #expect(finding(-1, 0.5).text.contains("expires in less than a day,"))
+        #expect(!finding(-2, -1).isGood && finding(-2, -1).text.contains("has expired, at 2023-11-13"))
+        #expect(!finding(1, 90).isGood && finding(1, 90).text.contains("is not valid before 2023-11-15"))
+    }
+
+    @Test(arguments: [
+        (EACCES, "You have no permission"), (ECONNREFUSED, "No gateway answers"), (EMFILE, "cannot be asked"),
+    ])
+    func `R5: A command that cannot ask the gateway says why`(code: Int32, words: String) {
+        #expect(AdministrationClient.unreachable("/run/x", code).description.contains(words))
     }
 
     @Test func `R5: Enrolment codes differ, and their hashes say nothing of them`() {

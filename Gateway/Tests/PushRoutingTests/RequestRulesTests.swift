@@ -153,6 +153,16 @@ import Testing
         #expect(session.judge(token(1_300), now: 2_500) == .tooManyProviderTokenUpdates)
     }
 
+    @Test func `R5: A provider's token is not good after its own end, nor before its own beginning`() {
+        let token = ProviderSession.Token(key: "KEY", team: "TEAM", issuedAt: 100, expiresAt: 200, notBefore: 150)
+        var session = ProviderSession()
+        #expect(session.judge(token, now: 89) == .invalidProviderToken)
+        // A provider's clock may be a minute ahead.
+        #expect(session.judge(token, now: 90) == nil)
+        #expect(session.judge(token, now: 199) == nil)
+        #expect(session.judge(token, now: 200) == .expiredProviderToken)
+    }
+
     @Test func `R5: A provider that errs is slowed, then ended; one that mends is let go on`() {
         let settings = ProviderConduct.Settings(slowFrom: 4, endFrom: 6)
         var conduct = ProviderConduct()

@@ -69,6 +69,7 @@ struct EndpointExchange: Sendable {
             let location = "\(gateway.publicURL)/up/\(record.token)/\(push.id)"
             let promise = loop.makePromise(of: EndpointAnswer.self)
             gateway.switchboard.accept(push) { rejection in
+                rejection == nil ? gateway.health.stored() : gateway.health.failed()
                 switch rejection {
                 case nil: promise.succeed(.accepted(push, lifetime: headers.lifetime, at: location))
                 case .serviceUnavailable?: promise.succeed(.unavailable)

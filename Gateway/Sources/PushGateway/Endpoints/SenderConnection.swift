@@ -113,9 +113,10 @@ final class SenderConnection: ChannelInboundHandler {
 
     private func requested() {
         guard let head, let context else { return }
-        guard EndpointRequest.isEndpoint(head.uri) else { return answer(.notFound) }
+        guard head.namesHost else { return answer(.noHost, isLast: true) }
+        guard EndpointRequest.isEndpoint(head.path) else { return answer(.notFound) }
         let arrival = EndpointExchange.Arrival(
-            method: head.method.rawValue, path: head.uri,
+            method: head.method.rawValue, path: head.path,
             fields: head.headers.map { ($0.name.lowercased(), $0.value) }, body: body,
             isTooLarge: size > Push.messageLimit)
         EndpointExchange(gateway: gateway).answer(arrival, on: context.eventLoop).assumeIsolated()

@@ -42,24 +42,40 @@ private final class StatusHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        switch head.uri {
-        case "/healthz", "/metrics":
-            let gateway = self.gateway
-            let isHealth = head.uri == "/healthz"
-            context.eventLoop.makeFutureWithTask { try await gateway.store.counts() }.assumeIsolated()
-                .whenComplete { result in
-                    switch result {
-                    case .success(let counts):
-                        self.answer(context, .ok, isHealth ? "ok\n" : self.metrics(counts))
-                    case .failure(let error): self.answer(context, .serviceUnavailable, "\(error)\n")
-                    }
-                }
-        default:
-            // In a later turn: the pipeline hands the next request on from within the write of the answer.
-            context.eventLoop.assumeIsolated().execute {
-                self.answer(context, .notFound, "There are /metrics and /healthz.\n")
+        guard head.namesHost else { return later(context, .badRequest, "A request of HTTP/1.1 has one Host field.\n") }
+        let gateway = self.gateway
+        switch head.path {
+        case "/healthz":
+            look(context) {
+                try await gateway.checkHealth()
+            } then: { _ in
+                "ok\n"
+            }
+        case "/metrics":
+            look(context) {
+                try await gateway.store.counts()
+            } then: {
+                self.metrics($0)
+            }
+        default: later(context, .notFound, "There are /metrics and /healthz.\n")
+        }
+    }
+
+    private func look<Value: Sendable>(
+        _ context: ChannelHandlerContext, _ body: @escaping @Sendable () async throws -> Value,
+        then text: @escaping (Value) -> String
+    ) {
+        context.eventLoop.makeFutureWithTask(body).assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let value): self.answer(context, .ok, text(value))
+            case .failure(let error): self.answer(context, .serviceUnavailable, "\(error)\n")
             }
         }
+    }
+
+    /// Answers in a later turn: the pipeline hands the next request on from within the write of the answer.
+    private func later(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
+        context.eventLoop.assumeIsolated().execute { self.answer(context, status, text) }
     }
 
     private func metrics(_ counts: StoreCounts) -> String {

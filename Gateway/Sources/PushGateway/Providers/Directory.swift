@@ -95,24 +95,32 @@ package final class Directory: Sendable {
     private struct Claims: JWTPayload {
         var iss: String
         /// Seconds since 1970.
-        var iat: Double
+        var iat: Int64
+        var exp: Int64?
+        var nbf: Int64?
 
         enum CodingKeys: CodingKey {
-            case iss, iat
+            case iss, iat, exp, nbf
         }
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             iss = try container.decode(String.self, forKey: .iss)
+            iat = try Self.seconds(container, .iat)
+            exp = container.contains(.exp) ? try Self.seconds(container, .exp) : nil
+            nbf = container.contains(.nbf) ? try Self.seconds(container, .nbf) : nil
+        }
+
+        /// A time; fractions of a second are left out.
+        private static func seconds(_ container: KeyedDecodingContainer<CodingKeys>, _ key: CodingKeys) throws -> Int64
+        {
             // Some provider libraries write the number as text, and APNs takes it.
-            if let text = try? container.decode(String.self, forKey: .iat) {
-                guard let number = Double(text), number.isFinite else {
-                    throw DecodingError.dataCorruptedError(forKey: .iat, in: container, debugDescription: "no number")
-                }
-                iat = number
-            } else {
-                iat = try container.decode(Double.self, forKey: .iat)
+            let text = try? container.decode(String.self, forKey: key)
+            let number = try text.map { Double($0) } ?? container.decode(Double.self, forKey: key)
+            guard let number, let seconds = Int64(exactly: number.rounded(.down)) else {
+                throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "not a time")
             }
+            return seconds
         }
 
         func verify(using key: some JWTAlgorithm) throws {}
@@ -125,8 +133,9 @@ package final class Directory: Sendable {
         ProviderSession.Token, Rejection
     > {
         guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
-            parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10,
-            let issuedAt = Int64(exactly: parsed.payload.iat.rounded(.down)), let key = key(name),
+            // No extension is known here, so one that is critical is refused (RFC 7515, section 4.1.11).
+            parsed.header.fields["crit"] == nil,
+            parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10, let key = key(name),
             key.record.team == parsed.payload.iss
         else { return .failure(.invalidProviderToken) }
         let keys = await JWTKeyCollection().add(ecdsa: key.publicKey, kid: JWKIdentifier(string: name))
@@ -134,7 +143,9 @@ package final class Directory: Sendable {
         guard key.record.environment == .any || key.record.environment == environment else {
             return .failure(.badEnvironmentKeyIdInToken)
         }
-        let verified = ProviderSession.Token(key: name, team: key.record.team, issuedAt: issuedAt)
+        let claims = parsed.payload
+        let verified = ProviderSession.Token(
+            key: name, team: key.record.team, issuedAt: claims.iat, expiresAt: claims.exp, notBefore: claims.nbf)
         state.withLock { state in
             // The key may have been revoked meanwhile.
             guard state.keys[name]?.record == key.record else { return }

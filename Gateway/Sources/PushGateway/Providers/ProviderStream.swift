@@ -224,8 +224,15 @@ final class ProviderStream: ChannelInboundHandler {
         guard gateway.requestRates.take(record.token, now: now) else { throw .tooManyRequests }
         let push = try Push(headers, payload: body, device: record.device, topic: topic, id: id, now: now)
         guard let loop = context?.eventLoop else { return }
+        if headers.id != nil, !gateway.named.take(id, device: record.device, payload: body) { throw .badMessageId }
         let this = NIOLoopBound(self, eventLoop: loop)
-        gateway.switchboard.accept(push) { rejection in
+        gateway.switchboard.accept(push) { [gateway] rejection in
+            if rejection == nil {
+                gateway.health.stored()
+            } else {
+                gateway.health.failed()
+                if headers.id != nil { gateway.named.forget(push.id, device: push.device) }
+            }
             if loop.inEventLoop { return this.value.finish(rejection) }
             loop.execute { this.value.finish(rejection) }
         }
