@@ -62,10 +62,12 @@ let package = Package(
         .testTarget(
             name: "PushStoreTests", dependencies: ["PushCluster", "PushProtocol", "PushRouting", "PushStore"],
             swiftSettings: strict),
+        // glibc's malloc.h, which Swift's module of glibc leaves out.
+        .systemLibrary(name: "CMalloc"),
         .target(
             name: "PushGateway",
             dependencies: [
-                "PushProtocol", "PushRouting", "PushStore", crypto, jwtKit, logging, nioCore, nioHPACK, nioHTTP1,
+                "CMalloc", "PushProtocol", "PushRouting", "PushStore", crypto, jwtKit, logging, nioCore, nioHPACK, nioHTTP1,
                 nioHTTP2, nioPosix, nioSSL, swiftASN1, x509,
             ],
             swiftSettings: strict),

@@ -1,3 +1,4 @@
+import CMalloc
 import Foundation
 package import Logging
 import NIOCore
@@ -87,7 +88,7 @@ package final class Gateway: Sendable {
             certificate: settings.certificate, key: settings.privateKey, protocols: [], asksForCertificate: false,
             logger: logger)
         let providers = try await listen(
-            settings.providers, places: self.providers, limit: settings.providerLimit, strangersMakeWay: true
+            settings.providers, places: self.providers, limit: settings.providerLimit
         ) { [self] channel, leave in
             try addProvider(to: channel, tls: forProviders, judge: judge, closed: leave)
         }
@@ -95,20 +96,23 @@ package final class Gateway: Sendable {
         var plain: (any Channel)?
         if let address = settings.plainProviders {
             plain = try await listen(
-                address, places: self.providers, limit: settings.providerLimit, strangersMakeWay: true
+                address, places: self.providers, limit: settings.providerLimit
             ) { [self] channel, leave in
                 try addProvider(to: channel, tls: nil, judge: nil, closed: leave)
             }
         }
+        let connected = self.devices
         // A device has 20 seconds to prove which it is.
         let devices = try await listen(
-            settings.devices, places: self.devices, limit: settings.deviceLimit, strangersMakeWay: false
+            settings.devices, places: self.devices, limit: settings.deviceLimit
         ) { [self] channel, leave in
             // Whoever does not read is not read: answers that nobody takes would fill the memory.
             try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
             try channel.pipeline.syncOperations.addHandler(WriteGatherer())
-            try channel.pipeline.syncOperations.addHandler(DeviceConnection(gateway: self, closed: leave))
+            let name = ObjectIdentifier(channel)
+            try channel.pipeline.syncOperations.addHandler(
+                DeviceConnection(gateway: self, proved: { connected.proved(name) }, closed: leave))
         }
         devicePort.withLock { $0 = devices.localAddress?.port ?? settings.devices.port }
         let status = try await StatusServer.listen(self, group: group)
@@ -119,11 +123,10 @@ package final class Gateway: Sendable {
             devices: devices.localAddress?.port ?? 0, status: status.localAddress?.port ?? 0)
     }
 
-    /// - Parameters:
-    ///   - strangersMakeWay: for who comes when all places are taken. Their pipelines begin with a `BackPressureHandler`.
-    ///   - initialize: is given what to call when the connection is gone.
+    /// - Parameter initialize: begins the pipeline with a `BackPressureHandler`; is given what to call when the connection
+    ///   is gone.
     private func listen(
-        _ address: GatewaySettings.Address, places: Places, limit: Int, strangersMakeWay: Bool,
+        _ address: GatewaySettings.Address, places: Places, limit: Int,
         _ initialize: @escaping @Sendable (any Channel, @escaping @Sendable () -> Void) throws -> Void
     ) async throws -> any Channel {
         let channel = try await ServerBootstrap(group: group)
@@ -137,7 +140,7 @@ package final class Gateway: Sendable {
             )
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard places.enter(channel, limit: limit, isStranger: strangersMakeWay) else {
+                    guard places.enter(channel, limit: limit) else {
                         throw GatewayError("Too many connections.")
                     }
                     let name = ObjectIdentifier(channel)
@@ -244,6 +247,9 @@ package final class Gateway: Sendable {
                 logger.error("What other gateways have changed could not be read.", metadata: ["reason": "\(error)"])
             }
             switchboard.sweep()
+            let hasShrunk = [providers.hasShrunk(), devices.hasShrunk()].contains(true)
+            // The allocator keeps what thousands of connections have left, and gives it back only when asked.
+            if hasShrunk { malloc_trim(0) }
             try await Task.sleep(for: .seconds(60))
         }
     }
@@ -281,65 +287,6 @@ package final class Gateway: Sendable {
 
     package func counts() -> (providers: Int, devices: Int) {
         (providers.taken, devices.taken)
-    }
-}
-
-/// Connections, counted and found again.
-///
-/// Where all places are taken, the stranger who has had one for longest makes way for the next: those who say nothing
-/// cannot keep out whoever comes to prove who it is.
-final class Places: Sendable {
-    private struct State {
-        var open: [ObjectIdentifier: any Channel] = [:]
-        /// Those of `open` that have proved nothing yet, in the order in which they came.
-        var strangers: [ObjectIdentifier] = []
-
-        mutating func leave(_ name: ObjectIdentifier) -> (any Channel)? {
-            proved(name)
-            return open.removeValue(forKey: name)
-        }
-
-        mutating func proved(_ name: ObjectIdentifier) {
-            if let index = strangers.firstIndex(of: name) { strangers.remove(at: index) }
-        }
-    }
-
-    private let state = Mutex(State())
-
-    var taken: Int { state.withLock { $0.open.count } }
-    var channels: [any Channel] { state.withLock { Array($0.open.values) } }
-
-    /// - Parameter isStranger: whether it makes way for others until it has ``proved(_:)`` something.
-    func enter(_ channel: any Channel, limit: Int, isStranger: Bool) -> Bool {
-        let name = ObjectIdentifier(channel)
-        let (enters, leaving): (Bool, (any Channel)?) = state.withLock { state in
-            var leaving: (any Channel)?
-            if state.open.count >= limit {
-                guard let oldest = state.strangers.first else { return (false, nil) }
-                leaving = state.leave(oldest)
-            }
-            state.open[name] = channel
-            if isStranger { state.strangers.append(name) }
-            return (true, leaving)
-        }
-        if let leaving { Self.cut(leaving) }
-        return enters
-    }
-
-    func proved(_ channel: ObjectIdentifier) {
-        state.withLock { $0.proved(channel) }
-    }
-
-    func leave(_ channel: ObjectIdentifier) {
-        state.withLock { _ = $0.leave(channel) }
-    }
-
-    /// Closes it without TLS's goodbye, for which a stranger may take its time.
-    private static func cut(_ channel: any Channel) {
-        channel.eventLoop.execute {
-            let first = try? channel.pipeline.syncOperations.context(handlerType: BackPressureHandler.self)
-            first?.close(promise: nil)
-        }
     }
 }
 

@@ -23,6 +23,8 @@ ROUNDS = int(os.environ.get("GATEWAY_FUZZ_ROUNDS", "100"))
 # 10000 takes some minutes with a debug build.
 IDLE = int(os.environ.get("GATEWAY_IDLE_DEVICES", "500"))
 MEBIBYTE = 1 << 20
+# More than a gateway has places for devices.
+STRANGERS = 15_100
 
 
 def mutated(chance, frames):
@@ -291,6 +293,31 @@ class Hostile(unittest.TestCase):
         finally:
             for connection in strangers:
                 connection.close()
+
+    def test_places_of_devices(self):
+        """R5: Strangers that take all places of devices keep no device out, and their memory is given back."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < STRANGERS + 1_000:
+            self.skipTest(f"this needs {STRANGERS + 1_000} descriptors: ulimit -Hn")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        # 20 s after it came, a stranger is disconnected anyway: then the places would be free.
+        strangers = []
+        try:
+            for _ in range(STRANGERS):
+                strangers.append(socket.create_connection(("127.0.0.1", self.gateway.device_port)))
+            newcomer = Device.new(self.gateway)
+            newcomer.ping()
+            self.victim.ping()
+            newcomer.disconnect()
+        finally:
+            for connection in strangers:
+                connection.close()
+        # Looked after once in a minute.
+        limit = time.monotonic() + 600
+        while self.resident() - self.memory >= 48 * MEBIBYTE and time.monotonic() < limit:
+            time.sleep(0.5)
+        self.check_alive(growth=48 * MEBIBYTE)
 
     def flood(self, connection, data):
         """Sends until nothing is taken any more, the other side hangs up, or it has been far too much."""

@@ -13,6 +13,7 @@ final class DeviceConnection: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private let gateway: Gateway
+    private let proved: @Sendable () -> Void
     private let closed: @Sendable () -> Void
     private var channel: GatewayChannel
     private var context: ChannelHandlerContext?
@@ -25,8 +26,10 @@ final class DeviceConnection: ChannelInboundHandler {
     /// The earliest time at which a held push may have its turn.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
-    init(gateway: Gateway, closed: @escaping @Sendable () -> Void) {
+    /// - Parameter proved: called when the device has shown which it is.
+    init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
+        self.proved = proved
         self.closed = closed
         var random = SystemRandomNumberGenerator()
         let nonce = (0..<ProtocolLimits.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -127,6 +130,7 @@ final class DeviceConnection: ChannelInboundHandler {
             case .enrol(let code, let key, let name): enrol(code, key, name)
             case .opened(let device, let state, let topics):
                 self.device = device
+                proved()
                 guard let context else { break }
                 let link = Link(
                     eventLoop: context.eventLoop, connection: NIOLoopBound(self, eventLoop: context.eventLoop))
