@@ -28,11 +28,16 @@ struct JetStream: Sendable {
         static let wrongLastSequence = 10_071
         static let noMessage = 10_037
         static let streamNotFound = 10_059
+        /// "no suitable peers for placement", with the status 400.
+        static let noPeers = 10_005
+
+        /// Whether waiting helps: there is no leader or no quorum, or servers of the cluster have not found each other yet.
+        var isTemporary: Bool { code == 503 || errCode == Self.noPeers }
 
         var error: StoreError {
             let text = "NATS: \(description ?? "error \(code)")"
-            // No leader, no quorum, no space: a later attempt may succeed.
-            return StoreError(code == 503 || code == 500 ? .unavailable : .other, text)
+            // Also where a disk is full: a later attempt may succeed.
+            return StoreError(isTemporary || code == 500 ? .unavailable : .other, text)
         }
     }
 
@@ -206,7 +211,7 @@ struct JetStream: Sendable {
             case .success(let bytes):
                 let data = Data(bytes)
                 let refused = try? Self.decoder.decode(Refused.self, from: data)
-                if let error = refused?.error, error.code == 503 {
+                if let error = refused?.error, error.isTemporary {
                     failure = error.error
                 } else {
                     guard let value = try? Self.decoder.decode(type, from: data) else {

@@ -4,7 +4,7 @@ import PushStore
 import Testing
 
 /// Messages of UnifiedPush, whichever store a gateway has.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct KeptMessagesTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct KeptMessagesTests {
     typealias Kind = StoreContractTests.Kind
 
     struct World {

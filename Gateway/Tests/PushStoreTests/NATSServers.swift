@@ -11,9 +11,13 @@ final class NATSServers {
 
     let urls: [String]
     private let folder: URL
+    private let program: String
+    /// The arguments of each server.
+    private let commands: [[String]]
     private var processes: [Process] = []
 
-    init(_ count: Int) throws {
+    /// - Parameter started: servers that run from the beginning; nil for all.
+    init(_ count: Int, started: Int? = nil) throws {
         let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"].first {
             FileManager.default.isExecutableFile(atPath: $0)
         }
@@ -25,23 +29,27 @@ final class NATSServers {
         let ports = try Self.freePorts(2 * count)
         urls = ports.prefix(count).map { "nats://127.0.0.1:\($0)" }
         let routes = ports.suffix(count).map { "nats://127.0.0.1:\($0)" }.joined(separator: ",")
-        for number in 0..<count {
-            let process = Process()
-            process.executableURL = URL(filePath: program)
-            process.arguments = [
+        self.program = program
+        commands = (0..<count).map { [folder] number in
+            let alone = [
                 "-js", "-a", "127.0.0.1", "-p", "\(ports[number])", "-sd", folder.appending(path: "\(number)").path,
                 "-n", "n\(number)",
             ]
-            if count > 1 {
-                process.arguments? += [
-                    "--cluster_name", "test", "--cluster", "nats://127.0.0.1:\(ports[count + number])", "--routes",
-                    routes,
-                ]
-            }
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            processes.append(process)
+            guard count > 1 else { return alone }
+            let route = "nats://127.0.0.1:\(ports[count + number])"
+            return alone + ["--cluster_name", "test", "--cluster", route, "--routes", routes]
         }
+        for _ in 0..<(started ?? count) { try startNext() }
+    }
+
+    /// Starts the first server that was not started.
+    func startNext() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = commands[processes.count]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        processes.append(process)
     }
 
     deinit {

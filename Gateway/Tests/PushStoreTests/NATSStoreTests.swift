@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// What several gateways over one store rely on.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct NATSStoreTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct NATSStoreTests {
     /// Writes down what it hears.
     final class Ear: StoreListener {
         struct Heard {

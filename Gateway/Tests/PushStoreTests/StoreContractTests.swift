@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What a gateway may rely on, whichever store it has.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct StoreContractTests {
+@Suite(.serialized, .timeLimit(.minutes(20))) struct StoreContractTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case sqlite = "SQLite"
         case nats = "one NATS server"
