@@ -18,7 +18,7 @@ extension NATSStore {
 
     package func log(of push: PushID) async throws(StoreError) -> [LogEntry] {
         let kept = try await jetStream.all(Subjects.log(push), in: Subjects.log)
-        var entries = kept.flatMap(Self.entries)
+        var entries = kept.flatMap(Self.entries).withOneFate
         guard let device = entries.first?.device, let topic = entries.first?.topic else { return entries }
         let slot = entries.contains { $0.event == "held" } ? .held : kept.first.flatMap(Self.slot) ?? .latest
         if let fate = try await fate(of: push, device, topic, slot, entries) { entries.append(fate) }

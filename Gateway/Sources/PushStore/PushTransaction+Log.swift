@@ -31,12 +31,58 @@ package struct LogEntry: Sendable, Hashable {
     }
 }
 
+extension [LogEntry] {
+    /// The entries of one push, of which one fate is left since each time that it was received: its delivery, or else the
+    /// first reason why there is none. For a store that cannot look before it writes.
+    package var withOneFate: [LogEntry] {
+        // Under an id that was sent to several devices, nobody can tell whose fate an entry is.
+        guard Set(compactMap(\.device)).count < 2 else { return self }
+        var kept: [LogEntry] = []
+        // Where in `kept` the fate of this reception is.
+        var known: Int?
+        for entry in self {
+            if entry.event == DeliveryEvent.received.name { known = nil }
+            guard let fate = DeliveryEvent.Fate(name: entry.event) else {
+                kept.append(entry)
+                continue
+            }
+            if let index = known {
+                guard fate == .delivered, DeliveryEvent.Fate(name: kept[index].event) == .discarded else { continue }
+                kept.remove(at: index)
+            }
+            known = kept.count
+            kept.append(entry)
+        }
+        return kept
+    }
+}
+
 extension PushTransaction {
-    /// Writes down what became of a push.
+    /// Writes down what became of a push. It has one fate: the device may have acknowledged it while another push took its
+    /// place, or while it expired. Then it was delivered, whatever was written first.
     package func log(_ push: PushID, _ event: DeliveryEvent, at: Int64) throws {
+        if let fate = event.fate {
+            let earlier = try fates(of: push)
+            if earlier.contains(where: { $0.fate == .delivered }) || fate == .discarded && !earlier.isEmpty { return }
+            for entry in earlier { try run("DELETE FROM log WHERE entry = ?", [entry.entry]) }
+        }
         try run(
             "INSERT INTO log (push, at, event, detail) VALUES (?, ?, ?, ?)",
             [push.data, at, event.name, event.detail])
+    }
+
+    /// The entries that end the story of `push`, since its provider has sent it last. None under an id that was sent to
+    /// several devices: nobody can tell whose fate an entry is.
+    private func fates(of push: PushID) throws -> [(entry: Int64, fate: DeliveryEvent.Fate)] {
+        let select = try db.cachedStatement(
+            sql: """
+                SELECT entry, event FROM log WHERE push = ?1
+                AND entry > coalesce((SELECT max(entry) FROM log WHERE push = ?1 AND event = ?2), 0)
+                AND (SELECT count(DISTINCT device) FROM log WHERE push = ?1 AND event = ?2) = 1
+                """)
+        return try Row.fetchAll(select, arguments: [push.data, DeliveryEvent.received.name]).compactMap { row in
+            DeliveryEvent.Fate(name: row["event"]).map { (row["entry"], $0) }
+        }
     }
 
     /// Writes down that a push came.
