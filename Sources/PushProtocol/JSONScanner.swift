@@ -59,8 +59,8 @@ struct JSONScanner {
     /// Objects and arrays within each other.
     private static let depthLimit = 512
 
-    private let bytes: UnsafeBufferPointer<UInt8>
-    private var index = 0
+    let bytes: UnsafeBufferPointer<UInt8>
+    var index = 0
     private var depth = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -141,23 +141,6 @@ struct JSONScanner {
         }
     }
 
-    /// Reads a value; gives its whole number where it is a number, and 1 and 0 for `true` and `false`.
-    mutating func integer() throws(Malformed) -> Int? {
-        switch peek {
-        case 0x74:
-            try word("true")
-            return 1
-        case 0x66:
-            try word("false")
-            return 0
-        case 0x2D?, 0x30?, 0x31?, 0x32?, 0x33?, 0x34?, 0x35?, 0x36?, 0x37?, 0x38?, 0x39?:
-            return Int(exactly: try number().rounded(.towardZero))
-        default:
-            try skipValue()
-            return nil
-        }
-    }
-
     /// Reads a value; returns whether it is a text of which something would be seen.
     mutating func hasVisibleText() throws(Malformed) -> Bool {
         guard peek == 0x22 else {
@@ -167,30 +150,8 @@ struct JSONScanner {
         return try string().isVisible
     }
 
-    private mutating func word(_ word: StaticString) throws(Malformed) {
+    mutating func word(_ word: StaticString) throws(Malformed) {
         for byte in UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount) { try take(byte) }
-    }
-
-    private mutating func number() throws(Malformed) -> Double {
-        let start = index
-        _ = skip(0x2D)
-        if !skip(0x30) { try digits() }
-        if skip(0x2E) { try digits() }
-        if skip(0x65) || skip(0x45) {
-            if !skip(0x2B) { _ = skip(0x2D) }
-            try digits()
-        }
-        // One that is too large for a number is none that an app could read.
-        guard let value = Double(String(decoding: bytes[start..<index], as: UTF8.self)), value.isFinite else {
-            throw Malformed()
-        }
-        return value
-    }
-
-    private mutating func digits() throws(Malformed) {
-        let start = index
-        while let byte = peek, (0x30...0x39).contains(byte) { index += 1 }
-        guard index > start else { throw Malformed() }
     }
 
     private mutating func string() throws(Malformed) -> Text {
@@ -241,15 +202,15 @@ struct JSONScanner {
 
     // MARK: - Bytes
 
-    private var peek: UInt8? { index < bytes.count ? bytes[index] : nil }
+    var peek: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    private mutating func skip(_ byte: UInt8) -> Bool {
+    mutating func skip(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         index += 1
         return true
     }
 
-    private mutating func take(_ byte: UInt8) throws(Malformed) {
+    mutating func take(_ byte: UInt8) throws(Malformed) {
         guard skip(byte) else { throw Malformed() }
     }
 

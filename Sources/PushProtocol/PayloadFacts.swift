@@ -42,13 +42,13 @@ package struct PayloadFacts: Sendable, Hashable {
         var facts = self
         try scanner.object { (scanner, key) throws(JSONScanner.Malformed) in
             if key.is("content-available") {
-                facts.isContentAvailable = try scanner.integer() == 1
+                facts.isContentAvailable = try scanner.wholeNumber() == 1
             } else if key.is("alert") {
                 facts.hasAlert = try Self.hasText(&scanner, in: Self.alertTexts)
             } else if key.is("sound") {
                 facts.hasSound = try Self.hasText(&scanner, in: ["name"])
             } else if key.is("badge") {
-                facts.hasBadge = try scanner.integer() != nil
+                facts.hasBadge = try scanner.wholeNumber() != nil
             } else {
                 try scanner.skipValue()
             }
