@@ -194,7 +194,8 @@ package struct Daemon {
         let manager = SessionManager(environment: configuration.environment)
         let fileSystems = FileSystems(home: paths.state.path(percentEncoded: false))
         return AppService.Environment(
-            paths: paths, store: store, host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, fileSystems: fileSystems),
+            paths: paths, store: store,
+            host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, fileSystems: fileSystems),
             entries: EntryDirectories(
                 paths: paths, environment: configuration.environment, fileSystems: fileSystems),
             clock: clock,
