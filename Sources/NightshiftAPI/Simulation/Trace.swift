@@ -36,13 +36,27 @@ package struct Trace: Hashable, Sendable {
 
     private static func line(_ text: String, _ number: Int) throws(TraceSyntaxError) -> TraceLine {
         do {
-            return try JSON.decode(TraceLine.self, from: Data(text.utf8))
+            let data = Data(text.utf8)
+            let line = try JSON.decode(TraceLine.self, from: data)
+            guard let found = JSONCheck.finding(in: data, against: TraceShape.any) else { return line }
+            throw TraceSyntaxError(line: number, message: String(found.detail.dropLast()))
+        } catch let error as TraceSyntaxError {
+            throw error
         } catch let mistake as TraceMistake {
             throw TraceSyntaxError(line: number, message: mistake.message)
         } catch {
             throw TraceSyntaxError(line: number, message: "this is not a JSON object; each line holds one")
         }
     }
+}
+
+/// The shape of a line: keys are checked as they are decoded, and none stands twice in one object.
+private struct TraceShape: JSONShape {
+    var properties: [String: TraceShape]? { nil }
+    var items: TraceShape? { nil }
+    var isInteger: Bool { false }
+    static var any: TraceShape { TraceShape() }
+    var resolved: TraceShape { self }
 }
 
 /// What is wrong with a trace, and where.

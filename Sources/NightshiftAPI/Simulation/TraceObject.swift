@@ -143,9 +143,13 @@ struct TraceMoment: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(TraceText.self).text ?? ""
-        guard let seconds = Double(text) ?? Self.seconds(text), (0...Self.latest).contains(seconds) else {
+        guard let seconds = Double(text) ?? Self.seconds(text), seconds.isFinite else {
             throw TraceMistake(
                 "'at' is a number of seconds from the trace's beginning, or written like 07:30, 07:30:15 or '1d 07:30'")
+        }
+        guard (0...Self.latest).contains(seconds) else {
+            throw TraceMistake(
+                "'at' is 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the trace's beginning, not \(text)")
         }
         // A millisecond is what the output shows: nothing happens in between.
         self.seconds = (seconds * 1_000).rounded() / 1_000
