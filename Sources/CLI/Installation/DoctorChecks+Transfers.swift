@@ -8,7 +8,7 @@ extension DoctorChecks {
         guard let silent = status.silentFileSystems, let first = silent.first else {
             return .ok("file systems", "all answer")
         }
-        let paths = silent.map { "\($0.path) (since \($0.since.formatted(.iso8601)))" }.joined(separator: ", ")
+        let paths = silent.map { "\($0.path) (since \(invocation.times.absolute($0.since)))" }.joined(separator: ", ")
         return .warn(
             "file systems", silent.count == 1 ? "\(paths) does not answer" : "these do not answer: \(paths)",
             advice: "see to its server or device, or unmount it: umount -l; findmnt -T \(first.path)")

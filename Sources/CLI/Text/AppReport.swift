@@ -74,11 +74,11 @@ struct AppReport {
     func lines(explaining explanation: AppExplanation) -> [String] {
         let app = explanation.app
         var lines = [
-            title(app), "  \(AppText.state(app.state)): \(TerminalText.escaped(explanation.sentence))",
+            title(app), "  \(AppText.state(app.state)): \(times.words(explanation.sentence))",
         ]
         var facts = Facts()
         facts.add("since", app.stateSince.map { times.both($0) })
-        facts.add("ended by", explanation.endedBy.map { TerminalText.escaped($0) })
+        facts.add("ended by", explanation.endedBy.map { times.words($0) })
         for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
         facts.add("launches", pause(app.launchesPausedUntil, "again"))
         facts.add("new tasks", pause(app.startsPausedUntil, "start"))

@@ -8,7 +8,7 @@ struct PushReport {
 
     func lines(_ status: PushStatus) -> [String] {
         var facts = Facts()
-        facts.add("now", TerminalText.escaped(status.sentence))
+        facts.add("now", times.words(status.sentence))
         facts.add(
             "gateway",
             status.enrolment.map { "\(TerminalText.escaped($0.host)):\($0.port), since \(times.both($0.enrolled))" })
@@ -50,7 +50,7 @@ struct PushReport {
                 let about = registration.about.isEmpty ? "" : " (\(TerminalText.escaped(registration.about)))"
                 let waiting = registration.waiting == 0 ? "" : ", \(registration.waiting) waiting"
                 let last = registration.last.map { "last one \(times.relative($0))" } ?? "none yet"
-                let sentence = TerminalText.escaped(registration.sentence)
+                let sentence = times.words(registration.sentence)
                 return [
                     "  \(AppText.id(registration.app))\(about): \(last)\(waiting). \(sentence)",
                     registration.endpoint.map { "    " + TerminalText.escaped($0) },
@@ -65,19 +65,19 @@ struct PushReport {
         }
         return apps.map { app in
             let last = app.pushes.last.map { "last one \(times.relative($0.received))" } ?? "none yet"
-            return "\(AppText.id(app.app)): \(last). \(TerminalText.escaped(app.sentence))"
+            return "\(AppText.id(app.app)): \(last). \(times.words(app.sentence))"
         }
     }
 
     private func facts(_ status: AppPushStatus) -> [String] {
         var facts = Facts()
-        facts.add("now", TerminalText.escaped(status.sentence))
+        facts.add("now", times.words(status.sentence))
         facts.add("token", status.token.map { TerminalText.escaped($0) })
         facts.add("no token", status.error.map { TerminalText.escaped($0) })
         facts.add("alerts", alerts(status))
         facts.add(
             "waiting",
-            status.waiting.map { "since \(times.both($0.received)): \(TerminalText.escaped($0.sentence))" })
+            status.waiting.map { "since \(times.both($0.received)): \(times.words($0.sentence))" })
         return facts.lines
     }
 
@@ -105,7 +105,7 @@ struct PushReport {
         }
         if let result = push.result { words += ", " + result.words }
         if let shown = push.shown { words += ", shown at \(times.clock(shown))" }
-        return words + ". " + TerminalText.escaped(push.sentence)
+        return words + ". " + times.words(push.sentence)
     }
 
     private func state(_ push: PushRecord) -> String {

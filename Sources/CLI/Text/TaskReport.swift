@@ -56,7 +56,7 @@ struct TaskReport {
         facts.add("since", since(explanation).map { times.both($0) })
         facts.add("until", task.wait?.until.map { times.both($0) })
         if task.wait?.until == nil {
-            facts.add("ended by", (explanation.endedBy ?? task.wait?.reason.endedBy).map { TerminalText.escaped($0) })
+            facts.add("ended by", (explanation.endedBy ?? task.wait?.reason.endedBy).map { times.words($0) })
         }
         facts.add("gives up", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
         lines += facts.lines

@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 
 /// Moments in a person's words, as seen from one moment in one time zone.
 struct TimeText: Sendable {
@@ -30,6 +31,16 @@ struct TimeText: Sendable {
     func both(_ date: Date) -> String {
         "\(absolute(date)) (\(relative(date)))"
     }
+
+    /// The service's words, with its times, which are in UTC, as the clock here has them.
+    func localized(_ words: String) -> String {
+        words.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/) { match in
+            Timestamp.date(String(match.output)).map { absolute($0) } ?? String(match.output)
+        }
+    }
+
+    /// The service's words for a terminal.
+    func words(_ words: String) -> String { TerminalText.escaped(localized(words)) }
 
     var calendar: Calendar {
         var calendar = Calendar(identifier: .gregorian)
