@@ -186,15 +186,22 @@ extension RefreshBook {
     }
 
     mutating func endTask(
-        _ key: StoredScheduledTask.Key, _ result: RefreshResult, _ detail: String?, _ now: LocalMoment
+        _ key: StoredScheduledTask.Key, _ result: RefreshResult?, _ detail: String?, _ now: LocalMoment
     ) {
         guard let task = tasks.removeValue(forKey: key) else { return }
         let why = expiring.removeValue(forKey: key.processing)
         progressWritten[key.processing] = nil
         marks.tasks.insert(key)
         let words = [key.identifier, why, detail].compactMap(\.self).joined(separator: ": ")
-        note(
-            .taskEnded, key.app, words, now, inputs: ["kind": task.task.kind.rawValue, "result": result.rawValue])
+        if task.task.kind == .processing, apps[key.app] != nil {
+            var history = apps[key.app]?.processing ?? ProcessingHistory()
+            history.ended(key.identifier, began: task.began ?? now.seconds, now: now.seconds)
+            apps[key.app]?.processing = history
+            marks.apps.insert(key.app)
+        }
+        var inputs = ["kind": task.task.kind.rawValue]
+        inputs["result"] = result?.rawValue
+        note(.taskEnded, key.app, words, now, inputs: inputs)
     }
 
     mutating func planProcessing(_ now: LocalMoment) {
@@ -203,6 +210,7 @@ extension RefreshBook {
             tasks[key]?.submitted = now.seconds
             marks.tasks.insert(key)
         }
+        for id in apps.keys where apps[id]?.processing?.limit(to: now.seconds) == true { marks.apps.insert(id) }
         let requests = tasks.values.filter { $0.task.kind == .processing }.map { task in
             var request = ProcessingPlanner.Request(
                 app: task.app, task: task.task, submitted: task.submitted, isRunning: task.began != nil)
@@ -210,6 +218,7 @@ extension RefreshBook {
             request.lastUse = app?.lastUse(now)
             request.isSwitchedOff = app?.isOn == false || manifests[task.app]?.modes.contains(.processing) != true
             request.isForceQuit = app?.isForceQuit ?? false
+            request.history = apps[task.app]?.processing
             return request
         }
         processing = ProcessingPlanner.plan(requests, moment.conditions, isOn: isOn, now: now.seconds)

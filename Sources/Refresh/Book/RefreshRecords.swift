@@ -21,6 +21,9 @@ package struct KnownApp: Hashable, Sendable, Codable {
     /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
     package var goneSeen: Double?
 
+    /// Of its processing tasks; nil before the first has ended, and in records of earlier versions.
+    package var processing: ProcessingHistory?
+
     package init() {}
 
     package var underWay: FetchRecord? { fetches.last.flatMap { $0.ended == nil ? $0 : nil } }

@@ -26,6 +26,8 @@ package enum ProcessingPlanner {
         /// What its user forbids.
         package var isSwitchedOff = false
         package var isForceQuit = false
+        /// The processing of its app up to now.
+        package var history: ProcessingHistory?
 
         package init(app: AppID, task: ScheduledTask, submitted: Double, isRunning: Bool = false) {
             self.app = app
@@ -57,6 +59,8 @@ package enum ProcessingPlanner {
         case switchedOff
         case forceQuit
         case notYet
+        case distance
+        case budget
         case inUse
         case machineSleeps
         case batteryLow
@@ -72,6 +76,9 @@ package enum ProcessingPlanner {
             case .switchedOff: "Its user has switched background refresh off."
             case .forceQuit: "Its user has ended the app; nothing of it begins until its user starts it."
             case .notYet: "It asked not to begin before its time."
+            case .distance:
+                "It has run not long ago. While it runs again and again, the time between two runs grows from 15 minutes to 8 hours."
+            case .budget: "The processing tasks of its app have used the hour a day that they may run."
             case .inUse: "It waits until nobody uses the device."
             case .machineSleeps: "The machine sleeps, or is about to."
             case .batteryLow: "The battery is almost empty."
@@ -161,6 +168,7 @@ package enum ProcessingPlanner {
         if let begin = request.task.earliestBegin?.timeIntervalSince1970, now < begin {
             return Held(hold: .notYet, until: begin)
         }
+        if let held = request.history?.hold(request.task.identifier, now: now) { return held }
         if !device.isIdle { return Held(hold: .inUse) }
         if device.isSleeping { return Held(hold: .machineSleeps) }
         if request.needsNetwork, !device.network.isAvailable { return Held(hold: .noNetwork) }
