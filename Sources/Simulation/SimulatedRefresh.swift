@@ -68,7 +68,7 @@ struct SimulatedRefresh {
 
     private mutating func count(_ end: StoredWakeEnd) {
         switch (end.source, end.end.result) {
-        case (.processing, .failed): break
+        case (.processing, .failed), (_, nil): break
         case (.processing, _): totals.processed += 1
         case (_, .newData): totals.newData += 1
         case (_, .noData): totals.noData += 1

@@ -72,7 +72,7 @@ extension World {
     mutating func finishRefreshWake(_ wake: WantedWake, _ outcome: WakeOutcome, _ index: Int) {
         guard apps[index].refreshWakes.contains(wake) else { return }
         apps[index].refreshWakes.removeAll { $0 == wake }
-        let moved = wake.source == .fetch && outcome.result != .failed
+        let moved = wake.source == .fetch && outcome.result.map { $0 != .failed } ?? false
         refresh.add(
             wake, outcome.end(at: now.wallSeconds), bytes: moved ? apps[index].behaviour.fetchBytes : 0)
     }

@@ -460,6 +460,7 @@ enum Migrations {
         registerDestinations(in: &migrator)
         registerDoubts(in: &migrator)
         registerFolders(in: &migrator)
+        registerWakeEnds(in: &migrator)
         return migrator
     }()
 }

@@ -3,13 +3,14 @@ package import NightshiftAPI
 
 /// What came of a wake.
 package struct WakeEnd: Hashable, Sendable {
-    package var result: RefreshResult
+    /// Nil where nobody saw what came of it.
+    package var result: RefreshResult?
     /// Why it ended without a word of the app.
     package var detail: String?
     /// Seconds since 1970.
     package var time: Double
 
-    package init(result: RefreshResult, detail: String? = nil, time: Double) {
+    package init(result: RefreshResult?, detail: String? = nil, time: Double) {
         self.result = result
         self.detail = detail
         self.time = time
@@ -52,7 +53,7 @@ extension StoreTransaction {
         try db.cachedStatement(
             sql: "INSERT INTO wake_ends (app, source, key, wake, result, detail, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [
-            wake.app.rawValue, wake.source.rawValue, wake.key, wake.through, end.result.rawValue, end.detail, end.time,
+            wake.app.rawValue, wake.source.rawValue, wake.key, wake.through, end.result?.rawValue, end.detail, end.time,
         ])
     }
 
@@ -62,8 +63,11 @@ extension StoreTransaction {
             db.cachedStatement(
                 sql: "SELECT id, app, source, key, wake, result, detail, ended_at FROM wake_ends ORDER BY id"))
         return try rows.compactMap { row in
-            guard let source = WakeSource(rawValue: row["source"]), let result = RefreshResult(rawValue: row["result"])
-            else { throw StoreError(.damaged, "The end of wake \(row["wake"] as Int64) cannot be read.") }
+            let word: String? = row["result"]
+            let result = word.flatMap(RefreshResult.init(rawValue:))
+            guard let source = WakeSource(rawValue: row["source"]), result != nil || word == nil else {
+                throw StoreError(.damaged, "The end of wake \(row["wake"] as Int64) cannot be read.")
+            }
             guard sources.contains(source) else { return nil }
             return StoredWakeEnd(
                 id: row["id"], app: AppID(rawValue: row["app"]), source: source, key: row["key"], wake: row["wake"],

@@ -181,8 +181,9 @@ import Testing
                 #expect(scene.fetches.map(\.result) == [.noData])
             case 1: #expect(scene.fetches.map(\.result) == [.newData] && scene.fetches[0].detail?.isEmpty == false)
             default:
-                #expect(scene.fetches.map(\.result) == [.failed])
+                #expect(scene.fetches.map(\.result) == [nil] && scene.fetches[0].ended != nil)
                 #expect(scene.fetches[0].detail?.hasSuffix("The service ended first.") == true)
+                #expect(scene.book.planner.apps[Scene.app]?.failures == 0)
             }
             #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate)")
             try scene.restart()

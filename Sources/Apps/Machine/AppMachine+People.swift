@@ -18,6 +18,7 @@ extension AppMachine {
         guard phase != .absent else { return launch(background: false, arguments: [], now: now) }
         var actions = clearFaults()
         guard phase != .starting, record.state != .active, ending == nil else { return actions }
+        actions += endFetchesInFront(now)
         actions += endStint(.foreground, now)
         if isFrozen {
             phase = .present

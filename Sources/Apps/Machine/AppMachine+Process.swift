@@ -138,8 +138,8 @@ extension AppMachine {
             return (complete(.exited(status), now) { $0.wake.source.hasResult }, isForChances)
         case .signalled where exit.signal == SIGTERM && begun.allSatisfy({ $0.expiration != nil }):
             return (dropLost("It was asked to end, and did not say what came of it.", now), true)
-        case .unseen where isForChances: return (dropLost("Nobody saw with what status it ended.", now), true)
-        case .unseen: return (dropHeard(now), false)
+        case .unseen:
+            return (dropHeard(now) + endUnseen("Nobody saw with what status it ended.", now), isForChances)
         default: return ([], false)
         }
     }

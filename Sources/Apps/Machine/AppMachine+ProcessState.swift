@@ -116,8 +116,9 @@ extension AppMachine {
             }
             // One of another boot may have been in the middle of its work.
             let heard = record.process?.bootID == now.bootID && ending == nil ? dropHeard(now) : []
-            let dropped = heard + dropLost("Its process ended while the service was away.", now)
-            // Nobody has seen whether it was its own fault, unless its end was asked for.
+            // Nobody has seen what came of it, nor whether it was its own fault, unless its end was asked for.
+            let why = "Its process ended while the service was away."
+            let dropped = heard + (ending == nil ? endUnseen(why, now) : dropLost(why, now))
             if ending == nil { begun = [] }
             return dropped + ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
         }

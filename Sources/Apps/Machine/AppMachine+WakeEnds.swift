@@ -54,7 +54,7 @@ extension AppMachine {
     ) -> [AppAction] {
         removeBegun(now, where: isMeant).flatMap { wake -> [AppAction] in
             var inputs: [String: String] = [:]
-            if wake.source.hasResult { inputs["result"] = outcome.result.rawValue }
+            if wake.source.hasResult { inputs["result"] = outcome.result?.rawValue }
             return [.finishWake(wake, outcome), .note(.appWakeCompleted, wake.name, inputs: inputs)]
         }
     }
@@ -97,12 +97,30 @@ extension AppMachine {
         dropBegun(why, now) { !$0.isTriedAgain }
     }
 
+    /// Ends the chances that a process had whose end nobody saw: it may have used them.
+    mutating func endUnseen(_ why: String, _ now: ClockReading) -> [AppAction] {
+        endUnseen(removeBegun(now) { !$0.wake.source.rules.isTriedAgain }, why)
+    }
+
+    private func endUnseen(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
+        wakes.flatMap { [.finishWake($0, .unseen(why)), .note(.appWakeDropped, "\($0.name): \(why)")] }
+    }
+
+    /// An app in front of its user fetches for itself, and nothing limits it: a fetch for which it was woken, or was to be, ends without
+    /// a result, and does not stay under way for as long as the app is there.
+    mutating func endFetchesInFront(_ now: ClockReading) -> [AppAction] {
+        let why = "Its app came to the front of its user."
+        let waiting = wanted.filter { $0.source == .fetch && isOpen($0) && !isUnderWay($0) }
+        for wake in waiting { finish(wake) }
+        return endUnseen(removeBegun(now) { $0.wake.source == .fetch } + waiting, why)
+    }
+
     /// A program that does not link the library has ended on its own, and nobody saw with what status: it had its news, which
     /// is not told twice.
     mutating func dropHeard(_ now: ClockReading) -> [AppAction] {
         guard completesByExiting else { return [] }
         let heard = removeBegun(now) { $0.wake.source.handover == .payloads }
-        return drop(heard, "Its program has ended, and nobody saw with what status.")
+        return endUnseen(heard, "Its program has ended, and nobody saw with what status.")
     }
 
     private mutating func dropBegun(

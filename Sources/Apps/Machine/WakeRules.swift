@@ -111,12 +111,16 @@ package enum WakeOutcome: Hashable, Sendable {
     case exited(Int32)
     /// The app is not woken for it any more, and has not completed it, because of this.
     case dropped(String)
+    /// Its process has ended, and nobody saw with what status: it may have completed the wake.
+    case unseen(String)
 
-    package var result: RefreshResult {
+    /// Nil where nobody knows.
+    package var result: RefreshResult? {
         switch self {
         case .acknowledged(let result): result
         case .exited(let status): RefreshResult(exitStatus: status)
         case .dropped: .failed
+        case .unseen: nil
         }
     }
 
@@ -126,7 +130,7 @@ package enum WakeOutcome: Hashable, Sendable {
             switch self {
             case .exited(let status) where result == .failed: "Its exit status was \(status)."
             case .acknowledged, .exited: nil
-            case .dropped(let why): why
+            case .dropped(let why), .unseen(let why): why
             }
         return WakeEnd(result: result, detail: detail, time: time)
     }

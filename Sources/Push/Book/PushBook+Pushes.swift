@@ -227,7 +227,7 @@ extension PushBook {
     }
 
     mutating func conclude(
-        _ id: String, _ result: RefreshResult, _ detail: String?, at time: Double, isDropped: Bool, _ now: Double
+        _ id: String, _ result: RefreshResult?, _ detail: String?, at time: Double, isDropped: Bool, _ now: Double
     ) {
         guard let push = pushes[id] else { return }
         releaseAlert(id, now)
@@ -241,10 +241,11 @@ extension PushBook {
             case .newData: "The app has fetched what is new."
             case .noData: "The app has found nothing new."
             case .failed: ["The app has failed at it.", detail].compactMap(\.self).joined(separator: " ")
+            case nil: ["It is not known what came of it.", detail].compactMap(\.self).joined(separator: " ")
             }
         pushes[id]?.record.sentence = sentence
         marks.pushes.insert(id)
-        note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: ["result": result.rawValue])
+        note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: result.map { ["result": $0.rawValue] })
     }
 
     /// Lets the notification be shown that waits for its app.

@@ -183,8 +183,9 @@ extension RefreshBook {
         }
     }
 
+    /// - Parameter result: nil where nobody saw what came of it.
     mutating func endFetch(
-        _ app: AppID, _ result: RefreshResult, _ detail: String?, ended: Double, bytes: Int64, _ now: LocalMoment
+        _ app: AppID, _ result: RefreshResult?, _ detail: String?, ended: Double, bytes: Int64, _ now: LocalMoment
     ) {
         guard var record = apps[app]?.underWay else { return }
         let began = record.began.timeIntervalSince1970
@@ -208,9 +209,8 @@ extension RefreshBook {
         if let identifier = record.identifier {
             endTask(StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true), result, detail, now)
         } else {
-            let inputs = [
-                "result": result.rawValue, "seconds": "\(Int64(saturating: seconds.rounded()))", "bytes": "\(bytes)",
-            ]
+            var inputs = ["seconds": "\(Int64(saturating: seconds.rounded()))", "bytes": "\(bytes)"]
+            inputs["result"] = result?.rawValue
             note(.fetchEnded, app, record.detail, now, inputs: inputs)
         }
     }

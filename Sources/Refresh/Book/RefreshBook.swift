@@ -84,17 +84,17 @@ package struct RefreshBook: Sendable {
         let detail = "The service ended first."
         for id in order {
             guard let fetch = apps[id]?.underWay, !isThere(id, .fetch, fetch.identifier ?? "") else { continue }
-            endFetch(id, .failed, detail, ended: now.seconds, bytes: 0, now)
+            endFetch(id, nil, detail, ended: now.seconds, bytes: 0, now)
         }
         for (key, task) in tasks where key.isRunning && task.task.kind != .refresh {
             guard !isThere(key.app, task.task.kind.source, key.identifier) else { continue }
-            endTask(key, .failed, detail, now)
+            endTask(key, nil, detail, now)
         }
         let goesOn = Set(order.filter { apps[$0]?.underWay != nil })
         // A task whose fetch is not under way does not run.
         for (key, task) in tasks where key.isRunning && task.task.kind == .refresh {
             guard apps[key.app]?.underWay?.identifier != key.identifier else { continue }
-            endTask(key, .failed, detail, now)
+            endTask(key, nil, detail, now)
         }
         planner.restarted(goesOn: goesOn, now: now)
         keepEntries()

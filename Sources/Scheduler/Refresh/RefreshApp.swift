@@ -97,9 +97,11 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         fetchDay = now.day
     }
 
-    mutating func end(_ result: RefreshResult, _ spent: RefreshCost, _ now: LocalMoment) {
+    /// - Parameter result: nil where nobody saw what came of it: nothing is learned then.
+    mutating func end(_ result: RefreshResult?, _ spent: RefreshCost, _ now: LocalMoment) {
         fetchBegan = nil
         fetchEnded = now.seconds
+        guard let result else { return }
         lastResult = result
         failures = result == .failed ? failures + 1 : 0
         cost = RefreshCost(

@@ -97,22 +97,24 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
     /// The fetch of an app ends: by its word, by its limit, or because it could not be begun.
     ///
-    /// What was set aside for it when it began is corrected to what it took.
-    package mutating func fetchEnded(_ app: AppID, _ result: RefreshResult, took cost: RefreshCost, now: LocalMoment) {
+    /// What was set aside for it when it began is corrected to what it took; it stays as it is where nobody saw that.
+    ///
+    /// - Parameter result: nil where nobody saw what came of it, which is neither a success nor a failure.
+    package mutating func fetchEnded(_ app: AppID, _ result: RefreshResult?, took cost: RefreshCost, now: LocalMoment) {
         guard let known = apps[app], known.fetchBegan != nil else { return }
         budget.fill(to: now.seconds)
-        budget.correct(from: known.cost, to: cost)
+        if result != nil { budget.correct(from: known.cost, to: cost) }
         apps[app]?.end(result, cost, now)
     }
 
-    /// The service begins: what was under way when the last one ended has failed, and what was in front is not known to be.
+    /// The service begins: nobody knows what came of fetches that the last one left, nor what is in front.
     ///
     /// - Parameter goesOn: whose fetches go on.
     package mutating func restarted(goesOn: Set<AppID> = [], now: LocalMoment) {
         rhythm.end(now)
         for id in order {
             apps[id]?.usage.end(now)
-            if !goesOn.contains(id), let cost = apps[id]?.cost { fetchEnded(id, .failed, took: cost, now: now) }
+            if !goesOn.contains(id), let cost = apps[id]?.cost { fetchEnded(id, nil, took: cost, now: now) }
         }
     }
 

@@ -204,7 +204,7 @@ import Testing
             app.setWantedWakes([.row(source, 1)])
             if isAdopted { app.exited(.unseen) }
             let why = "Its program has ended, and nobody saw with what status."
-            #expect(app.all.contains(.finishWake(.row(source, 1), .dropped(why))), "adopted: \(isAdopted)")
+            #expect(app.all.contains(.finishWake(.row(source, 1), .unseen(why))), "adopted: \(isAdopted)")
             #expect(app.machine.record.faults == 0)
             app.setWantedWakes([.row(source, 1)])
             app.pass(AppMachine.firstFaultPause)

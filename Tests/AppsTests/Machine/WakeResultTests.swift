@@ -92,14 +92,13 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 2)], arguments: [])))
     }
 
-    @Test(arguments: [ExitCause.signalled, .unseen]) func `R1: without a status a fetch has failed, once`(
-        cause: ExitCause
-    ) {
+    @Test(arguments: [ExitCause.signalled, .unseen])
+    func `R1: A fetch fails with a signal, and has no result if nobody saw its end`(cause: ExitCause) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
         app.exited(cause, signal: cause == .signalled ? 11 : nil)
-        #expect(app.ends.count == 1 && app.end(of: 1)?.result == .failed)
+        #expect(app.ends.count == 1 && app.end(of: 1)?.result == (cause == .signalled ? .failed : nil))
         // A crash is a fault; what nobody has seen is not held against it.
         #expect(app.machine.record.faults == (cause == .signalled ? 1 : 0))
         app.restartService(isAlive: false)
@@ -147,6 +146,20 @@ import Testing
         app.pass(0.6)
         #expect(app.ends == [.finishWake(.row(.fetch, 1, expires: end), .dropped("Its time is over."))])
         #expect(app.machine.nextDeadline == nil)
+    }
+
+    @Test func `R1: A fetch ends without a result when its app comes to the front, and later answers change nothing`() {
+        var app = TestApp()
+        app.suspended()
+        app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2)])
+        app.feed { $0.bringToFront(now: $1) }
+        let why = "Its app came to the front of its user."
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .unseen(why))])
+        app.acknowledge(.newData) { $0.action == .handleWake && $0.source == .fetch }
+        #expect(app.ends.count == 1)
+        app.setWantedWakes([.row(.fetch, 3), .row(.processing, 2)])
+        app.feed { $0.sendToBackground(now: $1) }
+        #expect(app.machine.record.faults == 0)
     }
 
     @Test func `R1: a fetch under way is not begun again, and a later one under its key is another`() {
@@ -203,7 +216,7 @@ import Testing
         #expect(app.ends.count == 1)
     }
 
-    @Test func `R1: a fetch whose process is gone when the next service starts has failed, once`() {
+    @Test func `R1: A fetch whose process ended while the service was away has no result, once`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -213,7 +226,7 @@ import Testing
         app.restartService(isAlive: false)
         app.setWantedWakes([])
         let why = "Its process ended while the service was away."
-        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped(why))])
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .unseen(why))])
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
     }
 

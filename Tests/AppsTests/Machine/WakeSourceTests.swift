@@ -282,7 +282,7 @@ import Testing
         app.connected()
         app.restartService(isAlive: false)
         #expect(
-            app.taken.contains(.finishWake(wakes[0], .dropped("Its process ended while the service was away."))))
+            app.taken.contains(.finishWake(wakes[0], .unseen("Its process ended while the service was away."))))
         #expect(app.machine.record.faults == 0)
         app.setWantedWakes(wakes)
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))
