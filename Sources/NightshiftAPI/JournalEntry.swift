@@ -34,6 +34,21 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     }
 }
 
+/// How the journal's entry of a launch begins: who has launched the app.
+package enum LaunchWords: String, Sendable, CaseIterable {
+    /// The service, for its user.
+    case forUser = "As process"
+    case byUser = "By its user, as process"
+    case inBackground = "In the background, as process"
+    case asCommand = "As a command, process"
+
+    /// Whether it tells when its user has used the app.
+    package var isUse: Bool { self == .forUser || self == .byUser }
+
+    /// "As process 71."
+    package func detail(_ process: Int32) -> String { "\(rawValue) \(process)." }
+}
+
 /// Every kind of decision there is.
 package enum Decision: String, Sendable, Codable, CaseIterable {
     case serviceStarted

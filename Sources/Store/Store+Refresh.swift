@@ -142,10 +142,41 @@ extension StoreTransaction {
 
     // MARK: - Use
 
-    /// Forgets when an app was used, or any of them, as far as the journal tells.
+    /// Forgets when an app was used as far as the journal tells, the states that it was in and launches by its user included; with no app,
+    /// when any of them was, and the device.
     package func deleteUse(of app: AppID? = nil) throws {
+        for decision in [Decision.useBegan, .useEnded, .appEntered] {
+            try db.execute(
+                sql: "DELETE FROM journal WHERE decision = ?1 AND (?2 IS NULL OR app = ?2)",
+                arguments: [decision.rawValue, app?.rawValue])
+        }
+        for words in LaunchWords.allCases where words.isUse {
+            try db.execute(
+                sql: """
+                    DELETE FROM journal WHERE decision = ?1 AND (?2 IS NULL OR app = ?2)
+                        AND substr(detail, 1, length(?3)) = ?3
+                    """,
+                arguments: [Decision.appLaunched.rawValue, app?.rawValue, words.rawValue])
+        }
+        if app == nil { try deleteUseOfDevice() }
+    }
+
+    /// Forgets when somebody was at the device: doze, which tells it by its ends, and the condition `idle`.
+    private func deleteUseOfDevice() throws {
+        let doze: [Decision] = [.dozeBegan, .dozeEnded, .windowOpened, .windowClosed]
+        for decision in doze {
+            try db.execute(sql: "DELETE FROM journal WHERE decision = ?", arguments: [decision.rawValue])
+        }
+        let changed = Decision.deviceChanged.rawValue
         try db.execute(
-            sql: "DELETE FROM journal WHERE decision IN (?1, ?2) AND (?3 IS NULL OR app = ?3)",
-            arguments: [Decision.useBegan.rawValue, Decision.useEnded.rawValue, app?.rawValue])
+            sql: "DELETE FROM journal WHERE decision = ? AND json_remove(inputs, '$.idle') = '{}'",
+            arguments: [changed])
+        // The words of a change name each condition, too; what a service began with is said by its conditions alone.
+        try db.execute(
+            sql: """
+                UPDATE journal SET inputs = json_remove(inputs, '$.idle'),
+                    detail = CASE WHEN instr(detail, 'idle: ') > 0 THEN NULL ELSE detail END
+                WHERE decision = ? AND json_extract(inputs, '$.idle') IS NOT NULL
+                """, arguments: [changed])
     }
 }

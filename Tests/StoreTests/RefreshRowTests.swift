@@ -167,6 +167,65 @@ import Testing
         #expect(try await decisions(Self.other) == [.fetchBegan])
     }
 
+    @Test func `R1: Forgotten use leaves no states, no launches by its user, and no trace of who was at the device`()
+        async throws
+    {
+        let store = try await StoreFixture.inMemory()
+        func record(_ entries: [(Decision, AppID?, String?, [String: String]?)]) async throws {
+            try await store.write { transaction in
+                for (decision, app, detail, inputs) in entries {
+                    try transaction.record(
+                        JournalEntry(time: Date(), decision: decision, app: app, detail: detail, inputs: inputs))
+                }
+            }
+        }
+        func left() async throws -> [JournalEntry] {
+            try await store.read { try $0.journal(after: 0, limit: 100) }
+        }
+        try await record([
+            (.appLaunched, Self.app, LaunchWords.inBackground.detail(7), nil),
+            (.appLaunched, Self.app, LaunchWords.forUser.detail(8), nil),
+            (.appLaunched, Self.app, LaunchWords.byUser.detail(9), nil),
+            (.appLaunched, Self.app, LaunchWords.asCommand.detail(10), nil),
+            (.appEntered, Self.app, "active", nil), (.appEntered, Self.other, "active", nil),
+            (.appWoken, Self.app, nil, nil),
+        ])
+        try await store.write { try $0.deleteUse(of: Self.app) }
+        #expect(try await left().map(\.decision) == [.appLaunched, .appLaunched, .appEntered, .appWoken])
+        #expect(
+            try await left().prefix(2).map(\.detail) == [
+                "In the background, as process 7.", "As a command, process 10.",
+            ])
+
+        let all = ["idle": "no", "power": "battery"]
+        try await record([
+            (.deviceChanged, nil, "The service begins with this.", all),
+            (.deviceChanged, nil, "idle: no → yes", ["idle": "yes"]), (.dozeBegan, nil, "Nobody uses it.", all),
+            (.windowOpened, nil, nil, nil), (.windowClosed, nil, nil, nil),
+            (.dozeEnded, nil, "Somebody is there.", all),
+            (.deviceChanged, nil, "power: battery → external, idle: yes → no", ["idle": "no", "power": "external"]),
+            (.deviceChanged, nil, "power: external → battery", ["power": "battery"]), (.deviceSlept, nil, nil, nil),
+        ])
+        try await store.write { try $0.deleteUse() }
+        let rest = try await left().filter { $0.app == nil }
+        #expect(rest.map(\.decision) == [.deviceChanged, .deviceChanged, .deviceChanged, .deviceSlept])
+        #expect(rest.map(\.inputs) == [["power": "battery"], ["power": "external"], ["power": "battery"], nil])
+        #expect(rest.map(\.detail) == ["The service begins with this.", nil, "power: external → battery", nil])
+        #expect(try await left().allSatisfy { $0.decision != .appEntered })
+    }
+
+    @Test func `R1: An end that nobody saw is kept without a result`() async throws {
+        let store = try await StoreFixture.inMemory()
+        try await store.write { transaction in
+            try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
+            for wake in try transaction.wantedWakes() {
+                try transaction.finishWake(wake, WakeEnd(result: nil, detail: "Away.", time: 5))
+            }
+        }
+        #expect(
+            try await store.read { try $0.wakeEnds() }.map(\.end) == [WakeEnd(result: nil, detail: "Away.", time: 5)])
+    }
+
     @Test(arguments: [
         ("UPDATE refresh_apps SET record = '{' WHERE app = 'org.example.app'", ["refresh of org.example.app"]),
         ("UPDATE refresh_device SET record = '{\"value\":\"x\"}'", ["refresh of the device"]),

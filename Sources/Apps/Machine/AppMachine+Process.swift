@@ -21,8 +21,8 @@ extension AppMachine {
         }
         // A program that a wake starts in place of the app need not link the library.
         if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
-        let how = record.state == .background ? "In the background, as process" : "As process"
-        var actions: [AppAction] = [.note(.appLaunched, "\(how) \(process.processID).")]
+        let how: LaunchWords = record.state == .background ? .inBackground : .forUser
+        var actions: [AppAction] = [.note(.appLaunched, how.detail(process.processID))]
         if record.state == .active { actions.append(.note(.appEntered, AppState.active.rawValue)) }
         if record.state == .background { actions += beginStint(now) }
         // Its end was asked for before it was there.
@@ -44,7 +44,7 @@ extension AppMachine {
             record.process = process
             hasConnected = false
             enter(.active, now)
-            actions.append(.note(.appLaunched, "By its user, as process \(process.processID)."))
+            actions.append(.note(.appLaunched, LaunchWords.byUser.detail(process.processID)))
         }
         isConnected = true
         record.linksLibrary = true
@@ -81,7 +81,7 @@ extension AppMachine {
         enter(.background, now)
         // Until then it has its first background task, or is done.
         connectBy = now.awakeSeconds + Self.confirmationLimit
-        return [.note(.appLaunched, "As a command, process \(process.processID).")] + beginStint(now)
+        return [.note(.appLaunched, LaunchWords.asCommand.detail(process.processID))] + beginStint(now)
     }
 
     package mutating func disconnected() {
