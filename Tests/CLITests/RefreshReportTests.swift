@@ -75,7 +75,7 @@ struct RefreshReportTests {
         app.manifest?.modes = [.fetch]
         var status = RefreshSamples.device
         status.apps = []
-        #expect(DoctorChecks.finding(status, [app]).detail.contains("says no interval"))
+        #expect(DoctorChecks.finding(status, [app]).detail.contains("no interval is set"))
         app.manifest?.fetchInterval = .minimum
         #expect(DoctorChecks.finding(status, [app]).result == .ok)
         app.manifest?.modes = [.transfer]
@@ -90,6 +90,58 @@ struct RefreshReportTests {
         #expect(DoctorChecks.finding(status, [app]).detail == "the last fetches of org.example.Feeds failed")
         status.isOn = false
         #expect(DoctorChecks.finding(status, [app]).advice == "nightshift refresh --on")
+    }
+
+    @Test func `R1: doctor names every app, and not those that have said never`() {
+        func app(_ name: String, interval: RefreshInterval? = nil) -> AppStatus {
+            var app = AppSamples.active
+            app.id = AppID(rawValue: name)
+            app.manifest = AppManifest(id: app.id, name: name, entry: "/apps/\(name).desktop", command: ["/bin/true"])
+            app.manifest?.modes = [.fetch]
+            app.manifest?.fetchInterval = interval
+            return app
+        }
+        var status = RefreshSamples.device
+        status.apps = [RefreshSamples.feeds]
+        status.apps[0].fetches = (0..<3).map { RefreshSamples.fetch(Double($0), .failed) }
+        let finding = DoctorChecks.finding(status, [app("one"), app("two"), app("three"), app("four")])
+        #expect(finding.detail.contains("one, two and 2 more may fetch"))
+        #expect(finding.detail.contains("the last fetches of org.example.Feeds failed"))
+        #expect(finding.advice?.contains("/apps/one.desktop") == true)
+        status.apps = []
+        #expect(DoctorChecks.finding(status, [app("one", interval: .never)]).result == .ok)
+        var known = AppRefreshStatus(app: AppID(rawValue: "one"), name: "", availability: .available, interval: .never)
+        known.isIntervalSet = true
+        status.apps = [known]
+        #expect(DoctorChecks.finding(status, [app("one")]).result == .ok, "the app itself has said never")
+        status.apps[0].isIntervalSet = false
+        #expect(DoctorChecks.finding(status, [app("one")]).result == .warn)
+    }
+
+    @Test func `R1: A debt of the budget is shown`() {
+        var status = RefreshSamples.device
+        status.apps = []
+        (status.budget.energyLeft, status.budget.bytesLeft) = (-18.4, -2_000_000)
+        let lines = table().lines(status)
+        #expect(lines.contains { $0.contains("18 J overdrawn,") })
+        #expect(lines.contains { $0.contains("MB overdrawn,") || $0.contains("MiB overdrawn,") })
+        status.budget.energyLeft = -0.2
+        #expect(table().lines(status).contains { $0.contains(" 0 J left,") })
+    }
+
+    @Test func `R1: A fetch whose end nobody saw has no known result`() {
+        var fetch = RefreshSamples.fetch(0, .newData)
+        fetch.result = nil
+        fetch.ended = fetch.ended ?? Samples.now
+        #expect(RefreshText.result(fetch) == "result not known")
+    }
+
+    @Test func `A time of the service in UTC is shown as the clock here has it`() {
+        let times = TimeText(now: Samples.now, timeZone: TimeZone(secondsFromGMT: 7_200) ?? .gmt)
+        #expect(
+            times.localized("time, at 2026-11-21T23:30:05Z, or 2026-11-21T23:30:05.250Z.")
+                == "time, at 2026-11-22 01:30:05, or 2026-11-22 01:30:05.")
+        #expect(times.localized("2026-11-21 is a day.") == "2026-11-21 is a day.")
     }
 
     @Test func `R1: An interval of never that its user wants is no mistake`() {

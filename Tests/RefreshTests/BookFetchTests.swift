@@ -311,6 +311,57 @@ import Testing
         #expect(!scene.book.planner.rhythm.hasSeenDays)
     }
 
+    @Test func `R1: A cap of zero expects no fetch at midnight`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
+        let status = try #require(scene.status())
+        #expect(status.hold == "cap" && status.expected == nil)
+        #expect(status.sentence == "Its user allows no fetches of it: its cap is 0.")
+        #expect(!status.against.contains(RefreshHold.cap.sentence) && scene.book.nextLook == nil)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 1), now: $1) }
+        scene.pass(to: 24)
+        #expect(scene.fetches.count == 1 || scene.status()?.hold != "cap")
+    }
+
+    @Test func `R1: The budget that is left may be a debt`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(RefreshChange(dailyEnergy: 10, dailyBytes: 100), now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        let budget = scene.book.status(scene.now).budget
+        #expect(budget.energyLeft < 0 && budget.bytesLeft < 0)
+    }
+
+    @Test func `R1: An interval that nobody has set is told from one of never`() throws {
+        var scene = Scene()
+        scene.install()
+        #expect(scene.status()?.isIntervalSet == false)
+        #expect(scene.status()?.sentence == RefreshHold.never.sentence)
+        scene.step { $0.set(.never, byAppOf: Scene.app, now: $1) }
+        #expect(scene.status()?.isIntervalSet == true)
+        #expect(scene.status()?.sentence == "It has asked for no background fetches: its interval is never.")
+    }
+
+    @Test func `R1 R2: After it forgot, status tells nothing of what was learned`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        for day in 0..<5 {
+            scene.pass(to: Double(day) * 24 + 8)
+            scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+            scene.pass(to: Double(day) * 24 + 8.1)
+            scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        }
+        scene.result = .failed
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        scene.pass(to: scene.hour + 0.1)
+        try scene.step { try $0.forget(Scene.app, now: $1) }
+        let status = try #require(scene.status())
+        let sentences = [status.sentence] + status.inFavour + status.against
+        print("FORGET", sentences)
+        #expect(!sentences.contains { $0.contains("or used") || $0.contains("habits") || $0.contains("of its last") })
+    }
+
     @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))

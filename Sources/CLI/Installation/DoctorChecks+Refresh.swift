@@ -15,30 +15,63 @@ extension DoctorChecks {
             return .warn("refresh", "switched off for all apps", advice: "nightshift refresh --on")
         }
         let known = Dictionary(status.apps.map { ($0.app, $0) }) { first, _ in first }
+        var (silent, undeclared): ([AppManifest], [AppManifest]) = ([], [])
         for app in apps {
             guard let manifest = app.manifest, manifest.taskIdentifiers.isEmpty else { continue }
-            let mayFetch = manifest.modes.contains(.fetch)
             let interval = known[app.id]?.interval ?? manifest.fetchInterval ?? .never
-            // Its user's own word is no mistake of the app.
-            if mayFetch, interval == .never, known[app.id]?.intervalSource != .user {
-                return .warn(
-                    "refresh", "\(app.id) may fetch in the background, and says no interval: it is not fetched for",
-                    advice: "X-Nightshift-FetchInterval=minimum in \(manifest.entry), or: "
-                        + "nightshift app refresh \(app.id) --interval minimum")
-            }
-            if !mayFetch, interval != .never {
-                return .warn(
-                    "refresh", "\(app.id) asks for background fetches, and its entry does not declare them",
-                    advice: "Add fetch to X-Nightshift-BackgroundModes in \(manifest.entry)")
+            if !manifest.modes.contains(.fetch) {
+                if interval != .never { undeclared.append(manifest) }
+            } else if !isSet(known[app.id], manifest) {
+                silent.append(manifest)
             }
         }
-        if let failing = status.apps.first(where: { hasFailedAgainAndAgain($0.fetches) }) {
+        let failing = status.apps.filter { hasFailedAgainAndAgain($0.fetches) }.map(\.app.rawValue)
+        var problems: [(detail: String, advice: String)] = []
+        if let first = silent.first {
+            problems.append(
+                (
+                    "\(names(silent.map(\.id.rawValue))) may fetch in the background, and no interval is set: not fetched for",
+                    "X-Nightshift-FetchInterval=minimum in \(first.entry), or: "
+                        + "nightshift app refresh \(first.id) --interval minimum"
+                ))
+        }
+        if let first = undeclared.first {
+            problems.append(
+                (
+                    "background fetches are asked for, and not declared in the entry, by "
+                        + names(undeclared.map(\.id.rawValue)),
+                    "Add fetch to X-Nightshift-BackgroundModes in \(first.entry)"
+                ))
+        }
+        if let first = failing.first {
+            problems.append(
+                (
+                    "the last fetches of \(names(failing)) failed",
+                    "nightshift app refresh \(first); nightshift app log \(first)"
+                ))
+        }
+        guard problems.isEmpty else {
             return .warn(
-                "refresh", "the last fetches of \(failing.app) failed",
-                advice: "nightshift app refresh \(failing.app); nightshift app log \(failing.app)")
+                "refresh", problems.map(\.detail).joined(separator: "; "),
+                advice: problems.map(\.advice).joined(separator: "; "))
         }
         let count = status.apps.count { $0.availability == .available && $0.interval != .never }
         return .ok("refresh", "on, for \(count) \(count == 1 ? "app" : "apps")")
+    }
+
+    /// Whether anybody has said an interval. An app that has said never, and a user who has, are not mistaken.
+    private static func isSet(_ status: AppRefreshStatus?, _ manifest: AppManifest) -> Bool {
+        guard let status else { return manifest.fetchInterval != nil }
+        return status.isIntervalSet ?? (status.interval != .never || status.intervalSource != .app)
+    }
+
+    /// "one, two and 3 more".
+    private static func names(_ apps: [String]) -> String {
+        guard apps.count > 3 else {
+            let last = apps.last ?? ""
+            return apps.count < 2 ? last : apps.dropLast().joined(separator: ", ") + " and " + last
+        }
+        return apps.prefix(2).joined(separator: ", ") + " and \(apps.count - 2) more"
     }
 
     private static func hasFailedAgainAndAgain(_ fetches: [FetchRecord]) -> Bool {

@@ -18,11 +18,16 @@ struct RefreshReport {
     }
 
     private func energy(_ budget: RefreshBudgetStatus) -> String {
-        String(format: "%.0f J left, %.0f J a day", budget.energyLeft, budget.dailyEnergy)
+        // Rounded first: "-0 J" is neither.
+        let left = budget.energyLeft.rounded()
+        return String(
+            format: left < 0 ? "%.0f J overdrawn, %.0f J a day" : "%.0f J left, %.0f J a day", abs(left),
+            budget.dailyEnergy)
     }
 
     private func data(_ budget: RefreshBudgetStatus) -> String {
-        QuantityText.size(Int64(saturating: budget.bytesLeft)) + " left, "
+        let left = Int64(saturating: budget.bytesLeft.rounded())
+        return QuantityText.size(Int64(clamping: left.magnitude)) + (left < 0 ? " overdrawn, " : " left, ")
             + QuantityText.size(Int64(saturating: budget.dailyBytes)) + " a day"
     }
 

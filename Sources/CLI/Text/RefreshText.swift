@@ -20,7 +20,7 @@ enum RefreshText {
     }
 
     static func result(_ fetch: FetchRecord) -> String {
-        fetch.result?.words ?? (fetch.ended == nil ? "under way" : "ended")
+        fetch.result?.words ?? (fetch.ended == nil ? "under way" : "result not known")
     }
 
     static func kind(_ kind: ScheduledTask.Kind) -> String {

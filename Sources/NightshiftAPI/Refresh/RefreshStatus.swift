@@ -18,7 +18,8 @@ package struct RefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// What the device spends on fetches: joules by a model of wakes, radio and running time, and bytes.
+/// What the device spends on fetches: joules by a model of wakes, radio and running time, and bytes. What is left is below zero where
+/// fetches took more than was expected of them.
 package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     package var dailyEnergy: Double
     package var dailyBytes: Double
@@ -41,6 +42,8 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var interval: RefreshInterval
     /// Who has said the interval: the app itself, its entry, or its user, who goes first.
     package var intervalSource: IntervalSource
+    /// Whether anybody has said it: `never` stands for an app of which nobody has. Nil in answers of earlier versions.
+    package var isIntervalSet: Bool?
     /// The user's switch for this app.
     package var isOn: Bool
     /// The most fetches on a day that its user allows.
@@ -91,6 +94,7 @@ package struct FetchRecord: Hashable, Sendable, Codable {
     package var began: Date
     /// Nil while it goes on.
     package var ended: Date?
+    /// Nil while it goes on, and where nobody saw what came of it: its process ended while the service was away.
     package var result: RefreshResult?
     /// What its transfers have received and sent; its own connections are not seen.
     package var bytes: Int64

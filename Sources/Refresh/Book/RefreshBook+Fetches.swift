@@ -7,12 +7,14 @@ import Store
 extension RefreshBook {
     // MARK: - What is wanted
 
-    /// What the app and its user want, and who says so.
-    package func interval(of app: AppID) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource) {
-        if let interval = apps[app]?.userInterval { return (interval, .user) }
-        if let interval = apps[app]?.appInterval { return (interval, .app) }
-        if let interval = manifests[app]?.fetchInterval { return (interval, .entry) }
-        return (.never, .app)
+    /// What the app and its user want, and who says so; `never` where nobody has said anything, which is not set then.
+    package func interval(
+        of app: AppID
+    ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {
+        if let interval = apps[app]?.userInterval { return (interval, .user, true) }
+        if let interval = apps[app]?.appInterval { return (interval, .app, true) }
+        if let interval = manifests[app]?.fetchInterval { return (interval, .entry, true) }
+        return (.never, .app, false)
     }
 
     /// Whether the app is launched for tasks that it submits, and not for fetches of the classic form.

@@ -13,7 +13,7 @@ extension RefreshBook {
             isOn: isOn,
             budget: RefreshBudgetStatus(
                 dailyEnergy: budget.daily.energy, dailyBytes: budget.daily.bytes,
-                energyLeft: max(0, filled.balance.energy), bytesLeft: max(0, filled.balance.bytes)),
+                energyLeft: filled.balance.energy, bytesLeft: filled.balance.bytes),
             apps: manifests.keys.filter(takesPart).sorted { $0.rawValue < $1.rawValue }
                 .compactMap { self.status(of: $0, now) })
         status.sentence = conditions.hold?.sentence
@@ -31,10 +31,11 @@ extension RefreshBook {
     /// Nil where there is no such app.
     package func status(of app: AppID, _ now: LocalMoment) -> AppRefreshStatus? {
         guard let manifest = manifests[app] else { return nil }
-        let (interval, source) = interval(of: app)
+        let (interval, source, isSet) = interval(of: app)
         var status = AppRefreshStatus(
             app: app, name: manifest.name, availability: availability(of: app), interval: interval)
         status.intervalSource = source
+        status.isIntervalSet = isSet
         if let planned = planner.apps[app] {
             status.isOn = planned.isOn
             status.dailyCap = planned.dailyCap
@@ -74,6 +75,9 @@ extension RefreshBook {
     }
 
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
+        if hold == .cap, planner.apps[manifest.id]?.dailyCap == 0 {
+            return "Its user allows no fetches of it: its cap is 0."
+        }
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
             return "It does not declare the background mode 'fetch'. Add it to X-Nightshift-BackgroundModes in "
@@ -81,7 +85,9 @@ extension RefreshBook {
         }
         let said = interval(of: manifest.id)
         if said.source == .user, said.interval == .never { return "Its user wants no background fetches of it." }
-        guard usesTasks(manifest.id) else { return hold.sentence }
+        guard usesTasks(manifest.id) else {
+            return said.isSet ? "It has asked for no background fetches: its interval is never." : hold.sentence
+        }
         return refreshRequest(of: manifest.id) == nil
             ? "It is launched for tasks that it submits, and has submitted none for refresh."
             : "The task that it has submitted is not to begin before its time."
@@ -113,7 +119,10 @@ extension RefreshBook {
         if planned.isFresh(now) { holds.append(.fresh) }
         var sentences: [String] = []
         if reason == .never, let manifest = manifests[app] { sentences.append(sentence(.never, manifest, now)) }
-        for hold in holds where !sentences.contains(hold.sentence) { sentences.append(hold.sentence) }
+        for hold in holds {
+            let sentence = manifests[app].map { self.sentence(hold, $0, now) } ?? hold.sentence
+            if !sentences.contains(sentence) { sentences.append(sentence) }
+        }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitless = ended.count { $0 == .noData }
         if fruitless > 0 { sentences.append("\(fruitless) of its last \(ended.count) fetches brought nothing new.") }

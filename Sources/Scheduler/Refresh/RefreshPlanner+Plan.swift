@@ -126,7 +126,8 @@ extension RefreshPlanner {
         if app.usage.isInUse { return held(.inFront) }
         if let reason = conditions.hold { return held(reason) }
         if let cap = app.dailyCap, app.fetches(onDay: now.day) >= cap {
-            return held(.cap, until: now.seconds + Double(86_400 - now.secondOfDay))
+            // Another day brings nothing to an app that is allowed none.
+            return held(.cap, until: cap > 0 ? now.seconds + Double(86_400 - now.secondOfDay) : nil)
         }
         if let ended = app.fetchEnded, now.seconds < ended + app.interval.sleep {
             return held(.interval, until: ended + app.interval.sleep)
