@@ -175,6 +175,12 @@ extension AppWalk {
             if status != lastStatus ?? 0 { fail("It has exited with \(lastStatus ?? 0), not \(status).") }
             if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
+        case .unseen:
+            // In front of its user an app fetches for itself; else nobody saw how its process ended.
+            let isFetchInFront = wake.source == .fetch && isUnhurried
+            let isLost = process == nil && (!rules.isTriedAgain || isNews(wake.source))
+            if !isFetchInFront, !isLost { fail("\(wake) has no result, and its end was seen.") }
+            if process?.wakes[identity] == wake.through { process?.wakes[identity] = nil }
         case .dropped:
             let isEnded = machine.record.isForceQuit && !rules.outlivesForceQuit
             let isLost = process == nil && !rules.isTriedAgain

@@ -108,14 +108,14 @@ import Testing
     }
 
     @Test func `R1: before its user nothing is told, and nothing has an end`() {
-        var app = woken(.fetch)
+        var app = woken(.processing)
         app.feed { $0.bringToFront(now: $1) }
         app.pass(3_600)
         #expect(app.notes(.wakeExpiring).isEmpty && !app.all.contains(.kill))
         app.acknowledge { $0.action != .handleWake }
         app.feed { $0.sendToBackground(now: $1) }
         app.acknowledge { $0.action != .handleWake }
-        app.pass(25)
+        app.pass(295)
         #expect(app.notes(.wakeExpiring).count == 1)
     }
 
