@@ -60,6 +60,7 @@ extension Sample {
         var app = AppRefreshStatus(
             app: AppID(rawValue: "org.example.Feeds"), name: "Feeds", availability: .available, interval: .minimum)
         app.intervalSource = .entry
+        app.isIntervalSet = true
         app.dailyCap = 4
         app.hold = "later"
         app.sentence = "s"

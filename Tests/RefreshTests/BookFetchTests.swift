@@ -358,7 +358,6 @@ import Testing
         try scene.step { try $0.forget(Scene.app, now: $1) }
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
-        print("FORGET", sentences)
         #expect(!sentences.contains { $0.contains("or used") || $0.contains("habits") || $0.contains("of its last") })
     }
 
