@@ -139,7 +139,7 @@ package struct DozeMachine: Sendable {
 
     /// The device was asked for its conditions at `time` (boot seconds), and the ones given last are its answer.
     ///
-    /// What freezes work waits for that: a change that nobody announced could be older than the decision.
+    /// Doze begins and windows close with that alone: a change that nobody announced could be older than the decision.
     package mutating func confirmed(asOf time: Double, now: ClockReading) -> [Change] {
         guard let readingDue, time >= readingDue else { return [] }
         return step(now, isConfirmed: true)

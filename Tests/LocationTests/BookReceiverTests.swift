@@ -45,6 +45,40 @@ import Testing
         #expect(scene.book.status(scene.now).nextFix.map { $0.timeIntervalSince1970 > scene.now.seconds } == true)
     }
 
+    @Test func `R6: Beside a boundary a receiver of 17 m is asked for what it can`() throws {
+        var scene = Self.allowed()
+        scene.accuracy = 17
+        scene.add(Scene.region(radius: 150))
+        scene.move(160)
+        scene.pass(1_200)
+        #expect(scene.asked.count > 3 && scene.asked.dropFirst(2).allSatisfy { $0.accuracy > 17 && $0.accuracy < 34 })
+        #expect(try #require(scene.status()).sentence.contains("too small") == false)
+    }
+
+    @Test func `R6: A region that is far too small for the receiver is named in the status`() throws {
+        var scene = Self.allowed()
+        scene.accuracy = 60
+        scene.add(Scene.region("door", radius: 20))
+        scene.move(0)
+        scene.pass(600)
+        let sentence = try #require(scene.status()).sentence
+        #expect(sentence.contains("The region 'door' is too small to be told: places here are accurate to 60 m."))
+        #expect(scene.words == [])
+    }
+
+    @Test func `R6: A region that is smaller than the receiver's accuracy is entered and left`() {
+        var scene = Self.allowed()
+        scene.accuracy = 60
+        scene.add(Scene.region("shop", radius: 50))
+        scene.move(1_000)
+        scene.pass(600)
+        scene.move(0)
+        scene.pass(1_200)
+        scene.move(1_000)
+        scene.pass(1_800)
+        #expect(scene.words == ["entered shop", "left shop"])
+    }
+
     @Test func `R6: Apps that want the same fix share what it costs, today and in all`() throws {
         var scene = Scene()
         for app in [Scene.app, Scene.other] {

@@ -21,7 +21,7 @@ struct BusSide {
     private var isProbing = false
     /// Whether GeoClue has left a question unanswered, and has answered none since.
     private(set) var isGeoClueSilent = false
-    /// What it has answered to the last probe that failed.
+    /// Its answer to the last probe, where that failed.
     private(set) var probeFailure: BusFailure?
     private(set) var modems = ModemWatch()
     /// Why there is no connection.

@@ -27,7 +27,10 @@ struct FixRequest: Equatable {
     private(set) var best: Candidate?
     /// When the first fix came whose accuracy nobody tells.
     private var assumedSince: Double?
-    private var onSince: Double?
+    /// The progress of the satellite receiver, which is on for this alone.
+    private var progress = FixProgress()
+    /// Since when a receiver is on; nil while none is.
+    private(set) var onSince: Double?
     private var seconds = 0.0
 
     init(accuracy: Double, now: Double) {
@@ -50,12 +53,13 @@ struct FixRequest: Equatable {
     mutating func gpsdGreeted(now: Double) { greetedAt = now }
 
     /// - Parameter isAssumed: whether nobody tells its accuracy. A receiver does only after its first sentences; one that never
-    ///   does tells no better places later.
+    ///   does tells no better places later. Neither does one whose accuracy has stayed the same for some seconds.
     /// - Returns: whether it is what was asked for.
     mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false) -> Bool {
         // Of two that are as good the later one: the device may move.
         if best.map({ fix.accuracy <= $0.fix.accuracy }) ?? true { best = Candidate(fix: fix, source: source) }
-        if fix.accuracy <= accuracy { return true }
+        let isSteady = source == "gpsd" && progress.add(fix.accuracy, at: fix.time)
+        if fix.accuracy <= accuracy || isSteady && !isAssumed { return true }
         guard isAssumed else { return false }
         let since = assumedSince ?? fix.time
         assumedSince = since

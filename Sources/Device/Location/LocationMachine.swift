@@ -38,6 +38,7 @@ struct LocationMachine {
     private(set) var gpsd: GpsdSide
     private(set) var bus = BusSide()
     private var lastCell: String?
+    private var hold = ReceiverHold()
     /// When everything that was due has been done last.
     private var settledAt = -Double.infinity
     /// The sources as they were told last.
@@ -219,7 +220,9 @@ struct LocationMachine {
         guard let request else { return [] }
         self.request = nil
         let found = candidate.map { tell(.fix($0.fix, source: $0.source)) } ?? []
-        return found + tell(.receiver(seconds: request.receiverSeconds(now: now)))
+        var seconds = request.receiverSeconds(now: now)
+        if gpsd.usesReceiver, let since = request.onSince { seconds += hold.used(from: since, to: now) }
+        return found + tell(.receiver(seconds: seconds))
     }
 
     /// Brings what is asked of whom in line with what is wanted.

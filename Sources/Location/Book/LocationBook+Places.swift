@@ -31,7 +31,7 @@ extension LocationBook {
         request?.isAnswered = true
         failures = 0
         let before = sides
-        for event in plan.moved(to: fix) { cross(event, fix, now) }
+        for event in plan.moved(to: fix, wanted: request?.accuracy) { cross(event, fix, now) }
         if sides != before { marks.device = true }
         if let cell, fix.time >= cell.since { self.cell?.isPlaced = true }
         for app in watchingChanges { change(app, at: fix, now) }

@@ -61,6 +61,13 @@ extension LocationBook {
                     ? "It is told when the device enters or leaves \(Self.count(record.regions.count))."
                     : "It watches \(Self.count(record.regions.count)), and nothing here tells where the device is.")
         }
+        for identifier in record.regions.keys.sorted() {
+            guard let finest = plan.accuracyTooCoarse(for: identifier, of: app) else { continue }
+            let metres = Int64(saturating: finest.rounded(.up))
+            sentences.append(
+                "The region '\(identifier)' is too small to be told: places here are accurate to \(metres) m. Give it a "
+                    + "radius of at least as much.")
+        }
         if record.monitorsSignificantChanges {
             sentences.append(
                 canMonitorSignificantChanges

@@ -8,6 +8,8 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     package private(set) var schedule = FixSchedule()
     /// The last fix, as long as it is of this run of the machine.
     package private(set) var last: Fix?
+    /// The receiver's limit, where it was asked for more than it can.
+    private var limit: ReceiverLimit?
 
     /// A boundary that was crossed.
     package struct Event: Hashable, Sendable {
@@ -69,15 +71,17 @@ package struct LocationPlan: Hashable, Sendable, Codable {
 
     /// The receiver has told where the device is.
     ///
+    /// - Parameter wanted: metres of accuracy that it was asked for; nil where nobody asked.
     /// - Returns: the crossings that are certain now and that the regions notify of, in an order that is the same everywhere.
-    package mutating func moved(to fix: Fix) -> [Event] {
+    package mutating func moved(to fix: Fix, wanted: Double? = nil) -> [Event] {
         if let last, fix.time < last.time { return [] }
         last = fix
+        if let wanted { limit = ReceiverLimit.learned(limit, from: fix, wanted: wanted) }
         schedule.moved(to: fix)
         var events: [Event] = []
         for app in apps where !paused.contains(app) {
             for identifier in (machines[app] ?? [:]).keys.sorted() {
-                guard let crossing = machines[app]?[identifier]?.moved(to: fix),
+                guard let crossing = machines[app]?[identifier]?.moved(to: fix, finest: limit?.accuracy),
                     let region = machines[app]?[identifier]?.region
                 else { continue }
                 let isWanted = crossing == .entered ? region.notifiesOnEntry : region.notifiesOnExit
@@ -101,15 +105,27 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     /// Metres of accuracy that the next fix for an app has to have: as fine as its boundaries far off need, and the nearest one
     /// to be crossed for certain; nil where nothing is watched.
     package func accuracy(of app: AppID) -> Double? {
-        watched(of: app).map { machine in
-            let margin = max(Self.finest, RegionMachine.margin(ofRadius: machine.region.radius))
-            guard let last else { return margin }
-            return max(margin, min(Self.coarsest, machine.distanceToChange(from: last) / 4))
+        let machines = watched(of: app)
+        // One that no place decides keeps the receiver on for nothing.
+        let usable = machines.filter { machine in limit.map { !machine.isTooSmall(for: $0.accuracy) } ?? true }
+        let wanted = (usable.isEmpty ? machines : usable).map { machine in
+            let near = machine.wantedAccuracy
+            guard let last else { return near }
+            return max(near, min(Self.coarsest, machine.distanceToChange(from: last) / 4))
         }.min()
+        // A little better than the receiver can would keep it on for as long as anybody waits.
+        return wanted.map { wanted in limit?.accuracy(for: wanted, at: last?.time) ?? wanted }
     }
 
-    /// Metres: no receiver is finer for sure, and what is coarser is of no use for the next decision.
-    private static let finest = 10.0
+    /// Metres that the receiver tells at best, where a region is too small for them; nil where it is not.
+    package func accuracyTooCoarse(for identifier: String, of app: AppID) -> Double? {
+        guard let machine = machines[app]?[identifier], let limit, machine.isTooSmall(for: limit.accuracy) else {
+            return nil
+        }
+        return limit.accuracy
+    }
+
+    /// Metres: what is coarser is of no use for the next decision.
     private static let coarsest = 1_000.0
 
     private func watched(of app: AppID) -> [RegionMachine] {
@@ -119,6 +135,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     /// The clock of fixes began anew, with the machine; on which side of each boundary the device was stays known.
     package mutating func restarted() {
         last = nil
+        limit?.restarted()
         schedule.restarted()
         for app in machines.keys {
             for identifier in (machines[app] ?? [:]).keys { machines[app]?[identifier]?.restarted() }

@@ -42,11 +42,12 @@ package struct RegionMachine: Hashable, Sendable, Codable {
 
     /// The device is there now. A fix that is older than the last one is not looked at.
     ///
+    /// - Parameter finest: metres, the best that the receiver can tell; nil where it tells what it is asked for.
     /// - Returns: the crossing that is certain now, whether or not the region notifies of it.
-    package mutating func moved(to fix: Fix) -> Crossing? {
+    package mutating func moved(to fix: Fix, finest: Double? = nil) -> Crossing? {
         if let lastTime, fix.time < lastTime { return nil }
         lastTime = fix.time
-        guard let side = side(fix) else { return nil }
+        guard let side = side(fix, finest) else { return nil }
         // Where it is at first is no crossing.
         guard state != .unknown else {
             state = side.state
@@ -86,15 +87,43 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         return max(0, abs(distance - region.radius) - fix.accuracy)
     }
 
-    /// Where the device is for certain; nil where the fix is too coarse to tell.
-    private func side(_ fix: Fix) -> (state: RegionState, isBeyondMargin: Bool)? {
+    /// Metres of accuracy that a fix near the boundary has to have, to be on one side for certain.
+    package var wantedAccuracy: Double {
+        let margin = Self.margin(ofRadius: region.radius)
+        return min(max(Self.finest, margin), max(1, (region.radius - margin) / 2))
+    }
+
+    /// Metres: not every receiver is finer, and no region of a usual size needs it.
+    private static let finest = 10.0
+
+    /// Whether the region is too small for a receiver that tells no better than this: no fix decides on which side of the
+    /// boundary the device is.
+    package func isTooSmall(for finest: Double) -> Bool {
+        finest > Self.coarsest * region.radius && !isDecidable(finest)
+    }
+
+    /// Whether a place of this accuracy may be inside for certain.
+    private func isDecidable(_ accuracy: Double) -> Bool {
+        accuracy < region.radius - Self.margin(ofRadius: region.radius)
+    }
+
+    /// Radii of accuracy up to which a place says on which side the device probably is.
+    private static let coarsest = 1.5
+    /// The part of the radius that counts as the accuracy of such a place.
+    private static let likely = 0.25
+
+    /// Where the device is for certain; nil where the fix is too coarse to tell. In a region that is too small for what the
+    /// receiver can, it is where the device probably is.
+    private func side(_ fix: Fix, _ finest: Double?) -> (state: RegionState, isBeyondMargin: Bool)? {
         let distance = region.center.distance(to: fix.place)
         let margin = Self.margin(ofRadius: region.radius)
-        if distance + fix.accuracy < region.radius {
-            return (.inside, distance + fix.accuracy < region.radius - margin)
+        let isLikely = finest.map { !isDecidable($0) } ?? false && fix.accuracy <= Self.coarsest * region.radius
+        let accuracy = isLikely ? min(fix.accuracy, Self.likely * region.radius) : fix.accuracy
+        if distance + accuracy < region.radius {
+            return (.inside, distance + accuracy < region.radius - margin)
         }
-        if distance - fix.accuracy > region.radius {
-            return (.outside, distance - fix.accuracy > region.radius + margin)
+        if distance - accuracy > region.radius {
+            return (.outside, distance - accuracy > region.radius + margin)
         }
         return nil
     }

@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    /// As GeoClue of Debian 12 does where no agent of a desktop runs.
+    /// GeoClue of Debian 12 never answers where no agent of a desktop runs.
     @Test func `R6: A GeoClue that does not answer is said not to, and believed when it answers`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)

@@ -225,7 +225,7 @@ import Testing
         // The best that came within a minute.
         actions = machine.tick(now: 160)
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [60])
-        #expect(Self.told(actions).compactMap(\.receiver) == [60])
+        #expect(Self.told(actions).compactMap(\.receiver) == [120], "gpsd keeps it on for another minute")
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
     }
 
@@ -248,9 +248,35 @@ import Testing
         _ = machine.gpsdReported(.version("3.22"), now: 103)
         let actions = try machine.gpsdReported(Self.place(50), now: 110)
         #expect(Self.told(actions).compactMap(\.fix).map(\.source) == ["gpsd"])
-        #expect(Self.told(actions).compactMap(\.receiver) == [7], "from when gpsd was there")
+        #expect(Self.told(actions).compactMap(\.receiver) == [67], "from when gpsd was there to when it is off")
         #expect(actions.contains(.closeGpsd))
         #expect(try Self.told(machine.gpsdReported(Self.place(5), now: 111)).isEmpty)
+    }
+
+    @Test func `R6: A receiver that tells no better places for some seconds is not waited for any longer`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 15), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100)
+        var actions: [LocationMachine.Action] = []
+        // It has just been switched on, and becomes better; then it stays at 17 m.
+        for (time, accuracy) in [(101.0, 80.0), (105, 40), (109, 25), (110, 17), (111, 17), (114.9, 16)] {
+            actions += try machine.gpsdReported(Self.place(accuracy), now: time)
+        }
+        #expect(Self.told(actions).compactMap(\.fix).isEmpty)
+        actions = try machine.gpsdReported(Self.place(17), now: 115)
+        #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [16] && actions.contains(.closeGpsd))
+    }
+
+    @Test func `R6: The minute for which gpsd keeps a receiver on is counted once`() {
+        var hold = ReceiverHold()
+        var counted = 0.0
+        // On from 100 to 165, from 200 to 262, and from 262 with no pause to 330.
+        for (start, end) in [(100.0, 105.0), (200, 202), (230, 270)] {
+            counted += end - start + hold.used(from: start, to: end)
+        }
+        #expect(counted == 65 + (330 - 200))
+        #expect(hold.used(from: 300, to: 301) == 31 - 1)
     }
 
     @Test func `R6: An accuracy that nobody tells is believed when it stays so`() throws {
@@ -312,7 +338,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(40), now: 131)).isEmpty)
         #expect(Self.told(machine.tick(now: 160)).compactMap(\.receiver).isEmpty, "a minute from the last wish on")
         let actions = machine.want(FixWish(), now: 170)
-        #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver) == [70])
+        #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver) == [130])
     }
 
     @Test(arguments: [

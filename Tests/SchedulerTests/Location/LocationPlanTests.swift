@@ -125,6 +125,50 @@ import Testing
         #expect(try #require(plan.accuracy(of: first)) < 50 && plan.accuracy(of: second) == 1_000)
     }
 
+    @Test func `R6: A receiver is not asked for a little more than it can, and for more again after a while`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(radius: 150), for: first)
+        let steady = 17.0
+        func moved(_ time: Double) throws {
+            let wanted = plan.accuracy(of: first)
+            _ = plan.moved(to: try around.fix(170, accuracy: steady, at: time), wanted: wanted)
+        }
+        #expect(plan.accuracy(of: first) == 15)
+        try moved(0)
+        let learned = try #require(plan.accuracy(of: first))
+        #expect(learned > steady && learned < 2 * steady)
+        try moved(1_700)
+        #expect(plan.accuracy(of: first) == learned)
+        try moved(1_900)
+        #expect(plan.accuracy(of: first) == 15, "it may be under the open sky by now")
+        try moved(1_950)
+        #expect(plan.accuracy(of: first) == learned)
+        plan = try JSON.decode(LocationPlan.self, from: try JSON.encode(plan))
+        plan.restarted()
+        _ = plan.moved(to: try around.fix(170, accuracy: steady, at: 5))
+        #expect(plan.accuracy(of: first) == 15, "another run of the machine")
+    }
+
+    @Test func `R6: A receiver that has told a far coarser place than is wanted is waited for again`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region(radius: 150), for: first)
+        _ = plan.moved(to: try around.fix(170, accuracy: 60, at: 0), wanted: 15)
+        #expect(plan.accuracy(of: first) == 15)
+    }
+
+    @Test func `R6: A region that no place of the receiver decides is named, and asks for nothing`() throws {
+        var plan = LocationPlan()
+        plan.add(try around.region("home", radius: 20), for: first)
+        plan.add(try around.region("town", radius: 2_000), for: first)
+        #expect(plan.accuracy(of: first) == 7.5 && plan.accuracyTooCoarse(for: "home", of: first) == nil)
+        _ = plan.moved(to: try around.fix(1_990, accuracy: 60, at: 0), wanted: 7.5)
+        #expect(plan.accuracyTooCoarse(for: "home", of: first) == 60)
+        #expect(plan.accuracyTooCoarse(for: "town", of: first) == nil)
+        #expect(try #require(plan.accuracy(of: first)) >= 50)
+        _ = plan.moved(to: try around.fix(1_990, accuracy: 8, at: 60), wanted: 50)
+        #expect(plan.accuracyTooCoarse(for: "home", of: first) == nil, "it can do better")
+    }
+
     @Test func `R6: At the boundary a fix too coarse to tell does not keep the receiver on`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)

@@ -4,12 +4,19 @@ import Testing
 
 /// R6: A commuter's first days; `make bench` has his weeks, and the thresholds.
 @Suite struct ReceiverTests {
-    private static func row(_ strategy: FixStrategy, seed: UInt64 = 3) throws -> ReceiverReport.Row {
-        try #require(ReceiverReport(seeds: seed...seed, days: 2, strategies: [strategy]).rows.first)
+    private static func row(
+        _ strategy: FixStrategy, _ kind: ReceiverKind = .varying, seed: UInt64 = 3
+    ) throws -> ReceiverReport.Row {
+        let rows = ReceiverReport(seeds: seed...seed, days: 2, strategies: [strategy]).rows
+        return try #require(rows.first { $0.kind == kind })
     }
 
-    @Test func `R6: Every crossing of a commuter is told, none is made up, and the receiver is seldom on`() throws {
-        let row = try Self.row(.planned)
+    @Test(arguments: ReceiverKind.allCases)
+    func `R6: Every crossing of a commuter is told, none is made up, and the receiver is seldom on`(
+        _ kind: ReceiverKind
+    ) throws {
+        let row = try Self.row(.planned, kind)
+        #expect(row.heldSeconds > row.receiverSeconds && row.heldShare < 1)
         #expect(row.crossings > 4 && row.missed == 0 && row.madeUp == 0 && row.delays.count == row.crossings)
         // A crossing has to last as long before it is told.
         #expect(row.delays.allSatisfy { $0 >= 20 } && row.delays == row.delays.sorted())

@@ -171,6 +171,30 @@ import Testing
         #expect(count >= clearSides.count - 1 && count < truth.count)
     }
 
+    @Test func `R6: A region that is too small for the receiver is crossed where the device probably is`() throws {
+        var machine = RegionMachine(try around.region(radius: 50))
+        func moved(_ east: [Double], from start: Double) throws -> [RegionMachine.Crossing?] {
+            try east.enumerated().map { index, east in
+                machine.moved(
+                    to: try around.fix(east, accuracy: 60, at: start + Double(index) * 15), finest: 60)
+            }
+        }
+        #expect(try moved([300, 20, 20, 20], from: 0) == [nil, nil, nil, .entered])
+        // Within what the receiver may err, and as far outside as nobody errs.
+        #expect(try moved([40, 60, 40, 70], from: 100) == [nil, nil, nil, nil])
+        #expect(try moved([90, 90, 90], from: 200) == [nil, nil, .left])
+        #expect(!machine.isTooSmall(for: 75) && machine.isTooSmall(for: 76))
+        // A receiver that can do better is believed for certain alone.
+        var certain = RegionMachine(try around.region(radius: 50))
+        for time in [0.0, 30, 60] { _ = certain.moved(to: try around.fix(0, accuracy: 60, at: time), finest: 8) }
+        #expect(certain.state == .unknown)
+    }
+
+    @Test(arguments: [(0.0, 1.0), (10, 3.75), (20, 7.5), (50, 10), (150, 15), (1_000, 50)])
+    func `R6: Near a boundary the accuracy is wanted that decides`(radius: Double, accuracy: Double) throws {
+        #expect(RegionMachine(try around.region(radius: radius)).wantedAccuracy == accuracy)
+    }
+
     @Test func `R6: A fix worse than the region is large never lets the device in, and lets it out at a distance`()
         throws
     {
