@@ -78,7 +78,8 @@ final class World {
     }
 
     private static func makeService(
-        _ paths: ServicePaths, _ mountInfo: String, _ store: Store, _ transport: ScriptedTransport, _ clock: ManualClock,
+        _ paths: ServicePaths, _ mountInfo: String, _ store: Store, _ transport: ScriptedTransport,
+        _ clock: ManualClock,
         _ moment: DeviceMoment, _ activity: ActivityRecorder, _ random: SharedRandom
     ) -> TransferService {
         var logger = Logger(label: "simulation")

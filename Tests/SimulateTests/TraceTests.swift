@@ -40,7 +40,10 @@ struct TraceTests {
             ("[1]", "JSON object"),
             (#"{"at": 1"#, "this is not a JSON object"),
             (#"{"device": {"idle": true}}"#, "there is no 'at'"),
-            (#"{"at": -1, "end": true}"#, "'at' is 0 to 31622400 seconds (366 days) from the trace's beginning, not -1"),
+            (
+                #"{"at": -1, "end": true}"#,
+                "'at' is 0 to 31622400 seconds (366 days) from the trace's beginning, not -1"
+            ),
             (#"{"at": 1e9, "end": true}"#, "not 1000000000"),
             (#"{"at": 0, "at": 5, "end": true}"#, "The key 'at' is given twice"),
             (#"{"at": 0, "device": {"power": "battery", "power": "external"}}"#, "The key 'power' is given twice"),

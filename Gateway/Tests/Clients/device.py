@@ -62,7 +62,10 @@ class Device:
         data = b""
         while len(data) < count:
             if not connection.pending():
-                select.select([connection], [], [], 30)
+                # Not `select`, which takes no descriptor above 1,023.
+                poll = select.poll()
+                poll.register(connection, select.POLLIN)
+                poll.poll(30_000)
             # OpenSSL lets one thread at a time use a connection.
             with self.wire:
                 piece = connection.recv(count - len(data))

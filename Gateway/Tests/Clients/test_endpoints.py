@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import socket
 import time
 import unittest
 import uuid

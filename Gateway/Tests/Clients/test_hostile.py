@@ -301,14 +301,17 @@ class Hostile(unittest.TestCase):
             self.skipTest(f"this needs {STRANGERS + 1_000} descriptors: ulimit -Hn")
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
-        # 20 s after it came, a stranger is disconnected anyway: then the places would be free.
         strangers = []
         try:
-            for _ in range(STRANGERS):
+            for number in range(STRANGERS):
                 strangers.append(socket.create_connection(("127.0.0.1", self.gateway.device_port)))
+                # A device in this file takes a minute's silence for the end.
+                if number % 500 == 0:
+                    self.victim.ping()
             newcomer = Device.new(self.gateway)
-            newcomer.ping()
-            self.victim.ping()
+            for device in (newcomer, self.victim):
+                device.ping()
+                self.assertIsNone(device.ended)
             newcomer.disconnect()
         finally:
             for connection in strangers:
@@ -316,6 +319,7 @@ class Hostile(unittest.TestCase):
         # Looked after once in a minute.
         limit = time.monotonic() + 600
         while self.resident() - self.memory >= 48 * MEBIBYTE and time.monotonic() < limit:
+            self.victim.ping()
             time.sleep(0.5)
         self.check_alive(growth=48 * MEBIBYTE)
 

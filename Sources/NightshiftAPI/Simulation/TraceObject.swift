@@ -149,7 +149,8 @@ struct TraceMoment: Decodable {
         }
         guard (0...Self.latest).contains(seconds) else {
             throw TraceMistake(
-                "'at' is 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the trace's beginning, not \(text)")
+                "'at' is 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the trace's beginning, not \(text)"
+            )
         }
         // A millisecond is what the output shows: nothing happens in between.
         self.seconds = (seconds * 1_000).rounded() / 1_000

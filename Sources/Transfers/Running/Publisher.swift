@@ -263,7 +263,8 @@ struct Publisher: Sendable {
 
     private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
         let record = job.record
-        guard let partial = job.run.decoded ?? record.partial, let standing = FileStanding(descriptor: job.descriptor) else {
+        guard let partial = job.run.decoded ?? record.partial, let standing = FileStanding(descriptor: job.descriptor)
+        else {
             throw TransferFailure(.inputOutput, "The file's bytes cannot be looked at.")
         }
         var publication = Publication(

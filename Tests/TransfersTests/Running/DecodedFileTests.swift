@@ -52,7 +52,8 @@ import Testing
     }
 
     @Test(arguments: [(ContentCoding.gzip, gzip), (.deflate, zlib), (.deflate, raw)])
-    func `T4: A coded file is decoded, and a checksum may be of either form`(coding: ContentCoding, text: String) throws {
+    func `T4: A coded file is decoded, and a checksum may be of either form`(coding: ContentCoding, text: String) throws
+    {
         let came = try Self.bytes(text)
         #expect(try verify(came, coding).decoded == Self.text)
         // The server's digests are of the bytes as they came.

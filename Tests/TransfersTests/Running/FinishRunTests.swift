@@ -60,7 +60,8 @@ import Transfers
             #expect(actions.map(\.kind) == [.save])
             let asked = Checksum(algorithm: .sha256, hex: "00")
             #expect(run.saved(isSaved) == [.verify(asked: asked, announced: [], coding: nil)])
-            #expect(run.verified(.success(VerifiedFile(names: ["sha-256"])), now: Self.now, random: { 0.5 }) == [.queue])
+            #expect(
+                run.verified(.success(VerifiedFile(names: ["sha-256"])), now: Self.now, random: { 0.5 }) == [.queue])
             #expect(run.verified == ["sha-256"])
             actions = run.prepared(Self.publication, now: Self.now)
             // What could not be written is not forgotten.
