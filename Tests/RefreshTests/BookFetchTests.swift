@@ -358,11 +358,7 @@ import Testing
         try scene.step { try $0.forget(Scene.app, now: $1) }
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
-<<<<<<< HEAD
-        #expect(!sentences.contains { $0.contains("or used") || $0.contains("habits") || $0.contains("of its last") })
-=======
         #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
->>>>>>> ee9bb568 (tests: hold what status says after --forget, and the sample of isIntervalSet)
     }
 
     @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {

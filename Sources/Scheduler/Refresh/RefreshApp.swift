@@ -81,8 +81,6 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         app.usage.start(now)
         if usage.isInUse { app.usage.begin(now) }
         app.known = now.seconds
-        app.refreshed = nil
-        app.lastResult = nil
         app.fruitful = 0
         app.fruitless = 0
         app.cost = fetchBegan == nil ? .expected : cost
