@@ -167,16 +167,21 @@ extension StoreTransaction {
         for decision in doze {
             try db.execute(sql: "DELETE FROM journal WHERE decision = ?", arguments: [decision.rawValue])
         }
-        let changed = Decision.deviceChanged.rawValue
-        try db.execute(
-            sql: "DELETE FROM journal WHERE decision = ? AND json_remove(inputs, '$.idle') = '{}'",
-            arguments: [changed])
-        // The words of a change name each condition, too; what a service began with is said by its conditions alone.
-        try db.execute(
-            sql: """
-                UPDATE journal SET inputs = json_remove(inputs, '$.idle'),
-                    detail = CASE WHEN instr(detail, 'idle: ') > 0 THEN NULL ELSE detail END
-                WHERE decision = ? AND json_extract(inputs, '$.idle') IS NOT NULL
-                """, arguments: [changed])
+        let select = "SELECT id, inputs, detail FROM journal WHERE decision = ? AND inputs IS NOT NULL"
+        let rows = try Row.fetchAll(db, sql: select, arguments: [Decision.deviceChanged.rawValue])
+        for row in rows {
+            guard var inputs = try? Columns.decode([String: String].self, row["inputs"]),
+                inputs.removeValue(forKey: "idle") != nil
+            else { continue }
+            guard !inputs.isEmpty else {
+                try db.execute(sql: "DELETE FROM journal WHERE id = ?", arguments: [row["id"] as Int64])
+                continue
+            }
+            // The words of a change name each condition, too; what a service began with is said by its conditions alone.
+            let detail = (row["detail"] as String?).flatMap { $0.contains("idle: ") ? nil : $0 }
+            try db.execute(
+                sql: "UPDATE journal SET inputs = ?, detail = ? WHERE id = ?",
+                arguments: [try Columns.encode(inputs), detail, row["id"] as Int64])
+        }
     }
 }

@@ -161,7 +161,9 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R1: a fetch whose process has ended while no service was there has failed, once`() async throws {
+    @Test func `R1: A fetch whose process has ended while no service was there ends once, and nobody knows how`()
+        async throws
+    {
         let first = try await ServiceScene(keys: Self.modes)
         try await put(first)
         let (process, _) = try await launched(first)
@@ -171,7 +173,7 @@ import Testing
         try await first.crash()
         first.scripted?.end(process, .exited(0))
         let next = try await ServiceScene(keys: Self.modes, after: first)
-        #expect(try await end(next).end.result == .failed)
+        #expect(try await end(next).end.result == nil)
         try await next.partCalls.wait(for: "the end") { $0.contains(.wakesEnded(1)) }
         #expect(next.scripted?.launches.count == 1)
         try await next.end()
