@@ -109,4 +109,17 @@ import Testing
         }
         #expect(gone == ["0"])
     }
+
+    @Test func `R3: An alert that an older reading of the disk lacks is not called crowded out`() {
+        var scene = Scene(permission: .ask)
+        let older = scene.rows
+        scene.put(Self.alert("1"), due: scene.now)
+        let rows = scene.rows
+        scene.rows = older
+        scene.load()
+        scene.rows = rows
+        scene.load()
+        let isCrowded = scene.effects.contains { if case .became(_, _, .crowded, _) = $0 { true } else { false } }
+        #expect(!isCrowded)
+    }
 }

@@ -63,9 +63,14 @@ package struct NotificationBook: Sendable {
             guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
             return Item(stored: stored, phase: known.phase, state: known.state)
         }
-        // The store keeps no more than so many.
+        // The store keeps no more than so many. What is missing while there are fewer is not on the disk yet, or has been shown.
         let keys = Set(items.map(\.stored.key))
-        for item in before where !keys.contains(item.stored.key) { dropped(item.stored) }
+        for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }
+    }
+
+    /// Whether as many of an app wait as are kept.
+    private func isFull(_ app: AppID) -> Bool {
+        items.count { $0.stored.app == app && $0.stored.state != .shown } >= Limits.notifications
     }
 
     /// One that waited has made room for others.
