@@ -68,8 +68,8 @@ import Testing
         _ = try feed.service.scratch.write("", to: "gate")
         let fetches = try await feed.ended(1)
         #expect(fetches.count == 1 && feed.text("begun") == "begun\n")
-        // Nobody has seen how a process ended that is not the service's child: that is no success.
-        #expect(fetches[0].result == .failed && fetches[0].detail != nil)
+        // Nobody has seen how a process ended that is not the service's child: it is neither a success nor a failure.
+        #expect(fetches[0].result == nil && fetches[0].ended != nil && fetches[0].detail != nil)
 
         // Killed behind the fetch's end, the service has its result still.
         try await feed.service.kill()
