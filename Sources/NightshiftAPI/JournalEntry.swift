@@ -36,13 +36,13 @@ package struct JournalEntry: Hashable, Sendable, Codable {
 
 /// How the journal's entry of a launch begins: who has launched the app.
 package enum LaunchWords: String, Sendable, CaseIterable {
-    /// The service, for its user.
+    /// The service launched it, at the request of a person.
     case forUser = "As process"
     case byUser = "By its user, as process"
     case inBackground = "In the background, as process"
     case asCommand = "As a command, process"
 
-    /// Whether it tells when its user has used the app.
+    /// Whether the entry shows that somebody used the app.
     package var isUse: Bool { self == .forUser || self == .byUser }
 
     /// "As process 71."

@@ -142,8 +142,9 @@ extension StoreTransaction {
 
     // MARK: - Use
 
-    /// Forgets when an app was used as far as the journal tells, the states that it was in and launches by its user included; with no app,
-    /// when any of them was, and the device.
+    /// Deletes the journal entries that show when an app was used, such as its states and launches by a person.
+    ///
+    /// - Parameter app: nil for all apps, and the use of the device.
     package func deleteUse(of app: AppID? = nil) throws {
         for decision in [Decision.useBegan, .useEnded, .appEntered] {
             try db.execute(

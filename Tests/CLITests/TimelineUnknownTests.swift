@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// What nobody knows is not drawn: before the service's first entry, between its runs, and where use was forgotten.
+/// Unknown times of the timeline: before the service's first entry, between its runs, and where use was forgotten.
 struct TimelineUnknownTests {
     private static let conditions = [
         "power": "external", "idle": "no", "sleeping": "no", "network": "yes", "interface": "wifi", "expensive": "no",

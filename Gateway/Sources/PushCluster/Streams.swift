@@ -141,7 +141,8 @@ extension JetStream {
             let isAsPlanned =
                 configuration.maxMsgs == plan.maxMsgs ?? configuration.maxMsgs
                 && configuration.maxMsgsPerSubject ?? plan.maxMsgsPerSubject >= plan.maxMsgsPerSubject
-            return isAsPlanned ? () : try await send("UPDATE", plan)
+            if !isAsPlanned { try await send("UPDATE", plan) }
+            return
         }
         guard found.error?.errCode == Failure.streamNotFound else {
             throw found.error?.error ?? StoreError(.other, "NATS says nothing of \(plan.name).")

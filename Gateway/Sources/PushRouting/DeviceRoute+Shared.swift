@@ -24,8 +24,8 @@ extension DeviceRoute {
     /// What a gateway does with a push whose device may be with another one.
     ///
     /// - Parameters:
-    ///   - verdict: of the store's bucket; nil for a push that none limits.
-    ///   - keepsEach: ``keepsEach(_:)`` of the gateway that has the device.
+    ///   - verdict: the verdict of the store's bucket; nil for a push without a limit.
+    ///   - keepsEach: the answer of ``keepsEach(_:)`` at the gateway that has the device.
     package static func forward(
         _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment
     ) -> Admission {

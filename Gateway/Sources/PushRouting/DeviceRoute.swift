@@ -147,8 +147,8 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// Whether each alert of `topic` is kept: the device is connected, and its user has not paused the topic. Of other alerts the
-    /// newest of each topic is.
+    /// Whether each alert of `topic` is kept: the device is connected, and the topic is not paused. Otherwise only the newest alert
+    /// of the topic is kept.
     package func keepsEach(_ topic: String) -> Bool {
         connection.map { $0.filters[topic] != .paused } ?? false
     }

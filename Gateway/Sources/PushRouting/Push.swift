@@ -153,7 +153,7 @@ package enum KeptMessages {
     /// Of one registration.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// Of all registrations of a device; as many alerts that came while it was connected.
+    /// The bounds of all registrations of a device together, and of the alerts that came while it was connected.
     package static let countOfDevice = 1_000
     package static let bytesOfDevice = 4 << 20
 
@@ -169,8 +169,8 @@ package enum KeptMessages {
     }
 
     /// - Parameters:
-    ///   - count: of one topic.
-    ///   - bytes: of one topic.
+    ///   - count: the most messages of one topic.
+    ///   - bytes: the most bytes of one topic.
     private static func boundedApart(
         _ messages: [StoredPush], count: Int, bytes: Int
     ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {

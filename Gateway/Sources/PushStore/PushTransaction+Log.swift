@@ -32,8 +32,8 @@ package struct LogEntry: Sendable, Hashable {
 }
 
 extension [LogEntry] {
-    /// The entries of one push, of which one fate is left since each time that it was received: its delivery, or else the
-    /// first reason why there is none. For a store that cannot look before it writes.
+    /// The entries of one push with one fate for each time that it was received: its delivery, or else the first reason for which it
+    /// was discarded. A store that cannot read before it writes needs this.
     package var withOneFate: [LogEntry] {
         // Under an id that was sent to several devices, nobody can tell whose fate an entry is.
         guard Set(compactMap(\.device)).count < 2 else { return self }

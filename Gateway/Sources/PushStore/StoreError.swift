@@ -24,7 +24,7 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         StoreError(.refused, "There is no team '\(id)'. Add it first: nightshift-gateway team add \(id) NAME")
     }
 
-    /// - Parameter kind: of what was to be added: a team, a key or a topic.
+    /// - Parameter kind: "team", "key" or "topic".
     package static func exists(_ kind: String, _ name: String) -> StoreError {
         StoreError(.refused, "The \(kind) '\(name)' already exists.")
     }

@@ -7,8 +7,8 @@ package import NightshiftAPI
 /// Where desktop entries are: the user's own directory, then those of the system.
 ///
 /// XDG Base Directory Specification and Desktop Menu Specification: an entry in an earlier directory stands for all of
-/// the same id in later ones. Everything is read anew with each call; calls block on the disk, for a second at most where a file
-/// system does not answer: what lies there is left out then.
+/// the same id in later ones. Everything is read again with each call. Calls block on the disk, but at most a second for a file system
+/// that does not answer: its entries are left out.
 package struct EntryDirectories: Sendable {
     /// Where entries are installed.
     package let own: String

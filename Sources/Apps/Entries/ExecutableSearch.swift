@@ -39,7 +39,7 @@ struct ExecutableSearch: Sendable {
         return isExecutable ? .program(path) : .nothing
     }
 
-    /// As ``find(_:)``; nil where its file system does not answer as well.
+    /// The program of ``find(_:)``; nil as well when its file system does not answer.
     func path(of program: String) -> String? {
         if case .program(let path) = find(program) { path } else { nil }
     }

@@ -106,8 +106,8 @@ extension AppMachine {
         wakes.flatMap { [.finishWake($0, .unseen(why)), .note(.appWakeDropped, "\($0.name): \(why)")] }
     }
 
-    /// An app in front of its user fetches for itself, and nothing limits it: a fetch for which it was woken, or was to be, ends without
-    /// a result, and does not stay under way for as long as the app is there.
+    /// Ends the fetches of an app that came to the foreground, without a result: it fetches by itself there, and without a limit. They
+    /// would stay under way for as long as the app is in front.
     mutating func endFetchesInFront(_ now: ClockReading) -> [AppAction] {
         let why = "Its app came to the front of its user."
         let waiting = wanted.filter { $0.source == .fetch && isOpen($0) && !isUnderWay($0) }

@@ -21,7 +21,8 @@ extension DoctorChecks {
             let interval = known[app.id]?.interval ?? manifest.fetchInterval ?? .never
             if !manifest.modes.contains(.fetch) {
                 if interval != .never { undeclared.append(manifest) }
-            } else if !isSet(known[app.id], manifest) {
+                // An app that has said never, and a user who has, are not mistaken.
+            } else if !(known[app.id]?.hasInterval ?? (manifest.fetchInterval != nil)) {
                 silent.append(manifest)
             }
         }
@@ -57,12 +58,6 @@ extension DoctorChecks {
         }
         let count = status.apps.count { $0.availability == .available && $0.interval != .never }
         return .ok("refresh", "on, for \(count) \(count == 1 ? "app" : "apps")")
-    }
-
-    /// Whether anybody has said an interval. An app that has said never, and a user who has, are not mistaken.
-    private static func isSet(_ status: AppRefreshStatus?, _ manifest: AppManifest) -> Bool {
-        guard let status else { return manifest.fetchInterval != nil }
-        return status.isIntervalSet ?? (status.interval != .never || status.intervalSource != .app)
     }
 
     /// "one, two and 3 more".

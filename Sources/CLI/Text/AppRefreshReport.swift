@@ -65,7 +65,7 @@ struct AppRefreshReport {
     private func interval(_ status: AppRefreshStatus) -> String {
         var words = RefreshText.interval(status.interval)
         // An app that has said nothing has not said never.
-        if status.isIntervalSet ?? (status.interval != .never || status.intervalSource != .app) {
+        if status.hasInterval {
             words += " (\(RefreshText.source(status.intervalSource)))"
         }
         if let cap = status.dailyCap { words += ", at most \(cap) a day" }

@@ -13,12 +13,11 @@ extension BusSide {
                 name, false, "GeoClue is not installed. For places by networks: sudo apt install geoclue-2.0.")
         }
         if isGeoClueSilent {
-            var status = Self.status(
+            return Self.status(
                 name, false,
                 "GeoClue does not answer: it waits for an agent of the desktop. Start the desktop's own in your session, "
-                    + "or that of sudo apt install geoclue-2-demo; for a receiver: sudo apt install gpsd.")
-            status.isSilent = true
-            return status
+                    + "or that of sudo apt install geoclue-2-demo; for a receiver: sudo apt install gpsd.",
+                isSilent: true)
         }
         let failures = [fix.trouble, changes.trouble, probeFailure].compactMap(\.self)
         guard let failure = failures.first else {
@@ -51,19 +50,20 @@ extension BusSide {
                 "ModemManager does not let nightshift have the cell (\(failure.text)): allow "
                     + "org.freedesktop.ModemManager1.Device.Control in a rule of polkit.")
         case .silent:
-            var status = Self.status(
-                name, false, "ModemManager does not answer. Restart it: sudo systemctl restart ModemManager.")
-            status.isSilent = true
-            return status
+            return Self.status(
+                name, false, "ModemManager does not answer. Restart it: sudo systemctl restart ModemManager.",
+                isSilent: true)
         case .unreadable(let failure): return Self.status(name, false, "ModemManager \(failure.text).")
         case .tellsCells: return Self.status(name, true, "The modem tells its cell.")
         }
     }
 
     private static func status(
-        _ name: String, _ isAvailable: Bool, _ sentence: String
+        _ name: String, _ isAvailable: Bool, _ sentence: String, isSilent: Bool? = nil
     ) -> LocationStatus.SourceStatus {
-        LocationStatus.SourceStatus(name: name, isAvailable: isAvailable, sentence: sentence)
+        var status = LocationStatus.SourceStatus(name: name, isAvailable: isAvailable, sentence: sentence)
+        status.isSilent = isSilent
+        return status
     }
 }
 

@@ -18,7 +18,7 @@ package struct RefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// What the device spends on fetches: joules by a model of wakes, radio and running time, and bytes. What is left is below zero where
+/// The daily budget for fetches: joules by a model of wakes, radio and running time, and bytes. The rest is below zero where
 /// fetches took more than was expected of them.
 package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     package var dailyEnergy: Double
@@ -42,8 +42,10 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var interval: RefreshInterval
     /// Who has said the interval: the app itself, its entry, or its user, who goes first.
     package var intervalSource: IntervalSource
-    /// Whether anybody has said it: `never` stands for an app of which nobody has. Nil in answers of earlier versions.
+    /// Whether the interval was set by anybody; ``interval`` is `never` where it was not. Nil in answers of earlier versions.
     package var isIntervalSet: Bool?
+    /// ``isIntervalSet``; derived in answers of earlier versions, in which an unset interval looks like the app's own `never`.
+    package var hasInterval: Bool { isIntervalSet ?? (interval != .never || intervalSource != .app) }
     /// The user's switch for this app.
     package var isOn: Bool
     /// The most fetches on a day that its user allows.
@@ -94,7 +96,7 @@ package struct FetchRecord: Hashable, Sendable, Codable {
     package var began: Date
     /// Nil while it goes on.
     package var ended: Date?
-    /// Nil while it goes on, and where nobody saw what came of it: its process ended while the service was away.
+    /// Nil while it is under way, and when its result is unknown: its process ended while the service was away.
     package var result: RefreshResult?
     /// What its transfers have received and sent; its own connections are not seen.
     package var bytes: Int64

@@ -256,7 +256,7 @@ extension PushBook {
         marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
     }
 
-    /// A notification of an app is shown, waits or is not shown: of a push, where it was one's.
+    /// Takes the state of a notification that may be the alert of a push.
     package mutating func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) {
         let id = order.last { pushes[$0]?.hasAlert(identifier, of: app) == true }
         guard let id, let record = pushes[id]?.record, record.shown == nil, record.alert?.isFinal != true,

@@ -7,7 +7,7 @@ import Store
 extension RefreshBook {
     // MARK: - What is wanted
 
-    /// What the app and its user want, and who says so; `never` where nobody has said anything, which is not set then.
+    /// The interval that counts, and where it comes from; `never` and not set when nobody has set one.
     package func interval(
         of app: AppID
     ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {

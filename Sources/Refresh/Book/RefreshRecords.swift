@@ -21,7 +21,7 @@ package struct KnownApp: Hashable, Sendable, Codable {
     /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
     package var goneSeen: Double?
 
-    /// Of its processing tasks; nil before the first has ended, and in records of earlier versions.
+    /// The history of its processing tasks; nil before the first has ended, and in records of earlier versions.
     package var processing: ProcessingHistory?
 
     package init() {}

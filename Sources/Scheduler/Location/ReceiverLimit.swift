@@ -17,7 +17,9 @@ package struct ReceiverLimit: Hashable, Sendable, Codable {
     /// By how much more than its limit a receiver may err and still be as good as it can.
     static let spread = 1.1
 
-    /// What is known of the limit after a fix for which so many metres were wanted.
+    /// The limit as known after a fix.
+    ///
+    /// - Parameter wanted: the accuracy that was asked for, in metres.
     static func learned(_ limit: ReceiverLimit?, from fix: Fix, wanted: Double) -> ReceiverLimit? {
         // One that was asked for no more than its limit has shown nothing new, unless it is better.
         let isNew = fix.accuracy > wanted || limit.map { fix.accuracy < $0.accuracy / spread } ?? false

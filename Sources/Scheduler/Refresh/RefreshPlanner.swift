@@ -97,7 +97,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
     /// The fetch of an app ends: by its word, by its limit, or because it could not be begun.
     ///
-    /// What was set aside for it when it began is corrected to what it took; it stays as it is where nobody saw that.
+    /// The reservation made at its start is corrected to its true cost, and kept when the cost is unknown.
     ///
     /// - Parameter result: nil where nobody saw what came of it, which is neither a success nor a failure.
     package mutating func fetchEnded(_ app: AppID, _ result: RefreshResult?, took cost: RefreshCost, now: LocalMoment) {

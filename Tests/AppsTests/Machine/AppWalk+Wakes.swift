@@ -176,7 +176,7 @@ extension AppWalk {
             if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
         case .unseen:
-            // In front of its user an app fetches for itself; else nobody saw how its process ended.
+            // An app in the foreground fetches by itself; otherwise nobody saw how its process ended.
             let isFetchInFront = wake.source == .fetch && isUnhurried
             let isLost = process == nil && (!rules.isTriedAgain || isNews(wake.source))
             if !isFetchInFront, !isLost { fail("\(wake) has no result, and its end was seen.") }

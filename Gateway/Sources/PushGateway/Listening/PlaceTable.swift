@@ -1,7 +1,7 @@
-/// Who has a place among a limited number of connections.
+/// A limited number of places for connections.
 ///
-/// Pure. Where all places are taken, the stranger who has had one for longest makes way for the next: those who say nothing
-/// cannot keep out whoever comes to prove who it is.
+/// Pure. When all places are taken, the stranger with the oldest one makes way for the next: connections that say nothing
+/// cannot keep out one that proves its identity.
 package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
     package enum Entry: Sendable, Hashable {
         case enters
@@ -14,9 +14,9 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
     package static var shrinkage: Int { 250 }
 
     package private(set) var open: Set<Name> = []
-    /// Those of `open` that have proved nothing yet, and when each came.
+    /// The arrivals of connections in `open` that have proved nothing yet.
     private var strangers: [Name: UInt64] = [:]
-    /// Strangers in the order in which they came, from `first` on; also some that are none any longer.
+    /// Strangers in order of arrival, from `first` on; some are no longer strangers.
     private var order: [(name: Name, arrival: UInt64)] = []
     private var first = 0
     private var arrivals: UInt64 = 0
