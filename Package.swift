@@ -155,7 +155,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Store", "Device", "Scheduler", "Transfers",
+                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Store", "Device", "Scheduler",
+                "Transfers",
                 "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations", "HTTPTransport",
                 "LocalAPI", configuration, logging,
                 serviceLifecycle, systemPackage, unixSignals,
@@ -252,7 +253,8 @@ let package = Package(
         .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions", "Transfers",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions",
+                "Transfers",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),

@@ -67,7 +67,8 @@ let package = Package(
         .target(
             name: "PushGateway",
             dependencies: [
-                "CMalloc", "PushProtocol", "PushRouting", "PushStore", crypto, jwtKit, logging, nioCore, nioHPACK, nioHTTP1,
+                "CMalloc", "PushProtocol", "PushRouting", "PushStore", crypto, jwtKit, logging, nioCore, nioHPACK,
+                nioHTTP1,
                 nioHTTP2, nioPosix, nioSSL, swiftASN1, x509,
             ],
             swiftSettings: strict),
