@@ -21,13 +21,12 @@ struct TimelineUnknownTests {
         }
     }
 
-    /// A service that starts, and says a moment later how it finds the device.
+    /// A service that records how it finds the device, and half a second later that it has started.
     private func start(_ at: Double, _ conditions: [String: String] = conditions, id: Int64 = 0) -> [JournalEntry] {
-        var started = TimelineSamples.entry(at, .serviceStarted)
-        started.id = id
-        let found = TimelineSamples.entry(
+        var found = TimelineSamples.entry(
             at, .deviceChanged, detail: "The service begins with this.", inputs: conditions)
-        return [started, found]
+        found.id = id
+        return [found, TimelineSamples.entry(at + 0.5, .serviceStarted)]
     }
 
     private func status(idle: Bool, phase: DozePhase = .awake) -> DeviceStatus {
@@ -62,7 +61,9 @@ struct TimelineUnknownTests {
                 TimelineSamples.entry(10, .useBegan, app: app),
                 TimelineSamples.entry(20, .accepted, task: 7), TimelineSamples.entry(20, .started, task: 7),
                 TimelineSamples.entry(100, .deviceChanged, inputs: ["power": "battery"]),
-            ] + start(600, ["power": "external", "idle": "yes", "sleeping": "no", "interface": "wifi"]) + [
+            ]
+            + start(
+                600, ["power": "external", "idle": "yes", "sleeping": "no", "network": "yes", "interface": "wifi"]) + [
                 TimelineSamples.entry(601, .appAdopted, app: app), TimelineSamples.entry(605, .continued, task: 7),
             ]
         let timeline = TimelineReader.timeline(entries, span: span)
@@ -77,7 +78,7 @@ struct TimelineUnknownTests {
     }
 
     @Test func `L5: Doze goes on over a restart of the service`() {
-        let resting = ["power": "battery", "idle": "yes", "sleeping": "no"]
+        let resting = ["power": "battery", "idle": "yes", "sleeping": "no", "network": "yes"]
         let entries = start(0, resting) + [TimelineSamples.entry(60, .dozeBegan)] + start(300, resting)
         let timeline = TimelineReader.timeline(entries, span: span)
         #expect(words(timeline.device, \.rawValue) == ["0-60 awake", "300-1000 dozing"])

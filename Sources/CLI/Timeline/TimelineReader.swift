@@ -40,6 +40,7 @@ struct TimelineReader {
     static func timeline(
         _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = [], current: DeviceStatus? = nil
     ) -> Timeline {
+        let entries = entries.startsFirst
         let first = entries.map(\.time).min() ?? .distantPast
         let last = entries.map(\.time).max() ?? first
         var reader = TimelineReader(from: span?.start ?? first, to: span?.end ?? last, apps: apps)
@@ -198,5 +199,36 @@ struct TimelineReader {
         }
         (timeline.transfers, timeline.hidden) = transfers.rows(until: end)
         return timeline
+    }
+}
+
+extension [JournalEntry] {
+    /// The entries with each start of the service moved before the device state that the service found.
+    ///
+    /// The service records that state first, because transfers need it, and its start as soon as the transfers are read.
+    fileprivate var startsFirst: [JournalEntry] {
+        var result: [JournalEntry] = []
+        var found: Int?
+        for entry in self {
+            if entry.decision == .serviceStarted, let index = found {
+                var start = entry
+                (start.id, start.time) = (result[index].id, result[index].time)
+                result[index].id = entry.id
+                result.insert(start, at: index)
+                found = nil
+            } else {
+                if entry.describesWholeDevice { found = result.count }
+                result.append(entry)
+            }
+        }
+        return result
+    }
+}
+
+extension JournalEntry {
+    /// Whether the entry gives every condition of the device, as the first one of a run of the service does.
+    fileprivate var describesWholeDevice: Bool {
+        let wanted: Set<String> = ["power", "network", "idle", "sleeping"]
+        return decision == .deviceChanged && wanted.isSubset(of: (inputs ?? [:]).keys)
     }
 }

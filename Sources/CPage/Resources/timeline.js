@@ -42,6 +42,30 @@ const appStates = { inactive: "inactive", active: "active", background: "backgro
 const starts = new Set(["started", "continued", "restarted", "uploadKept", "uploadContinued", "uploadRestarted"]);
 const ends = new Set(["completed", "failed", "cancelled", "removed", "suspended"]);
 
+/** Whether the entry gives every condition of the device, as the first one of a run of the service does. */
+const describesWholeDevice = entry => entry.decision === "deviceChanged" &&
+  ["power", "network", "idle", "sleeping"].every(key => key in (entry.inputs ?? {}));
+
+/**
+ * The entries with each start of the service moved before the device state that the service found, which it records a moment before
+ * its start.
+ */
+function startsFirst(entries) {
+  const result = [];
+  let found = -1;
+  for (const entry of entries) {
+    if (entry.decision === "serviceStarted" && found >= 0) {
+      const { id, time } = result[found];
+      result.splice(found, 1, { ...entry, id, time }, { ...result[found], id: entry.id });
+      found = -1;
+    } else {
+      if (describesWholeDevice(entry)) found = result.length;
+      result.push(entry);
+    }
+  }
+  return result;
+}
+
 /** The entries up to where other things are known: the service starts, or the use of the device is forgotten. */
 function stretch(entries, index) {
   const end = entries.findIndex((entry, at) => at >= index && (entry.decision === "serviceStarted" || entry.decision ===
@@ -76,11 +100,12 @@ function knownBefore(entries, index, current) {
 }
 
 /**
- * The timeline of entries in their order, from one moment to another, in milliseconds.
+ * The timeline of journal entries in their order, from one moment to another, in milliseconds.
  *
  * `current` is the state of the device now, as the service tells it.
  */
-export function readTimeline(entries, from, to, words, onlyApp = "", current = null) {
+export function readTimeline(journal, from, to, words, onlyApp = "", current = null) {
+  const entries = startsFirst(journal);
   let isKnown = false,
     conditions = {},
     phase,
