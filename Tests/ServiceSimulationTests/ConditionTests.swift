@@ -207,7 +207,8 @@ extension Simulations {
                     for id in free { #expect(await world.status(id)?.state == .completed) }
                     for id in held { #expect(await world.status(id)?.wait?.reason == .expensiveNetwork) }
                     let order = world.transport.begun.compactMap { begun in urls.firstIndex(of: begun.request.url) }
-                    #expect(order == Array(30..<40))
+                    // Those that start at the same time prepare their files beside each other; six at a time is the limit of an origin.
+                    #expect(Set(order.prefix(6)) == Set(30..<36) && Set(order) == Set(30..<40) && order.count == 10)
                 }
             }
         }
