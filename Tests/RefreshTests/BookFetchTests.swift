@@ -359,6 +359,8 @@ import Testing
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
         #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
+        // Its content may be fresh: what is forgotten is not said to be long ago.
+        #expect(status.inFavour.contains("No fetch or use of it within the last hour is known."))
     }
 
     @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {

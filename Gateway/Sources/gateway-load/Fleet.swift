@@ -4,7 +4,6 @@ import NIOPosix
 import NIOSSL
 import PushGateway
 import PushProtocol
-import Synchronization
 
 /// Devices that were enrolled, and their connections.
 actor Fleet {
@@ -21,14 +20,21 @@ actor Fleet {
     private static let perAddress = 20_000
 
     nonisolated let deliveries = Deliveries()
-    private nonisolated let endings = Mutex(0)
+    /// Connections that ended though nobody here had ended them.
+    private(set) var lost = 0
+    /// Devices that are back after that.
+    private(set) var returned = 0
     private let host: String
     private let port: Int
     private let parallel: Int
     private let context: NIOSSLContext
     private let group = MultiThreadedEventLoopGroup.singleton
     private var devices: [Device] = []
+    /// The connections, by the index of their device.
     private var channels: [any Channel] = []
+    /// Devices that are on their way back.
+    private var returning: [Int: Task<Void, Never>] = [:]
+    private var isEnding = false
 
     init(host: String, port: Int, authority: String, parallel: Int) throws {
         self.host = host
@@ -38,9 +44,6 @@ actor Fleet {
         configuration.trustRoots = .file(authority)
         context = try NIOSSLContext(configuration: configuration)
     }
-
-    /// Connections that ended though nobody here had ended them.
-    nonisolated func lost() -> Int { endings.withLock { $0 } }
 
     // MARK: - Phases
 
@@ -70,6 +73,7 @@ actor Fleet {
         let phase = LoadReport.Phase(
             count: devices.count, seconds: start.seconds, errors: results.compactMap(\.failure))
         channels = try Self.all(results)
+        for index in channels.indices where !channels[index].isActive { bringBack(index) }
         return phase
     }
 
@@ -89,22 +93,11 @@ actor Fleet {
     /// Cuts the first `count` devices off, all at once, and has them come back after pauses with jitter.
     func storm(_ count: Int) async throws -> LoadReport.Storm {
         let devices = devices
+        for index in 0..<count { returning.removeValue(forKey: index)?.cancel() }
         try await cut(channels.prefix(count))
         let start = ContinuousClock.now
         let results = await Self.each(count, count) { index in
-            var failures = 0
-            while true {
-                let pause = min(Self.firstPause * Double(1 << min(failures, 10)), Self.longestPause)
-                try await Task.sleep(for: .seconds(pause * Double.random(in: 0.5..<1)))
-                let began = ContinuousClock.now
-                do {
-                    let device = devices[index]
-                    let channel = try await self.open(.connect(device.id), key: device.key, index: index).channel
-                    return Return(channel: channel, away: start.seconds, attempt: began.seconds, failures: failures)
-                } catch {
-                    failures += 1
-                }
-            }
+            try await self.comeBack(devices[index], index)
         }
         let seconds = start.seconds
         let returns = try Self.all(results)
@@ -116,21 +109,66 @@ actor Fleet {
             handshakesPerSecond: bySecond.values.map(\.count).max() ?? 0)
     }
 
-    /// Cuts all off that are there.
+    /// Cuts all devices off, and brings none back.
     func end() async throws {
+        isEnding = true
+        for task in returning.values { task.cancel() }
         try await cut(channels[...])
     }
 
-    /// Ends connections as a network does: without a word in TLS.
+    /// Ends connections as a network does: silently, without an alert of TLS.
     private func cut(_ channels: ArraySlice<any Channel>) async throws {
         for channel in channels {
-            let isCut = try await channel.eventLoop.submit {
-                guard channel.isActive else { return false }
-                try channel.pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self).close(promise: nil)
-                return true
+            try await channel.eventLoop.submit {
+                guard channel.isActive else { return }
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.handler(type: LoadConnection.self).isCut = true
+                try pipeline.context(handlerType: NIOSSLClientHandler.self).close(promise: nil)
             }.get()
-            // Its end will be counted, and is no surprise.
-            if isCut { endings.withLock { $0 -= 1 } }
+        }
+    }
+
+    // MARK: - Devices that come back
+
+    /// Connects a device again that has lost its connection, after pauses with jitter as a real device has them.
+    private nonisolated func comeBack(_ device: Device, _ index: Int) async throws -> Return {
+        let start = ContinuousClock.now
+        var failures = 0
+        while true {
+            let pause = min(Self.firstPause * Double(1 << min(failures, 10)), Self.longestPause)
+            try await Task.sleep(for: .seconds(pause * Double.random(in: 0.5..<1)))
+            let began = ContinuousClock.now
+            do {
+                let channel = try await open(.connect(device.id), key: device.key, index: index).channel
+                return Return(channel: channel, away: start.seconds, attempt: began.seconds, failures: failures)
+            } catch {
+                failures += 1
+            }
+        }
+    }
+
+    /// The connection of a device has ended, and nobody here has ended it: a gateway restarted, or refused to go on.
+    private func connectionLost(_ index: Int) {
+        lost += 1
+        // Until all have connected once, nothing is listed here.
+        if channels.indices.contains(index) { bringBack(index) }
+    }
+
+    private func bringBack(_ index: Int) {
+        guard !isEnding, returning[index] == nil else { return }
+        let device = devices[index]
+        returning[index] = Task {
+            let channel = try? await comeBack(device, index).channel
+            guard !Task.isCancelled else {
+                channel?.close(promise: nil)
+                return
+            }
+            returning[index] = nil
+            guard let channel else { return }
+            channels[index] = channel
+            returned += 1
+            // It may have ended before it was listed here.
+            if !channel.isActive { bringBack(index) }
         }
     }
 
@@ -162,7 +200,7 @@ actor Fleet {
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
                     try pipeline.addHandler(
                         LoadConnection(purpose, key: key, deliveries: deliveries, outcome: outcome) {
-                            self.endings.withLock { $0 += 1 }
+                            Task { await self.connectionLost(index) }
                         })
                 }
             }

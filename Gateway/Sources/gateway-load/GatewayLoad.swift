@@ -8,7 +8,8 @@ import PushGateway
 @main struct GatewayLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway-load",
-        abstract: "Plays many devices of a gateway on this machine, and prints what that took as JSON.")
+        abstract: "Plays many devices of a gateway on this machine, and prints what that took as JSON.",
+        discussion: "A device whose connection is lost comes back after a pause, as a real one does.")
 
     @Option(help: "The gateway's port for devices, on 127.0.0.1.")
     var port: Int
@@ -67,7 +68,7 @@ import PushGateway
         if untilStopped { await stop.wait() } else { try await Task.sleep(for: .seconds(hold)) }
         if storm > 0 { report.storm = try await fleet.storm(storm) }
         report.deliveries = fleet.deliveries.spread()
-        report.lost = fleet.lost()
+        (report.lost, report.returned) = (await fleet.lost, await fleet.returned)
         try await fleet.end()
         try print(report.json())
     }

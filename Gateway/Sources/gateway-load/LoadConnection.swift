@@ -20,27 +20,29 @@ final class LoadConnection: ChannelInboundHandler {
     private var machine: DeviceChannel
     private let key: Curve25519.Signing.PrivateKey
     private let deliveries: Deliveries
-    private let ended: @Sendable () -> Void
+    private let lost: @Sendable () -> Void
     private var outcome: EventLoopPromise<DeviceID?>?
     private var registration: Registration?
     private var context: ChannelHandlerContext?
     private var why: Refusal?
     /// Whether the gateway has let the device in.
     private var isOpen = false
+    /// Whether its end is wanted here.
+    var isCut = false
 
     /// - Parameters:
     ///   - outcome: is kept when the device is made, or connected.
-    ///   - ended: is called when a connection that was open is gone.
+    ///   - lost: called when a connection that was open has ended, and nobody here has cut it.
     init(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, deliveries: Deliveries,
-        outcome: EventLoopPromise<DeviceID?>, ended: @escaping @Sendable () -> Void
+        outcome: EventLoopPromise<DeviceID?>, lost: @escaping @Sendable () -> Void
     ) {
         // The longest that a gateway grants: they are to be idle.
         machine = DeviceChannel(purpose, keepAlive: UInt32(ProtocolLimits.keepAlive.upperBound), state: .active)
         self.key = key
         self.deliveries = deliveries
         self.outcome = outcome
-        self.ended = ended
+        self.lost = lost
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -55,7 +57,7 @@ final class LoadConnection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         machine.lost()
         self.context = nil
-        if isOpen { ended() }
+        if isOpen, !isCut { lost() }
         fail(why ?? Refusal(.trouble, "The connection ended."))
         context.fireChannelInactive()
     }

@@ -12,6 +12,8 @@ struct LoadReport: Encodable {
     var deliveries: Spread?
     /// Connections that ended though nobody had ended them here.
     var lost = 0
+    /// Devices that came back after that, each time counted.
+    var returned = 0
 
     struct Phase: Encodable {
         var seconds: Double

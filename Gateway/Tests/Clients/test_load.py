@@ -1,9 +1,11 @@
 """A load generator that nobody here wrote, and many devices at once: everything is answered, and memory is said."""
 
+import json
 import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -16,6 +18,7 @@ from provider import PAYLOAD
 
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
 REQUESTS = int(os.environ.get("GATEWAY_LOAD_REQUESTS", "4000"))
+LOAD = os.environ.get("NIGHTSHIFT_GATEWAY_LOAD", os.path.join(os.path.dirname(BINARY), "gateway-load"))
 DEVICES = int(os.environ.get("GATEWAY_LOAD_DEVICES", "200"))
 
 
@@ -65,6 +68,31 @@ class Load(unittest.TestCase):
         for each in devices + [device]:
             each.disconnect()
         while self.gateway.admin("status")[0]["deviceConnections"]:
+            time.sleep(0.05)
+
+    @unittest.skipUnless(os.path.exists(LOAD), "gateway-load is not built")
+    def test_restart(self):
+        """R5, B7: The devices of gateway-load come back after the gateway was killed."""
+        load = subprocess.Popen(
+            [LOAD, "--devices", "20", "--port", str(self.gateway.device_port), "--socket",
+             self.gateway.path("state/admin.sock"), "--authority", self.gateway.path("authority.pem"), "--topic", TOPIC,
+             "--tokens", self.gateway.path("tokens"), "--until-stopped"], stdout=subprocess.PIPE, text=True)
+        try:
+            self.wait_for(lambda: os.path.exists(self.gateway.path("tokens")))
+            self.gateway.kill()
+            self.gateway.start()
+            self.wait_for(lambda: self.gateway.admin("status")[0]["deviceConnections"] == 20)
+        finally:
+            load.send_signal(signal.SIGTERM)
+            output, _ = load.communicate(timeout=60)
+        self.assertEqual(load.returncode, 0)
+        report = json.loads(output)
+        self.assertEqual((report["lost"], report["returned"]), (20, 20))
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 120
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it took too long")
             time.sleep(0.05)
 
 

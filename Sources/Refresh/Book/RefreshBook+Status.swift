@@ -97,12 +97,14 @@ extension RefreshBook {
         var sentences: [String] = []
         let soon = planner.openingsSoon(of: app, now: now)
         if soon >= 0.05 {
-            sentences.append("It is opened \(Self.number(soon)) times in the next hour, by its user's habits.")
+            let isKnown = planned.usage.lastUse(now.seconds) != nil
+            let source = isKnown ? "by your habits" : "as with any app whose use is not known yet"
+            sentences.append("It is expected to be opened \(Self.number(soon)) times in the next hour, \(source).")
         }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitful = ended.count { $0 == .newData }
         if fruitful > 0 { sentences.append("\(fruitful) of its last \(ended.count) fetches brought something new.") }
-        if !planned.isFresh(now) { sentences.append("Its content is older than an hour.") }
+        if !planned.isFresh(now) { sentences.append("No fetch or use of it within the last hour is known.") }
         if conditions.isAwake { sentences.append("The device is awake anyway.") }
         if planner.budget.pays(for: planned) { sentences.append("There is enough left of the budget.") }
         return sentences

@@ -86,7 +86,7 @@ package enum ProcessingPlanner {
             case .noPower: "It waits for external power, which it asked for."
             case .noNetwork: "It waits for a network, which it asked for."
             case .othersRun: "Other processing tasks run."
-            case .unused: "It waits for external power: its app has not been used in the last week."
+            case .unused: "It waits for external power: no use of its app is known within the last week."
             case .patience: "It waits for external power, and for a day at most."
             }
         }
