@@ -21,9 +21,12 @@ zshdir := $(PREFIX)/share/zsh/site-functions
 fishdir := $(PREFIX)/share/fish/vendor_completions.d
 
 # Static, so that what is installed does not need the toolchain that built it.
-release := --configuration release --static-swift-stdlib
+static := --configuration release --static-swift-stdlib
+# Without this trait the package is the library for apps alone.
+service := --traits Service
+release := $(service) $(static)
 binaries := $(shell pwd)/.build/release
-gateway := --package-path Gateway --scratch-path .build-gateway-release $(release)
+gateway := --package-path Gateway --scratch-path .build-gateway-release $(static)
 gatewaybinaries := $(shell pwd)/.build-gateway-release/release
 # Whether a benchmark's parts need the gateway: all of them, or that of pushes.
 gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
@@ -51,7 +54,7 @@ help:
 
 build:
 	@scripts/packages.sh build
-	$(SWIFT) build
+	$(SWIFT) build $(service)
 
 demo: build
 	@scripts/demo.sh

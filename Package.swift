@@ -12,23 +12,28 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
-let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioResumableUpload: Target.Dependency = .product(name: "NIOResumableUpload", package: "swift-nio-extras")
-let rawFields: Target.Dependency = .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+/// A library that the service and its programs are built from. Apps leave the trait off, and resolve none of these packages.
+func service(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Service"]))
+}
+
+let argumentParser = service("ArgumentParser", "swift-argument-parser")
+let configuration = service("Configuration", "swift-configuration")
+let grdb = service("GRDB", "GRDB.swift")
+let httpTypes = service("HTTPTypes", "swift-http-types")
+let hummingbird = service("Hummingbird", "hummingbird")
+let hummingbirdCore = service("HummingbirdCore", "hummingbird")
+let logging = service("Logging", "swift-log")
+let nioCore = service("NIOCore", "swift-nio")
+let nioHTTP1 = service("NIOHTTP1", "swift-nio")
+let nioHTTPTypes = service("NIOHTTPTypes", "swift-nio-extras")
+let nioHTTPTypesHTTP1 = service("NIOHTTPTypesHTTP1", "swift-nio-extras")
+let nioPosix = service("NIOPosix", "swift-nio")
+let nioResumableUpload = service("NIOResumableUpload", "swift-nio-extras")
+let rawFields = service("RawStructuredFieldValues", "swift-http-structured-headers")
+let serviceLifecycle = service("ServiceLifecycle", "swift-service-lifecycle")
+let systemPackage = service("SystemPackage", "swift-system")
+let unixSignals = service("UnixSignals", "swift-service-lifecycle")
 
 let package = Package(
     name: "nightshift",
@@ -37,7 +42,12 @@ let package = Package(
         .executable(name: "nightshift", targets: ["nightshift"]),
         .library(name: "Nightshift", targets: ["Nightshift"]),
         .library(name: "NightshiftUIKit", targets: ["NightshiftUIKit"]),
+        .library(name: "NightshiftBackgroundTasks", targets: ["NightshiftBackgroundTasks"]),
+        .library(name: "NightshiftCoreLocation", targets: ["NightshiftCoreLocation"]),
+        .library(name: "NightshiftUserNotifications", targets: ["NightshiftUserNotifications"]),
     ],
+    // Off by default: for an app this package is the library alone (docs/decisions/0062). `make` switches it on.
+    traits: [.trait(name: "Service", description: "The service, the command line and their tests.")],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
@@ -150,6 +160,9 @@ let package = Package(
             dependencies: ["NightshiftAPI", "NightshiftClient", "FoundationSessions", "CNightshift"],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
+        .target(name: "NightshiftBackgroundTasks", dependencies: ["Nightshift"], swiftSettings: strict),
+        .target(name: "NightshiftCoreLocation", dependencies: ["Nightshift"], swiftSettings: strict),
+        .target(name: "NightshiftUserNotifications", dependencies: ["Nightshift"], swiftSettings: strict),
 
         // L4: clients; L6: composition.
         .target(

@@ -9,7 +9,7 @@ configurations=("$@")
 [ "${#configurations[@]}" -gt 0 ] || configurations=(debug release)
 unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 package=Tests/Consumers
-[ -x .build/debug/nightshiftd ] || swift build --product nightshiftd
+[ -x .build/debug/nightshiftd ] || swift build --traits Service --product nightshiftd
 
 room=$(mktemp -d "${TMPDIR:-/tmp}/consumers.XXXXXX")
 origin=
@@ -26,7 +26,7 @@ await() {
         "$@" 2>/dev/null && return 0
         sleep 0.1
     done
-    echo "in vain: $*" >&2
+    echo "timed out: $*" >&2
     return 1
 }
 
@@ -47,14 +47,14 @@ for configuration in "${configurations[@]}"; do
     NIGHTSHIFT_HOME=$home timeout 1200 .build/debug/nightshiftd >"$home.log" 2>&1 9>&- &
     service=$!
     await test -S "$home/run/nightshift.sock"
-    for mode in v5 v6; do
+    for mode in v5 v6 ios5 ios6; do
         log=$room/$configuration-$mode
         status=0
         timeout 400 env -i HOME="$home" NIGHTSHIFT_HOME="$home" PATH=/nonexistent ORIGIN_PORT="$(cat "$room/port")" \
             SERVICE="$PWD/.build/debug/nightshiftd" \
             ".build-consumers/$configuration/consumer-$mode" >"$log" 2>"$log.errors" || status=$?
         # Links are followed: what is shared counts in each.
-        expected=$(grep -rhoE 'situation\("[^"]*"' "$package/Sources/consumer-$mode"/*.swift "$package/Sources/Shared"/*.swift |
+        expected=$(grep -RhoE 'situation\("[^"]*"' "$package/Sources/consumer-$mode" |
             sed 's/^situation("//; s/"$//' | sort)
         held=$(sed -n 's/^ok: //p' "$log" | sort)
         grep '^BROKEN' "$log" || true

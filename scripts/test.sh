@@ -36,6 +36,8 @@ run_suite() {
     schemathesis) NIGHTSHIFTD=.build/debug/nightshiftd Tests/LocalAPITests/schemathesis.sh >"$log" 2>&1 || status=$? ;;
     # The library in a package of somebody else's: code of iOS apps, with and without optimisation.
     consumers) scripts/consumers.sh >"$log" 2>&1 || status=$? ;;
+    # The library as a package at an address, in a copy of nothing but the starter's folder.
+    starter) scripts/starter.sh >"$log" 2>&1 || status=$? ;;
     # The push gateway's own suites; clients that others wrote try it in make gateway-test.
     gateway) scripts/gateway-tests.sh --own >"$log" 2>&1 || status=$? ;;
     *)
@@ -79,7 +81,7 @@ suites=("$@")
 left_out=()
 if [ "${#suites[@]}" -eq 0 ]; then
     # The longest first, so that the lanes end together.
-    longest=(ServiceSimulationTests EndToEndTests consumers EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
+    longest=(ServiceSimulationTests EndToEndTests consumers starter EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
     mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
         grep -vxF "$(printf '%s\n' "${longest[@]}")")
     suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}" gateway)
@@ -107,9 +109,9 @@ peers=
 if [ "$mode" != --quick ]; then
     build_peers >"$room/peers" 2>&1 &
     peers=$!
-    swift build --build-tests
+    swift build --traits Service --build-tests
 else
-    NIGHTSHIFT_TESTS=$(targets) swift build --product nightshiftPackageTests
+    NIGHTSHIFT_TESTS=$(targets) swift build --traits Service --product nightshiftPackageTests
 fi
 [ -z "$peers" ] || wait "$peers" || { cat "$room/peers"; echo "tests: FAILED to prepare Tests/Peers"; exit 1; }
 

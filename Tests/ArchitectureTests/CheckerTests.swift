@@ -152,7 +152,7 @@ import Testing
     @Test func `The manifest is read with its products`() {
         let manifest = Manifest(
             """
-            let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+            let grdb = service("GRDB", "GRDB.swift")
             let package = Package(targets: [
                 // .target(name: "Commented"),
                 .target(name: "Words", linkerSettings: [.linkedLibrary("curl")]),

@@ -49,9 +49,13 @@ import Testing
     }
 
     @Test func `Clients link no server, no database and no second HTTP stack`() {
-        for client in ["CLI", "NightshiftClient", "NightshiftCurl", "NightshiftAPI", "Nightshift", "NightshiftUIKit"] {
+        let library = [
+            "Nightshift", "NightshiftUIKit", "NightshiftBackgroundTasks", "NightshiftCoreLocation",
+            "NightshiftUserNotifications",
+        ]
+        for client in ["CLI", "NightshiftClient", "NightshiftCurl", "NightshiftAPI"] + library {
             // What apps link is made of FoundationNetworking's classes.
-            let own: Set = client == "Nightshift" || client == "NightshiftUIKit" ? ["FoundationNetworking"] : []
+            let own: Set = library.contains(client) ? ["FoundationNetworking"] : []
             let linked = table.linked(by: client).subtracting(own)
             let serverSide = linked.filter { name in
                 ["NIO", "GRDB", "Hummingbird", "AsyncHTTPClient", "FoundationNetworking"].contains {
@@ -60,6 +64,13 @@ import Testing
             }
             #expect(serverSide == [], "\(client)")
         }
+    }
+
+    @Test func `An app resolves no other package: each product of one belongs to the service's trait`() throws {
+        let text = try tree.text("Package.swift")
+        // The function `service` has the only one.
+        #expect(text.matches(of: /\.product\(/).count == 1)
+        #expect(text.contains(/\.product\([^)]*condition: \.when\(traits: \["Service"\]\)\)/))
     }
 
     @Test func `Nothing but what apps link imports FoundationNetworking`() {

@@ -13,7 +13,7 @@ struct Manifest {
     init(_ text: String) {
         let source = SwiftSource(text).withoutComments
         var products: [String: String] = [:]
-        for match in source.matches(of: /let (\w+): Target\.Dependency = \.product\(name: "([^"]+)"/) {
+        for match in source.matches(of: /let (\w+) = service\("([^"]+)"/) {
             products[String(match.output.1)] = String(match.output.2)
         }
         targets = []

@@ -3,10 +3,17 @@ import PackageDescription
 
 // Packages of others, as anybody writes them who brings an iOS app's code: what they add is the library. One program for each
 // language mode; README.md tells how to add a situation.
-let nightshift: Target.Dependency = .product(name: "Nightshift", package: "nightshift")
-let uiKit: Target.Dependency = .product(name: "NightshiftUIKit", package: "nightshift")
+func library(_ name: String) -> Target.Dependency { .product(name: name, package: "nightshift") }
+let nightshift = library("Nightshift")
+let uiKit = library("NightshiftUIKit")
 // A member that works here is used without a warning.
 let quiet: SwiftSetting = .treatWarning("DeprecatedDeclaration", as: .error)
+
+// Sources of an app for iOS, not one import changed.
+let modules = ["UIKit", "BackgroundTasks", "CoreLocation", "UserNotifications"]
+let aliases: SwiftSetting = .unsafeFlags(
+    modules.flatMap { ["-module-alias", "\($0)=Nightshift\($0)"] }
+        + ["-Xfrontend", "-import-module", "-Xfrontend", "Nightshift"])
 
 let package = Package(
     name: "consumers",
@@ -19,5 +26,11 @@ let package = Package(
         .executableTarget(
             name: "consumer-v6", dependencies: ["Harness", nightshift, uiKit],
             swiftSettings: [.swiftLanguageMode(.v6), quiet]),
+        .executableTarget(
+            name: "consumer-ios5", dependencies: ["Harness", nightshift] + modules.map { library("Nightshift\($0)") },
+            swiftSettings: [.swiftLanguageMode(.v5), quiet, aliases]),
+        .executableTarget(
+            name: "consumer-ios6", dependencies: ["Harness", nightshift] + modules.map { library("Nightshift\($0)") },
+            swiftSettings: [.swiftLanguageMode(.v6), quiet, aliases]),
     ]
 )

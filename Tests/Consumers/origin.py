@@ -5,11 +5,16 @@ Writes its port to the file that is its argument, and ends when its standard inp
 """
 
 import base64
+import collections
 import gzip
 import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+# Set by /release/NAME: /held/NAME sends its second half then.
+released = collections.defaultdict(threading.Event)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -40,6 +45,16 @@ class Handler(BaseHTTPRequestHandler):
                 fields["Content_Range"] = f"bytes {first}-{end}/{len(body)}"
                 return self.answer(206, body[int(first):end + 1], **fields)
         self.answer(200, body, **fields)
+
+    def held(self, name):
+        body = (f"This is {name}.\n" * 100_000).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:len(body) // 2])
+        self.wfile.flush()
+        released[name].wait(300)
+        self.wfile.write(body[len(body) // 2:])
 
     def shown_fields(self):
         """What the request's header fields were, one to a line."""
@@ -73,6 +88,11 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 body = (f"This is {rest[0]}.\n" * 100_000).encode()
                 self.endless(rest[0], body[:len(body) * 2 // 3], len(body))
+        elif kind == "held":
+            self.held(rest[0])
+        elif kind == "release":
+            released[rest[0]].set()
+            self.answer(204)
         elif kind == "gzip":
             body = gzip.compress((f"This is {rest[0]}.\n" * 100).encode())
             self.answer(200, body, Content_Type="text/plain", Content_Encoding="gzip")

@@ -82,7 +82,7 @@ class Service:
 
 
 @unittest.skipUnless(
-    os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `swift build` first")
+    os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `make build` first")
 class Whole(unittest.TestCase):
     def test_kills(self):
         """R3, R5: Whatever was answered with 200 reaches its app once, whoever of gateway and service is killed when."""

@@ -142,7 +142,7 @@ def send(gateway, endpoint, body, ttl=600, **headers):
 
 
 @unittest.skipUnless(
-    os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `swift build` first")
+    os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `make build` first")
 class UnifiedPush(unittest.TestCase):
     def test_story(self):
         """B7: Either version of app registers, gets what is sent to its endpoint, is started for it, and leaves."""

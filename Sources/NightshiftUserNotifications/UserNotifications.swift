@@ -1,0 +1,3 @@
+// The module that `import UserNotifications` means in an app built with `-module-alias UserNotifications=NightshiftUserNotifications`; `Nightshift` has the types.
+
+@_exported public import Nightshift

@@ -1,0 +1,6 @@
+/// Whether a target without flags can import UIKit.
+#if canImport(UIKit)
+    public let otherTargetSeesUIKit = true
+#else
+    public let otherTargetSeesUIKit = false
+#endif

@@ -1,0 +1,8 @@
+import Harness
+
+@main enum Main {
+    static func main() async {
+        await sourcesOfiOS()
+        finish()
+    }
+}

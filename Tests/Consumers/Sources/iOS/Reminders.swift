@@ -1,0 +1,14 @@
+import Foundation
+import UserNotifications
+
+enum Reminders {
+    /// A request as apps make it when a download is done.
+    static func request(_ title: String, in seconds: TimeInterval) -> UNNotificationRequest {
+        let content = UNMutableNotificationContent()
+        content.title = title
+        content.sound = .default
+        content.userInfo = ["url": "https://example.org"]
+        let trigger = UNTimeIntervalNotificationTrigger(timeInterval: seconds, repeats: false)
+        return UNNotificationRequest(identifier: UUID().uuidString, content: content, trigger: trigger)
+    }
+}
