@@ -10,9 +10,7 @@ struct FixRequest: Equatable {
         var source: String
     }
 
-    /// Seconds after which the best that came is taken.
-    static let patience = 60.0
-    /// Seconds after which the other source is asked beside the one that was chosen.
+    /// Seconds after which the other source is asked beside the one that was chosen; less for who waits less.
     static let secondOpinion = 20.0
     static let lookPatience = 5.0
     /// Seconds in which a receiver that tells accuracies begins to.
@@ -21,10 +19,14 @@ struct FixRequest: Equatable {
     static let near = 200.0
 
     private(set) var accuracy: Double
+    /// Seconds after which the best that came is taken.
+    private var patience: Double
     private(set) var begun: Double
     /// When gpsd was reached last.
     private var greetedAt: Double?
     private(set) var best: Candidate?
+    /// The time of the first fix.
+    private var firstFix: Double?
     /// When the first fix came whose accuracy nobody tells.
     private var assumedSince: Double?
     /// The progress of the satellite receiver, which is on for this alone.
@@ -33,20 +35,26 @@ struct FixRequest: Equatable {
     private(set) var onSince: Double?
     private var seconds = 0.0
 
-    init(accuracy: Double, now: Double) {
+    init(accuracy: Double, patience: Double, now: Double) {
         self.accuracy = accuracy
+        self.patience = patience
         begun = now
     }
 
     var isNear: Bool { accuracy < Self.near }
-    var deadline: Double { begun + Self.patience }
+    /// Who waits less than usual does not wait out all of that for a better place than the first.
+    var deadline: Double {
+        guard let firstFix, patience < FixWish.usualPatience else { return begun + patience }
+        return min(begun + patience, firstFix + FixProgress.steady)
+    }
     /// When a gpsd without a receiver counts as one that has none: one that has just been started tells of it a moment later.
     var lookDeadline: Double { max(begun, greetedAt ?? begun) + Self.lookPatience }
-    var otherSourceDeadline: Double { begun + Self.secondOpinion }
+    var otherSourceDeadline: Double { begun + min(Self.secondOpinion, patience / 3) }
 
     /// A fix is wanted once more, before one was told.
-    mutating func askAgain(accuracy: Double, now: Double) {
+    mutating func askAgain(accuracy: Double, patience: Double, now: Double) {
         self.accuracy = accuracy
+        self.patience = patience
         begun = now
     }
 
@@ -56,6 +64,7 @@ struct FixRequest: Equatable {
     ///   does tells no better places later. Neither does one whose accuracy has stayed the same for some seconds.
     /// - Returns: whether it is what was asked for.
     mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false) -> Bool {
+        firstFix = firstFix ?? fix.time
         // Of two that are as good the later one: the device may move.
         if best.map({ fix.accuracy <= $0.fix.accuracy }) ?? true { best = Candidate(fix: fix, source: source) }
         let isSteady = source == "gpsd" && progress.add(fix.accuracy, at: fix.time)

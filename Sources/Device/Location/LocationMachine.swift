@@ -85,10 +85,10 @@ struct LocationMachine {
             if wish.fix != nil { actions.append(.tell(.receiver(seconds: 0))) }
         } else if let accuracy = wish.fix {
             if request == nil {
-                request = FixRequest(accuracy: accuracy, now: now)
+                request = FixRequest(accuracy: accuracy, patience: wish.patience, now: now)
                 gpsd.requestBegins()
             } else {
-                request?.askAgain(accuracy: accuracy, now: now)
+                request?.askAgain(accuracy: accuracy, patience: wish.patience, now: now)
             }
         } else {
             actions += endRequest(with: nil, now: now)

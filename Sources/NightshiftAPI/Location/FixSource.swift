@@ -4,9 +4,15 @@ package struct FixWish: Hashable, Sendable {
     package var fix: Double?
     /// Whether changes of place are to be told as they come: new cells, or fixes of the network. The receiver stays off for them.
     package var watchesChanges: Bool
+    /// Seconds after which the sources tell the best fix so far, though it is less accurate.
+    package var patience: Double
 
-    package init(fix: Double? = nil, watchesChanges: Bool = false) {
+    /// For what happens while nobody waits: a receiver that was off finds its satellites in less.
+    package static let usualPatience = 60.0
+
+    package init(fix: Double? = nil, watchesChanges: Bool = false, patience: Double = usualPatience) {
         self.fix = fix
+        self.patience = patience
         self.watchesChanges = watchesChanges
     }
 }
@@ -34,7 +40,7 @@ package protocol FixSource: Sendable {
     /// Says what is wanted from now on, in place of what was wanted before.
     ///
     /// A wish with ``FixWish/fix`` asks for one fix now, and asks again where one was told before: it is told as soon as it is
-    /// accurate enough, or is the best that came within a minute. Then the receiver is released, and ``FixUpdate/receiver(seconds:)``
+    /// accurate enough, or is the best that came within ``FixWish/patience``. Then the receiver is released, and ``FixUpdate/receiver(seconds:)``
     /// ends the request; where nobody can tell places, it comes alone and soon. A wish without it ends a request that is under
     /// way. Each call has the sources looked at, so that one which has come to be there since is found.
     func want(_ wish: FixWish)

@@ -268,6 +268,34 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [16] && actions.contains(.closeGpsd))
     }
 
+    @Test func `R6: A wish with little time asks the other source early, and takes the best in that time`() throws {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        _ = Self.connected(&machine, now: 100)
+        #expect(machine.deadline == 105)
+        #expect(machine.tick(now: 105).contains(.openBus))
+        #expect(Self.created(Self.connected(&machine, now: 105)) == [.fix])
+        var told = try Self.told(machine.gpsdReported(Self.place(60), now: 108))
+        told += try Self.told(machine.gpsdReported(Self.place(40), now: 110)) + Self.told(machine.tick(now: 112.9))
+        #expect(told.compactMap(\.fix).isEmpty && told.compactMap(\.receiver).isEmpty)
+        // A few seconds after the first one nothing better is waited for.
+        let actions = machine.tick(now: 113)
+        #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [40])
+        #expect(Self.told(actions).compactMap(\.receiver).count == 1 && actions.contains(.closeGpsd))
+    }
+
+    @Test func `R6: A wish with little time ends without a place when nothing came in that time`() {
+        var machine = Self.machine()
+        _ = Self.looked(&machine)
+        _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
+        _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
+        #expect(Self.told(machine.tick(now: 114.9)).compactMap(\.receiver).isEmpty)
+        let actions = machine.tick(now: 115)
+        #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver).count == 1)
+    }
+
     @Test func `R6: The minute for which gpsd keeps a receiver on is counted once`() {
         var hold = ReceiverHold()
         var counted = 0.0
