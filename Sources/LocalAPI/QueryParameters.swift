@@ -32,6 +32,21 @@ struct QueryParameters: Sendable {
         return try Self.integer(text, in: range, called: "query parameter '\(name)'")
     }
 
+    /// A decimal number.
+    func number(_ name: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
+        guard let text = try string(name) else { return nil }
+        guard text.utf8.count <= 32, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (48...57).contains($0) }),
+            let value = Double(text)
+        else {
+            throw .badRequest("The query parameter '\(name)' has to be a number such as 12.5, not '\(text)'.")
+        }
+        guard range.contains(value) else {
+            let (least, most) = (Int64(saturating: range.lowerBound), Int64(saturating: range.upperBound))
+            throw .badRequest("The query parameter '\(name)' has to be at least \(least) and at most \(most).")
+        }
+        return value
+    }
+
     func boolean(_ name: String) throws(Problem) -> Bool? {
         switch try string(name) {
         case nil: nil

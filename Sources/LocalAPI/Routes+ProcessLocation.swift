@@ -3,8 +3,27 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// What the process of an app monitors, and its user's permission.
-    var processLocationRoutes: [Route] { ownLocationRoutes + ownRegionRoutes + significantChangeRoutes }
+    /// What the process of an app monitors and asks for, and the user's permission.
+    var processLocationRoutes: [Route] {
+        ownLocationRoutes + ownRegionRoutes + significantChangeRoutes + updateRoutes
+    }
+
+    /// The place itself, for as long as the stream is read.
+    private var updateRoutes: [Route] {
+        [
+            Route(.get, "/v1/process/location/updates", query: ["accuracy", "distance", "once"]) { call in
+                let process = try call.process()
+                let range = 0...LocationUpdateRequest.longest
+                let wanted = LocationUpdateRequest(
+                    accuracy: try call.query.number("accuracy", in: range) ?? 0,
+                    distance: try call.query.number("distance", in: range) ?? 0,
+                    isOnce: try call.query.boolean("once") ?? false)
+                let place = try processStreams.enter()
+                let updates = try await operations.locationUpdates(wanted, process: process, channel: call.channel)
+                return try EventStream.response(to: call.request, events: updates, place: place)
+            }
+        ]
+    }
 
     private var ownLocationRoutes: [Route] {
         [

@@ -48,6 +48,10 @@ extension SessionEvent: StreamedEvent {
     }
 }
 
+extension LocationUpdate: StreamedEvent {
+    func frame() throws -> ByteBuffer { try frame("update", self) }
+}
+
 extension ProcessEvent: StreamedEvent {
     static var endsBeforeTheServer: Bool { true }
 

@@ -69,6 +69,9 @@ package actor LocationService {
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
     /// How often it was said what sources there are.
     private var sourcesTold = 0
+    /// The streams of apps that ask for the place, by the numbers of their requests.
+    private var updates: [Int: AsyncStream<LocationUpdate>.Continuation] = [:]
+    private var lastUpdates = 0
     private let companions = Mailbox<LocationService>()
 
     package init(_ environment: Environment) {
@@ -121,6 +124,8 @@ package actor LocationService {
         environment.source.shutdown()
         companions.finish()
         sourcesAreKnown()
+        for stream in updates.values { stream.finish() }
+        updates = [:]
     }
 
     private func followSources() async {
@@ -157,11 +162,55 @@ package actor LocationService {
         return value
     }
 
+    // MARK: - Streams
+
+    /// The places that an app asks for while it runs: as they come, or one. The stream's end withdraws the request.
+    ///
+    /// - Parameter asksUser: whether a user who has not said whether the app may is asked.
+    package func updates(
+        _ wanted: LocationUpdateRequest, for app: AppID, asksUser: Bool
+    ) async throws(Problem) -> AsyncStream<LocationUpdate> {
+        try await readEntries(for: app)
+        lastUpdates += 1
+        let number = lastUpdates
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: LocationUpdate.self, bufferingPolicy: .bufferingNewest(Self.mostUnread))
+        updates[number] = continuation
+        do throws(Problem) {
+            try await ask { (book, now) throws(Problem) in
+                try book.follow(number, wanted, for: app, asksUser: asksUser, now: now)
+            }
+        } catch {
+            updates[number] = nil
+            throw error
+        }
+        // After the request is made: before that there is nothing to withdraw.
+        continuation.onTermination = { [companions] _ in companions.yield { await $0.endUpdates(number) } }
+        return stream
+    }
+
+    private func endUpdates(_ number: Int) async {
+        guard updates.removeValue(forKey: number) != nil else { return }
+        await tell { book, _ in book.unfollow(number) }
+    }
+
+    /// Places that an app has not read: of more the oldest are of no use.
+    private static let mostUnread = 16
+
+    // MARK: - What follows from a step
+
     /// What the book wants of the clock and of the sources. Nothing of it has to be on disk.
     private func follow() {
         setAlarm()
         // Of two wishes the later one must not be told first.
         if let wish = kept.take({ $0.takeWish() }) { environment.source.want(wish) }
+        for delivery in kept.take({ $0.takeDeliveries() }) {
+            let stream = updates[delivery.number]
+            stream?.yield(delivery.update)
+            guard delivery.isLast else { continue }
+            updates[delivery.number] = nil
+            stream?.finish()
+        }
     }
 
     private func perform(_ effect: LocationEffect) async {
@@ -220,6 +269,11 @@ package actor LocationService {
 
     /// The app came to the front of its user, or left it.
     package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
+
+    /// The app's process stands still, or runs again.
+    package func suspend(_ app: AppID, isSuspended: Bool) async {
+        await tell { $0.suspend(app, isSuspended: isSuspended, now: $1) }
+    }
 
     package func forceQuit(_ app: AppID) async { await tell { $0.forceQuit(app, now: $1) } }
 

@@ -47,6 +47,8 @@ package enum Limits {
     /// Regions that an app may watch (Apple's).
     package static let regions = 20
     package static let regionIdentifierLength = 256
+    /// Requests of an app for the place that are open at once.
+    package static let locationUpdates = 64
     /// Bytes of an app's reason for wanting to know where its user is.
     package static let locationReasonLength = 512
     /// Identifiers of tasks that an entry may declare, and bytes of one.

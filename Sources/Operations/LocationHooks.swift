@@ -12,6 +12,7 @@ extension AppService.PartHooks {
             use: { await location.use($0, isInFront: $1) },
             forceQuit: { await location.forceQuit($0) },
             launched: { await location.launched($0) },
+            suspended: { await location.suspend($0, isSuspended: $1) },
             installed: { await location.installed($0, $1) },
             notices: { app in await location.notice(for: app).map { [.location($0)] } ?? [] })
     }

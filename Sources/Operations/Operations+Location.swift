@@ -2,7 +2,7 @@ import Apps
 import Location
 package import NightshiftAPI
 
-/// Operations of apps' processes over regions and significant changes.
+/// Operations of apps' processes over regions, significant changes and the place itself.
 extension Operations {
     /// What the process's app has of location.
     package func processLocation(process: Int32, channel: String?) async throws(Problem) -> ProcessLocation {
@@ -17,6 +17,16 @@ extension Operations {
         let state = try await apps.app(app).state
         guard state == .active || state == .inactive else { return try await location.processLocation(of: app) }
         return try await location.requestAuthorization(request.permission, for: app)
+    }
+
+    /// The places that the process's app asks for while it runs. A user who has not said whether the app may is asked, where he sees
+    /// the app.
+    package func locationUpdates(
+        _ wanted: LocationUpdateRequest, process: Int32, channel: String?
+    ) async throws(Problem) -> AsyncStream<LocationUpdate> {
+        let app = try await caller(process, channel, refusing: .permission)
+        let state = try await apps.app(app).state
+        return try await location.updates(wanted, for: app, asksUser: state == .active || state == .inactive)
     }
 
     /// Watches a region for the process's app, in place of an earlier one of the same identifier.

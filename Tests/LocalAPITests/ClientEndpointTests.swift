@@ -279,6 +279,12 @@ import Testing
             "GET /v1/process/commands?executable=x&app=org.example.A&guest=true"),
         Sample(.commands(executable: "x", run: 5), "GET /v1/process/commands?executable=x&run=5"),
         Sample(.messages(inSession: "a"), "GET /v1/process/sessions/a/messages"),
+        Sample(
+            .locationUpdates(LocationUpdateRequest(accuracy: 12.34, distance: 1e9, isOnce: true)),
+            "GET /v1/process/location/updates?accuracy=12.4&distance=20000000.0&once=true"),
+        Sample(
+            .locationUpdates(LocationUpdateRequest(accuracy: -1)),
+            "GET /v1/process/location/updates?accuracy=0.0&distance=0.0"),
     ]
 
     /// Routes that no client of ours asks for: for people, other programs and browsers.

@@ -112,6 +112,43 @@ import Testing
         }
     }
 
+    @Test func `R6: A process is given the place while it reads the stream, and people see that`() async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let client = try await connect(server, app: "org.example.Arrivals")
+            defer { withExtendedLifetime(client) {} }
+            _ = try await server.request("PATCH", path, body: #"{"permission":"whenInUse"}"#)
+            do {
+                let stream = try server.client()
+                try await stream.send(UnixClient.head("GET", own + "/updates?accuracy=20&distance=5.5"))
+                _ = try await stream.receive(through: ": connected\n\n")
+                let updates = try await status(server).updates
+                #expect(updates?.accuracy == 20 && updates?.isOn == true)
+                // The sources of this test have nothing.
+                _ = try await server.request("PATCH", path, body: #"{"permission":"denied"}"#)
+                let text = try await stream.receive(through: "\"denied\"}\n\n")
+                #expect(text.contains("event: update\ndata: {\"failure\":\"denied\"}"))
+                #expect(try await status(server).updates?.isOn == false)
+            }
+            try await eventually("the end of the request") { try await status(server).updates == nil }
+            let once = try server.client()
+            try await once.send(UnixClient.head("GET", own + "/updates?once=true"))
+            let text = String(decoding: try await once.receiveAll(), as: UTF8.self)
+            #expect(text.contains("data: {\"failure\":\"denied\"}"), "\(text)")
+        }
+    }
+
+    @Test(arguments: ["accuracy=-1", "accuracy=1e3", "distance=nan", "accuracy=20000001", "once=maybe", "often=true"])
+    func `R6: A request for the place that makes no sense is a problem`(query: String) async throws {
+        try await withAPI { server, test in
+            try await install(server, test)
+            let client = try await connect(server, app: "org.example.Arrivals")
+            defer { withExtendedLifetime(client) {} }
+            #expect(try await server.request("GET", own + "/updates?" + query).problem.status == 400)
+            #expect(try await status(server).updates == nil)
+        }
+    }
+
     @Test func `R6: The region that is one too many is refused`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
@@ -134,6 +171,7 @@ import Testing
             _ = try await client.receive(through: "event: hello\n")
             defer { withExtendedLifetime(client) {} }
             #expect(try await server.request("GET", own).problem.status == 403)
+            #expect(try await server.request("GET", own + "/updates").problem.status == 403)
         }
     }
 

@@ -51,6 +51,8 @@ import Testing
         ("TaskRequest/source", "maxLength", Double(Limits.pathLength)),
         ("InstallRequest/entry", "maxLength", Double(Limits.pathLength)),
         ("/paths/~1v1~1process~1commands/get/parameters/0/schema", "maxLength", Double(Limits.pathLength)),
+        ("/paths/~1v1~1process~1location~1updates/get/parameters/0/schema", "maximum", LocationUpdateRequest.longest),
+        ("/paths/~1v1~1process~1location~1updates/get/parameters/1/schema", "maximum", LocationUpdateRequest.longest),
         ("SessionID", "maxLength", Double(Limits.sessionIdentifierLength)),
         ("BackgroundTaskRequest/name", "maxLength", Double(Limits.backgroundTaskNameLength)),
         ("SessionTaskRequest/taskIdentifier", "maximum", Double(Limits.taskIdentifier)),

@@ -172,6 +172,7 @@ import Transfers
         try check(LocationPermission.self, "LocationPermission")
         try check(LocationEvent.Kind.self, "LocationEventKind")
         try check(RegionState.self, "RegionState")
+        try check(LocationUpdate.Failure.self, "LocationUpdateFailure")
     }
 
     @Test(arguments: Sample.all)

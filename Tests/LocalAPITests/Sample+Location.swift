@@ -32,6 +32,9 @@ extension Sample {
             process.regions = [try crossed]
             process.monitorsSignificantChanges = true
             process.place = try place
+            let updates = LocationUpdateStatus(accuracy: 10, since: date, isOn: true)
+            var update = LocationUpdate(place: try place)
+            update.failure = .unknown
             return [
                 try Sample(status, least: LocationStatus(sources: [], apps: [])),
                 try Sample(
@@ -40,6 +43,8 @@ extension Sample {
                 try Sample(process, least: ProcessLocation(permission: .denied)),
                 try Sample(try place, least: try place),
                 try Sample(event, least: LocationEvent(kind: .changed, time: date)),
+                try Sample(updates, least: updates),
+                try Sample(update, least: LocationUpdate()),
                 try Sample(LocationNotice(permission: .whenInUse), least: LocationNotice(permission: .denied)),
             ]
         }
@@ -75,6 +80,7 @@ extension Sample {
             app.wakes = 3
             app.receiverSecondsToday = 4.5
             app.receiverSeconds = 60
+            app.updates = LocationUpdateStatus(accuracy: 10, since: date, isOn: true)
             app.sentence = "s"
             return app
         }

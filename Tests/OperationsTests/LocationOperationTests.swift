@@ -66,6 +66,56 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `R6: A running app is given the place, a suspended one keeps no receiver on, and nothing launches it`()
+        async throws
+    {
+        let scene = try await OperationScene(keys: Self.keys)
+        let (app, request) = (OperationScene.app, LocationUpdateRequest(accuracy: 10))
+        await scene.location.take(.sources([], canMonitorRegions: true, canMonitorSignificantChanges: false))
+        let process = try await scene.launch()
+        try await scene.apps.change(process: process, to: .active)
+        // The user is asked, and answers.
+        scene.answer.update { $0 = .whenInUse }
+        let stream = try await scene.operations.locationUpdates(request, process: process, channel: nil)
+        let places = Watched<[LocationUpdate]>([])
+        let reader = Task { for await update in stream { places.update { $0.append(update) } } }
+        try await eventually("the question") { scene.places.wishes.last?.fix == 10 }
+        try await Self.move(scene, 0.01)
+        try await places.wait(for: "a place") { $0.count == 1 }
+        await scene.location.take(.receiver(seconds: 1))
+
+        try await scene.apps.change(process: process, to: .background)
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 60)
+        try await eventually("its suspension") {
+            try await scene.location.status(of: app).updates?.isOn == false
+        }
+        #expect(scene.places.wishes.last?.fix == nil)
+        try await Self.move(scene, 0.02)
+        _ = try await scene.apps.activate(app)
+        try await eventually("the next question") { scene.places.wishes.last?.fix == 10 }
+        #expect(places.read(\.count) == 1)
+        scene.host.end(process, .exited(0))
+        // The process's connections end with it.
+        reader.cancel()
+        try await eventually("the end of the request") { try await scene.location.status(of: app).updates == nil }
+        #expect(scene.places.wishes.last?.fix == nil && scene.host.living.isEmpty)
+        try await scene.end()
+    }
+
+    @Test func `R6: An app that nobody sees asks nobody, and is refused one place`() async throws {
+        let scene = try await OperationScene(keys: Self.keys)
+        let process = try await scene.launch()
+        try await scene.apps.change(process: process, to: .background)
+        scene.answer.update { $0 = .whenInUse }
+        let stream = try await scene.operations.locationUpdates(
+            LocationUpdateRequest(accuracy: 10, isOnce: true), process: process, channel: nil)
+        var heard: [LocationUpdate] = []
+        for await update in stream { heard.append(update) }
+        #expect(heard == [LocationUpdate(failure: .denied)])
+        #expect(try await scene.location.status(of: OperationScene.app).permission == .ask)
+        try await scene.end()
+    }
+
     @Test func `R6: A crossing launches an app that does not run, and is told once`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app

@@ -12,7 +12,7 @@ extension AppService {
         // Nothing is begun that nobody would look after; the next service takes it up.
         guard !isStopping, unreadable[id] == nil else { return }
         var machine = machine(id)
-        let before = machine.record
+        let before = machine
         let actions = input(&machine, now)
         machines[id] = machine
         writeClock(id)
@@ -20,8 +20,8 @@ extension AppService {
         reportActivity()
         // Its states tell of its use from here on, and its windows before: not both at once, and in this order.
         if front.use.app == id { updateFrontUse() }
-        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
-        if actions.isEmpty, machine.record == before { return setAlarm() }
+        tellParts(id, from: before, to: machine)
+        if actions.isEmpty, machine.record == before.record { return setAlarm() }
         await execute(actions, id)
         if front.app == id { updateFrontUse() }
     }
@@ -232,13 +232,13 @@ extension AppService {
     /// A step of a machine in the middle of another's consequences.
     private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
         var machine = machine(id)
-        let before = machine.record
+        let before = machine
         let actions = input(&machine, now)
         machines[id] = machine
         writeClock(id)
         removePayloads(of: id)
         reportActivity()
-        tellParts(id, from: before, to: machine.record, isInstalled: machine.isInstalled)
+        tellParts(id, from: before, to: machine)
         return actions
     }
 

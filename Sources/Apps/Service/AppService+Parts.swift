@@ -68,8 +68,13 @@ extension AppService {
     private func heard(_ hearing: Int) { hearings.removeValue(forKey: hearing)?.resume() }
 
     /// Tells the parts what a step of an app's machine has changed.
-    func tellParts(_ id: AppID, from old: AppRecord, to new: AppRecord, isInstalled: Bool) {
+    func tellParts(_ id: AppID, from before: AppMachine, to machine: AppMachine) {
+        let (old, new, isInstalled) = (before.record, machine.record, machine.isInstalled)
         let parts = environment.parts
+        if before.isFrozen != machine.isFrozen, !id.isProgram {
+            let isSuspended = machine.isFrozen
+            partCalls.add { await parts.suspended(id, isSuspended) }
+        }
         let hasLeft = old.isInFront && !new.isInFront
         guard !id.isProgram, isInstalled || hasLeft else { return }
         if new.isForceQuit, !old.isForceQuit { partCalls.add { await parts.forceQuit(id) } }

@@ -13,6 +13,8 @@ extension AppService {
         package var forceQuit: @Sendable (AppID) async -> Void
         /// Its user, or another program, has launched it in front.
         package var launched: @Sendable (AppID) async -> Void
+        /// Its process stands still, so that nobody needs to tell it anything, or runs again.
+        package var suspended: @Sendable (AppID, _ isSuspended: Bool) async -> Void
         /// Its entry was installed or has changed, and says this now; nil where it was removed.
         package var installed: @Sendable (AppID, AppManifest?) async -> Void
         /// The end of a wake is on disk.
@@ -25,6 +27,7 @@ extension AppService {
             use: @escaping @Sendable (AppID, _ isInFront: Bool) async -> Void = { _, _ in },
             forceQuit: @escaping @Sendable (AppID) async -> Void = { _ in },
             launched: @escaping @Sendable (AppID) async -> Void = { _ in },
+            suspended: @escaping @Sendable (AppID, _ isSuspended: Bool) async -> Void = { _, _ in },
             installed: @escaping @Sendable (AppID, AppManifest?) async -> Void = { _, _ in },
             wakesEnded: @escaping @Sendable () async -> Void = {},
             notices: @escaping @Sendable (AppID) async -> [ProcessEvent] = { _ in [] }
@@ -32,6 +35,7 @@ extension AppService {
             self.use = use
             self.forceQuit = forceQuit
             self.launched = launched
+            self.suspended = suspended
             self.installed = installed
             self.wakesEnded = wakesEnded
             self.notices = notices
@@ -43,6 +47,7 @@ extension AppService {
                 use: { id, isInFront in for part in parts { await part.use(id, isInFront) } },
                 forceQuit: { id in for part in parts { await part.forceQuit(id) } },
                 launched: { id in for part in parts { await part.launched(id) } },
+                suspended: { id, isSuspended in for part in parts { await part.suspended(id, isSuspended) } },
                 installed: { id, manifest in for part in parts { await part.installed(id, manifest) } },
                 wakesEnded: { for part in parts { await part.wakesEnded() } },
                 notices: { id in

@@ -30,6 +30,7 @@ extension LocationBook {
         place = fix
         request?.isAnswered = true
         failures = 0
+        deliver(followers.take(fix, now: now.bootSeconds), now)
         let before = sides
         for event in plan.moved(to: fix, wanted: request?.accuracy) { cross(event, fix, now) }
         if sides != before { marks.device = true }
@@ -156,34 +157,74 @@ extension LocationBook {
 
     /// When the receiver is asked next; nil while it stays off.
     func nextFix(_ now: LocationMoment) -> Double? {
-        guard let due = [plan.due, changesDue(now)].compactMap(\.self).min() else { return nil }
-        return max(due, retryAt, now.bootSeconds)
+        let watched = [plan.due, changesDue(now)].compactMap(\.self).min().map { max($0, retryAt) }
+        // Apps that wait in front are not made to wait for the next try of those that do not.
+        return [watched, followers.due].compactMap(\.self).min().map { max($0, now.bootSeconds) }
     }
 
     mutating func askForFix(_ now: LocationMoment) {
         let time = now.bootSeconds
         if let request, time - request.since >= Self.patience { requestEnded(0, now) }
         let isForChanges = changesDue(now).map { $0 <= time } ?? false
+        let question = followers.question(at: time)
         // Who needs one in a moment shares it.
         var wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time } ?? false }
-        if !wanting.isEmpty || isForChanges {
+        if !wanting.isEmpty || isForChanges || question != nil {
             wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time + Self.sharing } ?? false }
         }
         let accuracies =
             wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
+            + [question?.accuracy].compactMap(\.self)
         guard let accuracy = accuracies.min() else {
-            // Nobody wants it any more. One that was answered has yet to say how long it took.
-            let isOver = plan.due == nil && watchingChanges.isEmpty
+            // Nobody wants it now. One that was answered has yet to say how long it took.
+            let isOver = plan.due == nil && watchingChanges.isEmpty && followers.isIdle
             if isOver || request?.isAnswered == false { request = nil }
             return
         }
-        guard request == nil, time >= retryAt else { return }
-        let apps = Set(wanting).union(isForChanges ? watchingChanges : [])
-        request = FixRequest(since: time, accuracy: accuracy, apps: apps, isForChanges: isForChanges)
+        guard request == nil else {
+            if let question { join(question) }
+            return
+        }
+        guard question != nil || time >= retryAt else { return }
+        let apps = Set(wanting).union(isForChanges ? watchingChanges : []).union(apps(asking: question))
+        request = FixRequest(
+            since: time, accuracy: accuracy, apps: apps, isForRegions: !wanting.isEmpty, isForChanges: isForChanges,
+            patience: question == nil ? FixWish.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
+        repeatsQuestion = false
         charged = apps
+        followers.ask(for: question?.numbers ?? [])
         if isForChanges { changesAsked = time }
         // Also where it is the same as the one before: that one has ended.
-        wish = FixWish(fix: accuracy, watchesChanges: !watchingChanges.isEmpty)
+        wish = currentWish
+    }
+
+    /// What the sources are asked for.
+    var currentWish: FixWish {
+        FixWish(
+            fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,
+            patience: request?.patience ?? FixWish.usualPatience)
+    }
+
+    private func apps(asking question: LocationFollowers.Question?) -> Set<AppID> {
+        followers.apps(of: question?.numbers ?? [])
+    }
+
+    /// Has the question under way answer apps that ask meanwhile: one that has little time and is fine enough as it is, and one that has
+    /// time made as fine and as quick as they want it. Others wait for its end.
+    private mutating func join(_ question: LocationFollowers.Question) {
+        guard let request, !request.isAnswered else { return }
+        let isPatient = request.patience > Self.patienceInFront
+        let numbers =
+            isPatient ? question.numbers : followers.joining(question, accuracy: request.accuracy)
+        guard !numbers.isEmpty else { return }
+        followers.ask(for: numbers)
+        let apps = followers.apps(of: numbers)
+        self.request?.apps.formUnion(apps)
+        charged.formUnion(apps)
+        guard isPatient else { return }
+        self.request?.accuracy = min(request.accuracy, question.accuracy)
+        self.request?.patience = Self.patienceInFront
+        wish = currentWish
     }
 
     /// The receiver is off again.
@@ -191,11 +232,18 @@ extension LocationBook {
         charge(seconds, now)
         guard let ended = request else { return }
         request = nil
-        guard !ended.isAnswered else { return }
-        failures += 1
         // One that was withdrawn just before may have ended, and not this one.
-        let mayBeAnother = failures == 1 && canMonitorRegions && now.bootSeconds - ended.since < 1
-        let pause = mayBeAnother ? Self.soon : Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
+        let mayBeAnother = !ended.isAnswered && canMonitorRegions && now.bootSeconds - ended.since < 1
+        if mayBeAnother && !ended.isRepeated {
+            repeatsQuestion = true
+            followers.interrupted()
+        } else {
+            deliver(followers.ended(now: now.bootSeconds), now)
+        }
+        guard !ended.isAnswered, ended.isForRegions || ended.isForChanges else { return }
+        failures += 1
+        let pause =
+            mayBeAnother && failures == 1 ? Self.soon : Self.pauseWithoutFix * pow(2, Double(min(failures, 8) - 1))
         retryAt = now.bootSeconds + min(FixSchedule.longest, pause)
         if ended.isForChanges { tellWithoutPlace(now) }
     }
@@ -213,6 +261,8 @@ extension LocationBook {
     private static let cellFreshness = 30.0
     /// Seconds by which a fix may come too early for an app that shares it.
     private static let sharing = FixSchedule.shortest / 2
+    /// Seconds that the sources have for a fix that a running app waits for; then the app is given the best so far.
+    static let patienceInFront = 15.0
     /// Seconds until a fix is asked for again whose request has ended at once.
     private static let soon = 5.0
     /// Metres of accuracy that say nothing: half the way around the earth.

@@ -93,7 +93,10 @@ extension LocationBook {
     ///
     /// - Parameter answer: nil where nobody could ask him, and where he has not answered.
     package mutating func asked(_ app: AppID, _ answer: LocationPermission?, now: LocationMoment) {
-        guard let before = asking.removeValue(forKey: app), let record = apps[app], let answer else { return }
+        guard let before = asking.removeValue(forKey: app), let record = apps[app] else { return }
+        // An app that waits for the answer has it, whatever it is.
+        defer { updateFollowing(app, now) }
+        guard let answer else { return }
         // What he has said elsewhere meanwhile goes first.
         guard record.permission == before, answer != .ask else { return }
         set(answer, of: app, now)
@@ -109,6 +112,7 @@ extension LocationBook {
         note(.locationPermission, app, permission.rawValue, now)
         effects.append(.permission(app))
         putIntoPlan(app, now)
+        updateFollowing(app, now)
         if !isWatched(app) { cancel(.all(app)) }
         guard wasAllowed != isAllowed(app) else { return }
         // What it was told before says nothing any more, and on which side it was while nobody was to look is not told later.

@@ -22,6 +22,7 @@ extension LocationBook {
         status.wakes = record.wakes
         status.receiverSecondsToday = record.receiver.seconds(on: now.local)
         status.receiverSeconds = record.receiver.seconds
+        status.updates = updateStatus(of: app, now)
         status.sentence = sentence(app, record)
         return status
     }
@@ -38,11 +39,13 @@ extension LocationBook {
         }
     }
 
-    /// Whether monitoring goes on, and why not.
+    /// What the app learns now, and why not more.
     private func sentence(_ app: AppID, _ record: LocationRecord) -> String {
         let allow = "'nightshift app location \(app) --always' lets it."
         if asking[app] != nil { return "Its user is being asked whether it may learn where the device is." }
-        guard !record.regions.isEmpty || record.monitorsSignificantChanges else {
+        let updates = followers.summary(of: app)
+        let isMonitoring = !record.regions.isEmpty || record.monitorsSignificantChanges
+        guard isMonitoring || updates != nil else {
             return "It watches no region and wants to hear of no significant changes."
         }
         switch record.permission {
@@ -50,6 +53,25 @@ extension LocationBook {
         case .denied: return "Its user does not let it learn where the device is. \(allow)"
         case .whenInUse, .always: break
         }
+        let sentences = [
+            updates.map { sentence(updates: $0.accuracy, isOn: $0.isOn) },
+            isMonitoring ? sentence(monitoring: app, record) : nil,
+        ]
+        return sentences.compactMap(\.self).joined(separator: " ")
+    }
+
+    private func sentence(updates accuracy: Double, isOn: Bool) -> String {
+        let metres = Int64(saturating: accuracy.rounded(.up))
+        guard isOn else {
+            return "It asks where the device is, and is suspended: the receiver is off for it until it runs again."
+        }
+        guard canMonitorRegions else {
+            return "It asks where the device is, to \(metres) m, and nothing here tells it."
+        }
+        return "It asks where the device is, to \(metres) m, and keeps the receiver on for that while it runs."
+    }
+
+    private func sentence(monitoring app: AppID, _ record: LocationRecord) -> String {
         if isForceQuit.contains(app) {
             return "Its user has ended it: nothing is watched for it before its user starts it again."
         }

@@ -35,6 +35,13 @@ package struct LocationBook: Sendable {
     var request: FixRequest?
     /// For whom the receiver was on last.
     var charged: Set<AppID> = []
+    /// The requests of running apps for the place, and what those were given since ``takeDeliveries()``.
+    var followers = LocationFollowers()
+    var deliveries: [LocationDelivery] = []
+    /// Apps whose processes stand still.
+    var suspended: Set<AppID> = []
+    /// Whether the next question repeats one that ended for another reason than its own.
+    var repeatsQuestion = false
     /// When a fix was last asked for because of a cell.
     var changesAsked = -Double.infinity
     /// Requests without an answer, one behind the other, and when the next one is made.
@@ -144,6 +151,7 @@ package struct LocationBook: Sendable {
         guard apps[app] != nil else { return }
         plan.forgetPlace(before: now.bootSeconds - Self.freshness)
         plan.setPaused(!isWatched(app), app)
+        updateFollowing(app, now)
     }
 
     mutating func cancel(_ cancellation: LocationCancellation) {
@@ -178,7 +186,7 @@ package struct LocationBook: Sendable {
 
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocationMoment) {
         manifests[app] = manifest
-        if manifest == nil { remove(app) } else { seen(app, now) }
+        if manifest == nil { remove(app, now) } else { seen(app, now) }
     }
 
     /// The entries were read anew. One that is gone may come back: what is kept stays for a while, and nothing is watched for it.
@@ -189,7 +197,7 @@ package struct LocationBook: Sendable {
             if self.manifests[app] != nil {
                 seen(app, now)
             } else if let since = apps[app]?.goneSeen {
-                if present - since > Self.absence { remove(app) }
+                if present - since > Self.absence { remove(app, now) }
             } else {
                 apps[app]?.goneSeen = present
                 marks.apps.insert(app)
@@ -206,12 +214,13 @@ package struct LocationBook: Sendable {
         updateWatching(app, now)
     }
 
-    private mutating func remove(_ app: AppID) {
+    private mutating func remove(_ app: AppID, _ now: LocationMoment) {
         inFront.remove(app)
         isForceQuit.remove(app)
         asking[app] = nil
         charged.remove(app)
         request?.apps.remove(app)
+        followers.setActive(false, app, now: now.bootSeconds)
         guard apps.removeValue(forKey: app) != nil else { return }
         plan.remove(app)
         marks.begun.removeAll { $0.app == app }
@@ -244,7 +253,7 @@ package struct LocationBook: Sendable {
     package mutating func look(_ now: LocationMoment) {
         tellHeldChanges(now)
         askForFix(now)
-        let wish = FixWish(fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty)
+        let wish = currentWish
         if wish != toldWish { self.wish = wish }
         let held = watchingChanges.compactMap { apps[$0]?.change.due }.min()
         let asked = request.map { $0.since + Self.patience } ?? nextFix(now)

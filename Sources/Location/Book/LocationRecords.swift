@@ -138,8 +138,14 @@ struct FixRequest: Hashable, Sendable {
     var accuracy: Double
     /// Those for whom the receiver is on.
     var apps: Set<AppID>
+    /// Whether it is, among others, for the boundary of a region.
+    var isForRegions: Bool
     /// Whether it is, among others, for the place of a new cell.
     var isForChanges: Bool
+    /// Seconds that the sources have for it.
+    var patience: Double
+    /// Whether it repeats one that ended for another reason than its own.
+    var isRepeated: Bool
     /// Whether a fix has come since.
     var isAnswered = false
 }

@@ -112,6 +112,8 @@ package struct AppLocationStatus: Hashable, Sendable, Codable {
     package var wakes: Int
     package var receiverSecondsToday: Double
     package var receiverSeconds: Double
+    /// Where it asks for the place now; nil where it does not.
+    package var updates: LocationUpdateStatus?
     /// Whether monitoring goes on, and why not, in a sentence.
     package var sentence: String
 

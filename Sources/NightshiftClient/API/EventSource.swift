@@ -36,4 +36,17 @@ package struct EventSource: Sendable {
     package static func messages(inSession identifier: String) -> EventSource {
         EventSource(APIPath("process", "sessions", identifier, "messages"))
     }
+
+    /// The places that this process's app asks for while it runs.
+    package static func locationUpdates(_ wanted: LocationUpdateRequest) -> EventSource {
+        EventSource(
+            APIPath("process", "location", "updates").query("accuracy", metres(wanted.accuracy))
+                .query("distance", metres(wanted.distance)).query("once", wanted.isOnce ? "true" : nil))
+    }
+
+    /// Metres to a tenth, without an exponent.
+    private static func metres(_ value: Double) -> String {
+        let tenths = Int64(saturating: (min(max(value, 0), LocationUpdateRequest.longest) * 10).rounded(.up))
+        return "\(tenths / 10).\(tenths % 10)"
+    }
 }

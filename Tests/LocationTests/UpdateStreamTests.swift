@@ -1,0 +1,82 @@
+import Foundation
+import Location
+import NightshiftAPI
+import SimulationSupport
+import TestSupport
+import Testing
+
+/// R6: The streams of running apps that ask for the place, over the service.
+@Suite(.timeLimit(.minutes(20))) struct UpdateStreamTests {
+    private typealias Scene = ServiceScene
+
+    /// A service that runs, with an app that may learn the place while it is in use.
+    private static func running() async throws -> (scene: Scene, run: Task<Void, Never>) {
+        let scene = try Scene()
+        try await scene.prepare()
+        await scene.service.take(.sources([], canMonitorRegions: true, canMonitorSignificantChanges: false))
+        _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .whenInUse))
+        let run = Task { [service = scene.service] in await service.run() }
+        return (scene, run)
+    }
+
+    @Test func `R6: The stream of a request for one place carries it and ends`() async throws {
+        let (scene, run) = try await Self.running()
+        let stream = try await scene.service.updates(
+            LocationUpdateRequest(accuracy: 10, isOnce: true), for: Scene.app, asksUser: false)
+        #expect(scene.source.wishes.map(\.fix) == [10])
+        await scene.move(0, after: 2)
+        var heard: [LocationUpdate] = []
+        for await update in stream { heard.append(update) }
+        #expect(heard.compactMap(\.place?.accuracy) == [5])
+        try await eventually("the receiver to be off") { scene.source.wishes.last?.fix == nil }
+        await scene.service.stop()
+        await run.value
+    }
+
+    @Test func `R6: A reader that goes away has the receiver switched off`() async throws {
+        let (scene, run) = try await Self.running()
+        let heard = Watched<[LocationUpdate]>([])
+        let stream = try await scene.service.updates(
+            LocationUpdateRequest(accuracy: 10), for: Scene.app, asksUser: false)
+        let reader = Task { for await update in stream { heard.update { $0.append(update) } } }
+        await scene.move(0, after: 2)
+        try await heard.wait(for: "a place") { $0.count == 1 }
+        await scene.service.take(.receiver(seconds: 2))
+        #expect(try await scene.service.status(of: Scene.app).updates?.isOn == true)
+        reader.cancel()
+        try await eventually("the end of the request") {
+            try await scene.service.status(of: Scene.app).updates == nil
+        }
+        #expect(scene.source.wishes.last?.fix == nil)
+        try await eventually("the alarm to be off") { scene.clock.nextWaking == nil }
+        #expect(try await scene.service.status(of: Scene.app).receiverSeconds == 2)
+        await scene.service.stop()
+        await run.value
+    }
+
+    @Test func `R6: A suspended app has the receiver switched off, and on again when it runs`() async throws {
+        let (scene, run) = try await Self.running()
+        let stream = try await scene.service.updates(
+            LocationUpdateRequest(accuracy: 10), for: Scene.app, asksUser: false)
+        await scene.service.suspend(Scene.app, isSuspended: true)
+        #expect(scene.source.wishes.map(\.fix) == [10, nil])
+        await scene.service.suspend(Scene.app, isSuspended: false)
+        #expect(scene.source.wishes.map(\.fix) == [10, nil, 10])
+        // The service's end is the stream's.
+        await scene.service.stop()
+        for await _ in stream {}
+        await run.value
+    }
+
+    @Test func `R6: A request that is refused has no stream`() async throws {
+        let (scene, run) = try await Self.running()
+        let stranger = AppID(rawValue: "org.example.None")
+        await #expect(throws: Problem.self) {
+            _ = try await scene.service.updates(
+                LocationUpdateRequest(accuracy: 10), for: stranger, asksUser: false)
+        }
+        #expect(scene.source.wishes == [])
+        await scene.service.stop()
+        await run.value
+    }
+}
