@@ -30,6 +30,17 @@ struct LocationReportTests {
             ].map { $0.joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
+    @Test func `R6: location and why name the app that keeps the receiver on, and since when`() {
+        var maps = LocationSamples.maps
+        let device = LocationStatus(sources: [], apps: [maps, LocationSamples.arrivals])
+        let expected = "to 10 m, since \(Samples.times.both(Samples.ago(90)))"
+        #expect(
+            table().lines(device).contains { $0.contains("org.example.Maps asks where the device is, \(expected)") })
+        #expect(report.section(maps).contains { $0.contains("asks") && $0.contains(expected) })
+        maps.updates?.isOn = false
+        #expect(!table().lines(LocationStatus(sources: [], apps: [maps])).contains { $0.contains("on now") })
+    }
+
     @Test(arguments: [60, 80, 200]) func `R6: The tables fit their columns`(columns: Int) {
         var status = LocationSamples.device
         status.apps.append(

@@ -33,6 +33,16 @@ enum LocationSamples {
         return app
     }
 
+    /// Asks where the device is while it runs.
+    static var maps: AppLocationStatus {
+        var app = AppLocationStatus(app: AppID(rawValue: "org.example.Maps"), name: "Maps", permission: .whenInUse)
+        app.updates = LocationUpdateStatus(accuracy: 10, since: Samples.ago(90), isOn: true)
+        app.receiverSecondsToday = 85
+        app.receiverSeconds = 85
+        app.sentence = "It asks where the device is, to 10 m, and keeps the receiver on for that while it runs."
+        return app
+    }
+
     /// Waits for its user's word.
     static var news: AppLocationStatus {
         var app = AppLocationStatus(app: AppID(rawValue: "org.example.News"), name: "", permission: .ask)

@@ -16,7 +16,7 @@ struct AppLocationReport {
     func section(_ status: AppLocationStatus) -> [String] {
         let takesPart =
             status.permission != .ask || status.reason != nil || !status.regions.isEmpty
-            || status.monitorsSignificantChanges || status.wakes > 0
+            || status.monitorsSignificantChanges || status.wakes > 0 || status.updates != nil
         guard takesPart else { return [] }
         return ["Location:"] + facts(status) + regions(status)
     }
@@ -43,6 +43,7 @@ struct AppLocationReport {
         facts.add("reason", status.reason.map { TerminalText.escaped($0) })
         facts.add("now", status.sentence.isEmpty ? nil : TerminalText.escaped(status.sentence))
         facts.add("changes", status.monitorsSignificantChanges ? "it hears of significant changes" : nil)
+        facts.add("asks", status.updates.map { LocationText.updates($0, times) })
         facts.add("woken", status.wakes == 0 ? "never" : LocationText.times(status.wakes))
         facts.add(
             "receiver",

@@ -14,6 +14,11 @@ struct LocationReport {
             facts.add(TerminalText.escaped(source.name), source.isAvailable ? words : style.faint(words))
         }
         facts.add("next fix", status.nextFix.map { times.both($0) } ?? "none: the receiver is off")
+        for app in status.apps {
+            guard let updates = app.updates, updates.isOn else { continue }
+            facts.add(
+                "on now", "\(AppText.id(app.app)) asks where the device is, \(LocationText.updates(updates, times))")
+        }
         return [style.strong("Location")] + facts.lines + [""] + table(status.apps)
     }
 

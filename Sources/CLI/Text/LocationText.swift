@@ -42,5 +42,10 @@ enum LocationText {
         return String(format: kilometres == kilometres.rounded() ? "%.0f km" : "%.1f km", kilometres)
     }
 
+    /// "to 10 m, since 2026-11-21 11:42:10 (3 min ago)".
+    static func updates(_ updates: LocationUpdateStatus, _ times: TimeText) -> String {
+        "to \(distance(updates.accuracy)), since \(times.both(updates.since))"
+    }
+
     static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }
 }
