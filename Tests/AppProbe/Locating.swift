@@ -16,9 +16,11 @@ final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
 
     /// In `didFinishLaunching`.
     func launched(_ conduct: Conduct) {
-        guard order != nil else { return }
+        guard let order else { return }
         self.conduct.withLock { $0 = conduct }
         let manager = CLLocationManager()
+        if let accuracy = order.accuracy { manager.desiredAccuracy = accuracy }
+        if let distance = order.distance { manager.distanceFilter = distance }
         self.manager.withLock { $0 = manager }
         noteRegions(manager)
         manager.delegate = self
@@ -35,6 +37,9 @@ final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
         }
         for region in order.regions where region.point == point { manager.startMonitoring(for: circle(region)) }
         for region in order.regions where region.end == point { manager.stopMonitoring(for: circle(region)) }
+        if order.placeAt == point { manager.requestLocation() }
+        if order.updatesFrom == point { manager.startUpdatingLocation() }
+        if order.updatesUntil == point { manager.stopUpdatingLocation() }
         if order.changesFrom == point { manager.startMonitoringSignificantLocationChanges() }
         if order.changesUntil == point { manager.stopMonitoringSignificantLocationChanges() }
     }

@@ -8,6 +8,15 @@ package struct LocationOrder: Sendable, Codable {
     /// Where it ends that.
     package var changesUntil: Point?
 
+    /// Where it asks for one place; nil: never.
+    package var placeAt: Point?
+    /// Where it starts updates of the place, and where it stops them.
+    package var updatesFrom: Point?
+    package var updatesUntil: Point?
+    /// Metres; nil for the library's default.
+    package var accuracy: Double?
+    package var distance: Double?
+
     package struct Asking: Sendable, Codable {
         package var point: Point
         package var forAlways: Bool

@@ -179,4 +179,38 @@ import Testing
         #expect(home.state(at: place(13.41, 300)) == .unknown)
         #expect(home.state(at: nil) == .unknown)
     }
+
+    // MARK: - Archives
+
+    private func archived<Value: NSObject & NSSecureCoding>(_ value: Value) throws -> Value {
+        let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
+        return try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: Value.self, from: data))
+    }
+
+    @Test func `R6: A location comes out of an archive as it went in`() throws {
+        let location = CLLocation(
+            coordinate: CLLocationCoordinate2D(latitude: -52.5, longitude: 13.4), altitude: 30, horizontalAccuracy: 8,
+            verticalAccuracy: -1, course: 90, courseAccuracy: 5, speed: 1.5, speedAccuracy: 0.25,
+            timestamp: Date(timeIntervalSince1970: 1_800_000_000.125))
+        let copy = try archived(location)
+        #expect(copy.description == location.description && copy.timestamp == location.timestamp)
+        #expect(copy.altitude == 30 && copy.verticalAccuracy == -1)
+        #expect(copy.courseAccuracy == 5 && copy.speedAccuracy == 0.25)
+        #expect(CLLocation(latitude: 1, longitude: 2).speedAccuracy == -1)
+    }
+
+    @Test func `R6: A region comes out of an archive as it went in, and what is none does not`() throws {
+        let home = CLCircularRegion(
+            center: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), radius: 150, identifier: "home é")
+        home.notifyOnExit = false
+        let copy = try archived(home)
+        #expect(copy == home && copy.description == home.description)
+        #expect(copy.notifyOnEntry && !copy.notifyOnExit)
+        let beacon = CLBeaconRegion(uuid: UUID(), major: 7, minor: 9, identifier: "desk")
+        let other = try archived(beacon)
+        #expect(other == beacon && other.beaconIdentityConstraint == beacon.beaconIdentityConstraint)
+        #expect(other.major == 7 && other.minor == 9)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: "text" as NSString, requiringSecureCoding: true)
+        #expect((try? NSKeyedUnarchiver.unarchivedObject(ofClass: CLRegion.self, from: data)) == nil)
+    }
 }

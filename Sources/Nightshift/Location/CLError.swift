@@ -20,6 +20,9 @@ public struct CLError: CustomNSError, Hashable, Sendable {
         /// The region is kept, and is monitored as soon as something tells where the device is.
         case regionMonitoringSetupDelayed = 6
         case regionMonitoringResponseDelayed = 7
+        /// Nothing on this device receives beacons.
+        case rangingUnavailable = 16
+        case rangingFailure = 17
     }
 
     public let code: Code
@@ -50,6 +53,8 @@ public struct CLError: CustomNSError, Hashable, Sendable {
     public static var regionMonitoringFailure: Code { .regionMonitoringFailure }
     public static var regionMonitoringSetupDelayed: Code { .regionMonitoringSetupDelayed }
     public static var regionMonitoringResponseDelayed: Code { .regionMonitoringResponseDelayed }
+    public static var rangingUnavailable: Code { .rangingUnavailable }
+    public static var rangingFailure: Code { .rangingFailure }
 }
 
 extension CLError.Code {

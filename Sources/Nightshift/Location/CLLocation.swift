@@ -3,7 +3,7 @@ import NightshiftAPI
 
 // Unchecked for its subclasses' sake: nothing here is changed behind the initialiser.
 /// Where the device was at some moment, and how certain that is.
-open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
+open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     public let coordinate: CLLocationCoordinate2D
     /// Metres above the sea, as far as ``verticalAccuracy`` says; the service tells none.
     public let altitude: CLLocationDistance
@@ -13,7 +13,11 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
     /// Metres; zero or negative where the altitude is not known.
     public let verticalAccuracy: CLLocationAccuracy
     public let course: CLLocationDirection
+    /// Negative: the service tells no course.
+    public let courseAccuracy: CLLocationDirectionAccuracy
     public let speed: CLLocationSpeed
+    /// Negative: the service tells no speed.
+    public let speedAccuracy: CLLocationSpeedAccuracy
     public let timestamp: Date
 
     /// A place of now, with an accuracy of 0 m, whose altitude, course and speed are not known.
@@ -33,10 +37,22 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
             course: -1, speed: -1, timestamp: timestamp)
     }
 
-    public init(
+    public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
         horizontalAccuracy hAccuracy: CLLocationAccuracy,
         verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed,
+        timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy,
+            course: course, courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
+    }
+
+    public init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+        horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+        courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy,
         timestamp: Date
     ) {
         self.coordinate = coordinate
@@ -44,8 +60,39 @@ open class CLLocation: NSObject, NSCopying, @unchecked Sendable {
         horizontalAccuracy = hAccuracy
         verticalAccuracy = vAccuracy
         self.course = course
+        self.courseAccuracy = courseAccuracy
         self.speed = speed
+        self.speedAccuracy = speedAccuracy
         self.timestamp = timestamp
+    }
+
+    /// Nil for an archive that has no location, or one whose timestamp is missing.
+    public required init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "latitude"), coder.containsValue(forKey: "longitude"),
+            coder.containsValue(forKey: "timestamp")
+        else { return nil }
+        func number(_ key: String) -> Double { coder.decodeDouble(forKey: key) }
+        coordinate = CLLocationCoordinate2D(latitude: number("latitude"), longitude: number("longitude"))
+        altitude = number("altitude")
+        horizontalAccuracy = number("horizontalAccuracy")
+        verticalAccuracy = number("verticalAccuracy")
+        course = number("course")
+        courseAccuracy = number("courseAccuracy")
+        speed = number("speed")
+        speedAccuracy = number("speedAccuracy")
+        timestamp = Date(timeIntervalSinceReferenceDate: number("timestamp"))
+    }
+
+    open class var supportsSecureCoding: Bool { true }
+
+    open func encode(with coder: NSCoder) {
+        let numbers = [
+            "latitude": coordinate.latitude, "longitude": coordinate.longitude, "altitude": altitude,
+            "horizontalAccuracy": horizontalAccuracy, "verticalAccuracy": verticalAccuracy, "course": course,
+            "courseAccuracy": courseAccuracy, "speed": speed, "speedAccuracy": speedAccuracy,
+            "timestamp": timestamp.timeIntervalSinceReferenceDate,
+        ]
+        for (key, number) in numbers { coder.encode(number, forKey: key) }
     }
 
     convenience init(_ place: Place) {

@@ -10,6 +10,11 @@ public typealias CLLocationSpeed = Double
 /// Degrees from true north, clockwise; a negative one is not known.
 public typealias CLLocationDirection = Double
 
+/// Metres in a second; a negative one is not known.
+public typealias CLLocationSpeedAccuracy = Double
+/// Degrees; a negative one is not known.
+public typealias CLLocationDirectionAccuracy = Double
+
 /// A place on the earth, in degrees (WGS 84), whether there is such a place or not.
 public struct CLLocationCoordinate2D: Sendable {
     public var latitude: CLLocationDegrees

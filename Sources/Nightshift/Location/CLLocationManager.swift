@@ -1,9 +1,11 @@
+import Dispatch
 public import Foundation
 import NightshiftAPI
 import Synchronization
 
 // Unchecked for its subclasses' sake: what changes is in a mutex, and delegates are called on the main queue alone.
-/// Has the app woken where the device crosses the boundaries of regions, and where its place changes significantly.
+/// Gives a running app the place of the device, and has the app woken where the device crosses the boundaries of regions and
+/// where its place changes significantly.
 ///
 /// For any thread; everything returns at once, but for the first question about how things are, which waits for the
 /// service's first words, 2 s at most. Make one at every launch and give it a delegate: an app that was launched for an
@@ -22,17 +24,23 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         var hasHeardDenial = false
         /// Calls of the delegate's methods that have reached the defaults.
         var unheard = 0
+        var desiredAccuracy = kCLLocationAccuracyBest
+        var distanceFilter = kCLDistanceFilterNone
+        /// The updates that were started.
+        var updates: PlaceRequest?
+        /// The request for one place that is under way.
+        var once: PlaceRequest?
         var settings = Settings()
     }
 
     /// Kept, and without an effect.
     private struct Settings: Sendable {
-        var desiredAccuracy = kCLLocationAccuracyBest
-        var distanceFilter = kCLDistanceFilterNone
         var activityType = CLActivityType.other
         var allowsBackgroundUpdates = false
         var pausesAutomatically = true
         var showsBackgroundIndicator = false
+        var headingFilter = 1.0
+        var headingOrientation = CLDeviceOrientation.portrait
     }
 
     public override init() {
@@ -45,6 +53,10 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler = connection.location
         super.init()
         handler.add(self)
+    }
+
+    deinit {
+        cancelPlaceRequests()
     }
 
     /// Not held. What the manager has missed is told to the first one.
@@ -159,19 +171,91 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     var monitorsChanges: Bool { state.withLock(\.monitorsChanges) }
 
-    // MARK: - Settings
+    // MARK: - The place while the app runs
 
-    /// Kept, and without an effect, like the other settings: the service asks for as exact a place as a region's
-    /// boundary takes.
+    /// Metres of accuracy that `requestLocation()` and `startUpdatingLocation()` ask for; regions and significant changes do not use
+    /// it. The delegate hears a place that is less accurate where no better one comes within seconds.
     open var desiredAccuracy: CLLocationAccuracy {
-        get { state.withLock(\.settings.desiredAccuracy) }
-        set { state.withLock { $0.settings.desiredAccuracy = newValue } }
+        get { state.withLock(\.desiredAccuracy) }
+        set { change { $0.desiredAccuracy = newValue } }
     }
 
+    /// Metres between two places of `startUpdatingLocation()`, at least; ``kCLDistanceFilterNone`` for every place.
     open var distanceFilter: CLLocationDistance {
-        get { state.withLock(\.settings.distanceFilter) }
-        set { state.withLock { $0.settings.distanceFilter = newValue } }
+        get { state.withLock(\.distanceFilter) }
+        set { change { $0.distanceFilter = newValue } }
     }
+
+    /// Has the delegate told one place, by `didUpdateLocations`, within seconds, or `didFailWithError` with ``CLError/locationUnknown``.
+    ///
+    /// A second call replaces the first; while updates are on it does nothing ([Apple](
+    /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). For an app in front, and
+    /// within its background time: a suspended app hears of it when it runs again. Where the user was not asked yet, and sees the
+    /// app, the user is asked.
+    open func requestLocation() {
+        guard let request = newRequest(isOnce: true) else { return }
+        let old = state.withLock { state -> PlaceRequest? in
+            guard state.updates == nil else { return request }
+            defer { state.once = request }
+            return state.once
+        }
+        old?.cancel()
+        if old !== request { request.start() }
+    }
+
+    /// Has the delegate told places as they come, until `stopUpdatingLocation()`. Does nothing where updates are on; a pending
+    /// `requestLocation()` is cancelled.
+    ///
+    /// For an app in front, and within its background time: while an app is suspended its receiver is off, and places come again when
+    /// it runs. Nothing wakes or launches an app for them.
+    open func startUpdatingLocation() {
+        guard let request = newRequest(isOnce: false) else { return }
+        let old = state.withLock { state -> PlaceRequest? in
+            guard state.updates == nil else { return request }
+            state.updates = request
+            return state.once.take()
+        }
+        old?.cancel()
+        if old !== request { request.start() }
+    }
+
+    /// Ends the updates, and cancels a pending `requestLocation()`.
+    open func stopUpdatingLocation() { cancelPlaceRequests() }
+
+    private func cancelPlaceRequests() {
+        let requests = state.withLock { state in [state.updates.take(), state.once.take()] }
+        for request in requests { request?.cancel() }
+    }
+
+    /// Has updates that are on go on as the manager wants them now.
+    private func change(_ change: (inout State) -> Void) {
+        let wasChanged = state.withLock { state in
+            let before = (state.desiredAccuracy, state.distanceFilter)
+            change(&state)
+            return state.updates != nil && before != (state.desiredAccuracy, state.distanceFilter)
+        }
+        guard wasChanged, let request = newRequest(isOnce: false) else { return }
+        let old = state.withLock { state in
+            defer { if state.updates != nil { state.updates = request } }
+            return state.updates
+        }
+        guard let old else { return }
+        old.cancel()
+        request.start()
+    }
+
+    private func newRequest(isOnce: Bool) -> PlaceRequest? {
+        let (accuracy, distance) = state.withLock { ($0.desiredAccuracy, $0.distanceFilter) }
+        func metres(_ value: Double) -> Double { value > 0 ? min(value, LocationUpdateRequest.longest) : 0 }
+        let wanted = LocationUpdateRequest(
+            accuracy: metres(accuracy), distance: isOnce ? 0 : metres(distance), isOnce: isOnce)
+        return handler.placeRequest(wanted) { [weak self] request, update in self?.hear(update, of: request) }
+    }
+
+    /// The requests that are open.
+    var placeRequests: [PlaceRequest] { state.withLock { [$0.updates, $0.once].compactMap(\.self) } }
+
+    // MARK: - Settings without an effect
 
     open var activityType: CLActivityType {
         get { state.withLock(\.settings.activityType) }
@@ -192,6 +276,16 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         get { state.withLock(\.settings.showsBackgroundIndicator) }
         set { state.withLock { $0.settings.showsBackgroundIndicator = newValue } }
     }
+
+    open var headingFilter: CLLocationDegrees {
+        get { state.withLock(\.settings.headingFilter) }
+        set { state.withLock { $0.settings.headingFilter = newValue } }
+    }
+
+    open var headingOrientation: CLDeviceOrientation {
+        get { state.withLock(\.settings.headingOrientation) }
+        set { state.withLock { $0.settings.headingOrientation = newValue } }
+    }
 }
 
 // What the delegate hears, on the main queue.
@@ -208,6 +302,38 @@ extension CLLocationManager {
         delegate?.locationManagerDidChangeAuthorization(self)
         if isLost {
             delegate?.locationManager(self, didFailWithError: CLError(.denied, reason: "The app's user has said no."))
+        }
+    }
+
+    /// Has the delegate hear that what the app has started is not to be had on this device.
+    func fail(_ error: CLError) {
+        DispatchQueue.main.async { [self] in delegate?.locationManager(self, didFailWithError: error) }
+    }
+
+    /// The service has answered a request of this manager.
+    func hear(_ update: LocationUpdate, of request: PlaceRequest) {
+        let isOpen = state.withLock { state in
+            if state.once === request {
+                state.once = nil
+                return true
+            }
+            return state.updates === request
+        }
+        guard isOpen else { return }
+        if let place = update.place {
+            handler.learn(place)
+            guard let delegate else { return }
+            state.withLock { $0.unheard = 0 }
+            delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
+            guard state.withLock(\.unheard) > 0 else { return }
+            handler.adviseMethods(
+                of: delegate, for: "the place of the device", method: "locationManager(_:didUpdateLocations:)")
+        } else {
+            let error =
+                update.failure == .denied
+                ? CLError(.denied, reason: "The user does not allow the app to learn the location.")
+                : CLError(.locationUnknown, reason: "Nothing told where the device is in time.")
+            delegate?.locationManager(self, didFailWithError: error)
         }
     }
 
@@ -238,7 +364,9 @@ extension CLLocationManager {
                 self, didDetermineState: event.kind == .entered ? .inside : .outside, for: region)
             calls = 2
         }
-        if calls > 0, state.withLock(\.unheard) == calls { handler.adviseMethods(of: delegate, for: event) }
+        if calls > 0, state.withLock(\.unheard) == calls {
+            handler.adviseMethods(of: delegate, for: event.subject, method: event.method)
+        }
     }
 
     /// A method that the delegate does not have was called.

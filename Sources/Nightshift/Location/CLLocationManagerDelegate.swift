@@ -8,12 +8,13 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// The same, for delegates from before iOS 14. Called where the other method is not there.
     func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus)
 
-    /// A significant change, of a manager that has started monitoring those; the newest place comes last.
+    /// A place that was asked for, or a significant change, of a manager that has started monitoring those; the newest place comes
+    /// last.
     ///
-    /// The first one after the start is the last place that is known: look at its `timestamp`.
+    /// The first significant change after the start is the last place that is known: look at its `timestamp`.
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
 
-    /// Significant changes are not monitored (`denied`), or nothing tells the place of one (`locationUnknown`).
+    /// The app may not know the place (`denied`), or nothing tells it now (`locationUnknown`): updates that are on are tried again.
     ///
     /// - Parameter error: a ``CLError``.
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
@@ -35,6 +36,24 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// The region is not monitored: ``CLError``.
     func locationManager(
         _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?, withError error: any Error)
+
+    // Not called: nothing on this device pauses updates, and there is no source of headings, visits and beacons.
+    func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager)
+    func locationManagerDidResumeLocationUpdates(_ manager: CLLocationManager)
+    func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading)
+    func locationManagerShouldDisplayHeadingCalibration(_ manager: CLLocationManager) -> Bool
+    func locationManager(_ manager: CLLocationManager, didVisit visit: CLVisit)
+    func locationManager(
+        _ manager: CLLocationManager, didRange beacons: [CLBeacon], satisfying constraint: CLBeaconIdentityConstraint)
+    func locationManager(_ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion)
+
+    /// Beacons are not received on this device: ``CLError/rangingUnavailable``.
+    func locationManager(
+        _ manager: CLLocationManager, didFailRangingFor constraint: CLBeaconIdentityConstraint, error: any Error)
+
+    /// The same, for ``CLLocationManager/startRangingBeacons(in:)``.
+    func locationManager(
+        _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion, withError error: any Error)
 }
 
 extension CLLocationManagerDelegate {
@@ -68,5 +87,31 @@ extension CLLocationManagerDelegate {
 
     public func locationManager(
         _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?, withError error: any Error
+    ) {}
+
+    public func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager) {}
+
+    public func locationManagerDidResumeLocationUpdates(_ manager: CLLocationManager) {}
+
+    public func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading) {}
+
+    public func locationManagerShouldDisplayHeadingCalibration(_ manager: CLLocationManager) -> Bool { false }
+
+    public func locationManager(_ manager: CLLocationManager, didVisit visit: CLVisit) {}
+
+    public func locationManager(
+        _ manager: CLLocationManager, didRange beacons: [CLBeacon], satisfying constraint: CLBeaconIdentityConstraint
+    ) {}
+
+    public func locationManager(
+        _ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion
+    ) {}
+
+    public func locationManager(
+        _ manager: CLLocationManager, didFailRangingFor constraint: CLBeaconIdentityConstraint, error: any Error
+    ) {}
+
+    public func locationManager(
+        _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion, withError error: any Error
     ) {}
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A region that can be monitored; what kind it is, its subclass says.
 ///
 /// Two regions of one class with the same identifier are equal: monitoring one replaces the other.
-open class CLRegion: NSObject, NSCopying, @unchecked Sendable {
+open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     /// Unique in the app.
     public let identifier: String
     private let notifications: Mutex<(entry: Bool, exit: Bool)>
@@ -14,6 +14,20 @@ open class CLRegion: NSObject, NSCopying, @unchecked Sendable {
     init(identifier: String, notifyOnEntry: Bool, notifyOnExit: Bool) {
         self.identifier = identifier
         notifications = Mutex((notifyOnEntry, notifyOnExit))
+    }
+
+    public required init?(coder: NSCoder) {
+        guard let identifier = coder.decodeObject(of: NSString.self, forKey: "identifier") else { return nil }
+        self.identifier = String(describing: identifier)
+        notifications = Mutex((coder.decodeBool(forKey: "notifyOnEntry"), coder.decodeBool(forKey: "notifyOnExit")))
+    }
+
+    open class var supportsSecureCoding: Bool { true }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(identifier as NSString, forKey: "identifier")
+        coder.encode(notifyOnEntry, forKey: "notifyOnEntry")
+        coder.encode(notifyOnExit, forKey: "notifyOnExit")
     }
 
     /// Whether its entry wakes the app; looked at when its monitoring is started.
@@ -66,6 +80,21 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
             center: CLLocationCoordinate2D(region.center), radius: region.radius, identifier: region.identifier)
         notifyOnEntry = region.notifiesOnEntry
         notifyOnExit = region.notifiesOnExit
+    }
+
+    public required init?(coder: NSCoder) {
+        guard ["latitude", "longitude", "radius"].allSatisfy(coder.containsValue(forKey:)) else { return nil }
+        center = CLLocationCoordinate2D(
+            latitude: coder.decodeDouble(forKey: "latitude"), longitude: coder.decodeDouble(forKey: "longitude"))
+        radius = coder.decodeDouble(forKey: "radius")
+        super.init(coder: coder)
+    }
+
+    open override func encode(with coder: NSCoder) {
+        super.encode(with: coder)
+        coder.encode(center.latitude, forKey: "latitude")
+        coder.encode(center.longitude, forKey: "longitude")
+        coder.encode(radius, forKey: "radius")
     }
 
     /// Whether a place is in the circle or on its boundary.

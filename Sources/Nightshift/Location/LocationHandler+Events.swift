@@ -96,20 +96,20 @@ extension LocationHandler {
     }
 
     /// The delegate has no method for the event that the library could call. Says so once.
-    func adviseMethods(of delegate: any CLLocationManagerDelegate, for event: LocationEvent) {
+    func adviseMethods(of delegate: any CLLocationManagerDelegate, for subject: String, method: String) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedMethods = true }
             return !state.hasAdvisedMethods
         }
         guard isFirst else { return }
         Notice.print(
-            "\(type(of: delegate)) has no method that hears of \(event.subject). It has to be \(event.method), "
+            "\(type(of: delegate)) has no method that hears of \(subject). It has to be \(method), "
                 + "in the class that conforms to CLLocationManagerDelegate itself.")
     }
 }
 
 extension LocationEvent {
-    fileprivate var subject: String {
+    var subject: String {
         switch kind {
         case .entered: "the entry into the region '\(region?.identifier ?? "")'"
         case .left: "the exit from the region '\(region?.identifier ?? "")'"
@@ -117,7 +117,7 @@ extension LocationEvent {
         }
     }
 
-    fileprivate var method: String {
+    var method: String {
         switch kind {
         case .entered: "locationManager(_:didEnterRegion:)"
         case .left: "locationManager(_:didExitRegion:)"

@@ -140,7 +140,22 @@ final class LocationHandler: Sendable {
             settle()
         }
         authorizationQueue.async { [self] in tellAuthorization() }
+        for request in managers.flatMap(\.placeRequests) { request.serviceIsBack() }
     }
+
+    // MARK: - The place
+
+    /// A request for the place; nil where the process has let go of the service.
+    ///
+    /// - Parameter answer: called on the main queue.
+    func placeRequest(
+        _ wanted: LocationUpdateRequest, answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
+    ) -> PlaceRequest? {
+        // On the queue of authorization requests: one that the app has made before is sent first.
+        state.withLock(\.connection).map { PlaceRequest(wanted, $0, authorizationQueue, answer: answer) }
+    }
+
+    func learn(_ place: Place) { state.withLock { $0.book.learn(place) } }
 
     /// Has delegates hear the user's word, where it is news to them, and what depends on it.
     private func settle() {
@@ -252,9 +267,11 @@ final class LocationHandler: Sendable {
 
     /// What is no region that could be monitored.
     func refuse(_ region: CLRegion) {
-        let error = CLError(
-            .regionMonitoringFailure,
-            reason: "'\(region.identifier)' is no circle around a place on the earth, of 0 to 10,000 km.")
+        let reason =
+            region is CLBeaconRegion
+            ? "Nothing on this device receives beacons."
+            : "'\(region.identifier)' is no circle around a place on the earth, of 0 to 10,000 km."
+        let error = CLError(.regionMonitoringFailure, reason: reason)
         DispatchQueue.main.async { [self] in
             for manager in managers { manager.hearFailure(of: region, error) }
         }

@@ -44,4 +44,16 @@ final class LocationListener: NSObject, CLLocationManagerDelegate, Sendable {
     ) {
         note("failed \(region?.identifier ?? "?") \((error as NSError).code)")
     }
+
+    func locationManager(
+        _ manager: CLLocationManager, didFailRangingFor constraint: CLBeaconIdentityConstraint, error: any Error
+    ) {
+        note("no ranging \((error as NSError).code)")
+    }
+
+    func locationManager(
+        _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion, withError error: any Error
+    ) {
+        note("no ranging \(region.identifier) \((error as NSError).code)")
+    }
 }

@@ -18,6 +18,41 @@ extension ScriptedService {
         var asked: [LocationPermission] = []
         /// The identifiers of regions as they were added (`+home`) and removed (`-home`).
         var changes: [String] = []
+        /// Requests for the place that are open, by number, and how many there were.
+        var places: [Int: PlaceStream] = [:]
+        var placeRequests = 0
+    }
+
+    /// An open request for the place.
+    struct PlaceStream: Sendable {
+        /// What it asks for, as `10.0 0.0 true`.
+        var wanted: String
+        var stream: SocketServer.Stream
+    }
+
+    /// Answers every request for the place that is open.
+    func answer(_ update: LocationUpdate) {
+        state.update { state in
+            for place in state.location.places.values { place.stream.send(Self.frame("update", id: nil, update)) }
+        }
+    }
+
+    /// Ends the streams of places, as a service does that goes away.
+    func endPlaces() {
+        for place in state.read(\.location.places).values { place.stream.end() }
+    }
+
+    private func openPlaces(_ query: [String: String]) -> SocketServer.Reply {
+        let wanted = ["accuracy", "distance", "once"].compactMap { query[$0] }.joined(separator: " ")
+        return .stream { [self] stream in
+            let number = state.update { state in
+                state.location.placeRequests += 1
+                state.location.places[state.location.placeRequests] = PlaceStream(wanted: wanted, stream: stream)
+                return state.location.placeRequests
+            }
+            stream.waitForEnd()
+            state.update { $0.location.places[number] = nil }
+        }
     }
 
     /// The user's word, told to the app.
@@ -49,6 +84,7 @@ extension ScriptedService {
         guard parts.starts(with: ["v1", "process", "location"]) else { return nil }
         switch (request.method, parts.dropFirst(3).first) {
         case ("GET", nil): break
+        case ("GET", "updates"): return openPlaces(request.query)
         case ("POST", "authorization"):
             let wish = try JSON.decode(LocationAuthorizationRequest.self, from: request.body)
             state.update { $0.location.asked.append(wish.permission) }

@@ -41,6 +41,16 @@ final class SocketServer: Sendable {
             }
         }
 
+        /// Blocks until the other side has closed it, or ``end()``; then closes it here, too.
+        func waitForEnd() {
+            var byte: UInt8 = 0
+            while recv(descriptor, &byte, 1, 0) > 0 {}
+            close()
+        }
+
+        /// Ends it for the thread in ``waitForEnd()``.
+        func end() { _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+
         func close() {
             _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
             _ = Glibc.close(descriptor)

@@ -1,0 +1,121 @@
+import Dispatch
+import Foundation
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// A manager's request for the place: a stream of the service, which is opened again for as long as the request lasts.
+///
+/// Answers come on the main queue.
+final class PlaceRequest: Sendable {
+    private let wanted: LocationUpdateRequest
+    private let connection: ServiceConnection
+    /// Serial; it may wait for the service.
+    private let queue: DispatchQueue
+    private let answer: @Sendable (PlaceRequest, LocationUpdate) -> Void
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var reader: EventReader?
+        var isOver = false
+        var pause: Duration = .zero
+    }
+
+    /// How long the service has to open the app's channel.
+    private static let patience: Duration = .seconds(15)
+    /// Pauses between two attempts to open the stream; they double.
+    private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
+
+    /// - Parameter answer: called on the main queue, once where one place is wanted.
+    init(
+        _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: DispatchQueue,
+        answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
+    ) {
+        self.wanted = wanted
+        self.connection = connection
+        self.queue = queue
+        self.answer = answer
+    }
+
+    func start() {
+        connection.wake()
+        queue.async { [self] in open() }
+    }
+
+    /// Withdraws it. No answer comes after a call on the main queue.
+    func cancel() {
+        let reader = state.withLock { state in
+            state.isOver = true
+            return state.reader.take()
+        }
+        reader?.cancel()
+    }
+
+    /// The service can be reached (again).
+    func serviceIsBack() {
+        queue.async { [self] in open() }
+    }
+
+    /// On ``queue``.
+    private func open() {
+        guard state.withLock({ !$0.isOver && $0.reader == nil }) else { return }
+        let hello: ProcessHello
+        do {
+            hello = try connection.openChannel(until: .now + Self.patience, hasty: true)
+        } catch is ServiceUnreachable {
+            // Others wait for its return.
+            if wanted.isOnce { DispatchQueue.main.async { [self] in end(.unknown) } }
+            return
+        } catch {
+            return
+        }
+        let reader = EventReader(
+            client: connection.client.on(hello.channel), source: .locationUpdates(wanted), queue: .main
+        ) { [weak self] event in
+            self?.receive(event)
+        } onEnd: { [weak self] end in
+            self?.ended(end)
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.reader = reader }
+            return state.isOver
+        }
+        if isOver { reader.cancel() }
+    }
+
+    private func receive(_ event: ServerSentEvent) {
+        guard event.name == "update",
+            let update = try? JSON.decodeKnown(LocationUpdate.self, from: Data(event.data.utf8))
+        else { return }
+        let isOver = state.withLock { state in
+            state.pause = .zero
+            defer { if wanted.isOnce { state.isOver = true } }
+            return state.isOver
+        }
+        if !isOver { answer(self, update) }
+    }
+
+    private func ended(_ end: EventReader.End) {
+        let pause = state.withLock { state -> Duration? in
+            state.reader = nil
+            guard !state.isOver else { return nil }
+            defer { state.pause = min(max(state.pause * 2, Self.pauses.lowerBound), Self.pauses.upperBound) }
+            return state.pause
+        }
+        guard let pause else { return }
+        if case .refused(let problem) = end, !problem.isPassing {
+            return self.end(problem.status == 403 ? .denied : .unknown)
+        }
+        let milliseconds = Int(pause / .milliseconds(1))
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.open() }
+    }
+
+    /// On the main queue.
+    private func end(_ failure: LocationUpdate.Failure) {
+        let wasOver = state.withLock { state in
+            defer { state.isOver = true }
+            return state.isOver
+        }
+        if !wasOver { answer(self, LocationUpdate(failure: failure)) }
+    }
+}
