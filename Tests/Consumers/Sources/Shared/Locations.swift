@@ -141,6 +141,54 @@ extension FenceModel: CLLocationManagerDelegate {
     }
 }
 
+/// A provider of the current location, as apps of maps and of weather have it.
+private final class LocationProvider: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
+    // Unchecked as in an app: used by the main thread.
+    private let manager: CLLocationManager
+    private(set) var last: CLLocation?
+    let failure = Outcome<NSError>("an error")
+
+    override init() {
+        manager = CLLocationManager()
+        super.init()
+        manager.delegate = self
+        manager.desiredAccuracy = kCLLocationAccuracyBest
+        manager.distanceFilter = 10
+    }
+
+    func fetch() { manager.requestLocation() }
+
+    func track() {
+        if CLLocationManager.headingAvailable() { manager.startUpdatingHeading() }
+        if CLLocationManager.isMonitoringAvailable(for: CLBeaconRegion.self) {
+            manager.startMonitoring(for: CLBeaconRegion(uuid: UUID(), identifier: "desk"))
+        }
+        manager.startUpdatingLocation()
+    }
+
+    func stop() {
+        manager.stopUpdatingHeading()
+        manager.stopUpdatingLocation()
+    }
+
+    func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {
+        guard let location = locations.last, location.horizontalAccuracy >= 0 else { return }
+        if location.speedAccuracy < 0 { last = location }
+    }
+
+    func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading) {
+        guard newHeading.headingAccuracy >= 0 else { return }
+    }
+
+    func locationManager(_ manager: CLLocationManager, didVisit visit: CLVisit) {
+        if visit.departureDate == .distantFuture { last = nil }
+    }
+
+    func locationManager(_ manager: CLLocationManager, didFailWithError error: Error) {
+        failure.give(error as NSError)
+    }
+}
+
 /// A manager of a test, as apps make them.
 private class FixedManager: CLLocationManager, @unchecked Sendable {
     override var location: CLLocation? { CLLocation(latitude: 52.52, longitude: 13.405) }
@@ -197,6 +245,27 @@ func locations() async {
                 didEnterRegion: CLCircularRegion(center: .init(), radius: 1, identifier: "office"))
         }
         try expectEqual(await model.regions, ["office"])
+    }
+    await situation("a provider of the location hears that a program without an entry is denied it") {
+        for begin in [LocationProvider.fetch, LocationProvider.track] {
+            let provider = LocationProvider()
+            begin(provider)()
+            let error = try await provider.failure.value()
+            try expectEqual(error.domain, kCLErrorDomain)
+            try expectEqual(error.code, CLError.Code.denied.rawValue)
+            provider.stop()
+            try expect(provider.last == nil, "it has a location")
+        }
+    }
+    await situation("locations and regions in archives") {
+        let berlin = CLLocation(latitude: 52.5163, longitude: 13.3777)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: berlin, requiringSecureCoding: true)
+        let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: CLLocation.self, from: data)
+        try expectEqual(copy?.coordinate.latitude, 52.5163)
+        let circle = CLCircularRegion(center: berlin.coordinate, radius: 500, identifier: "gate")
+        let regions = try NSKeyedArchiver.archivedData(withRootObject: circle, requiringSecureCoding: true)
+        let region = try NSKeyedUnarchiver.unarchivedObject(ofClass: CLCircularRegion.self, from: regions)
+        try expectEqual(region?.radius, 500)
     }
     await situation("a manager that is overridden for a test") {
         let manager: CLLocationManager = FixedManager()
