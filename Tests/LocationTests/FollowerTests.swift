@@ -28,7 +28,7 @@ import Testing
 
     private static func ask(_ followers: inout LocationFollowers, at now: Double) throws -> LocationFollowers.Question {
         let question = try #require(followers.question(at: now))
-        followers.ask(for: question.numbers)
+        followers.ask(for: question.numbers, now: now)
         return question
     }
 
@@ -63,6 +63,16 @@ import Testing
         #expect(followers.take(try Self.fix(accuracy: 300, at: 103), now: 103) == [])
         #expect(followers.ended(now: 115) == [Delivery(number: 1, content: .fix(better), isLast: true)])
         #expect(followers.isIdle && followers.due == nil)
+    }
+
+    @Test func `R6: A fix that came early in a question and is told at its end counts, an older one does not`() throws {
+        for (time, counts) in [(101.0, true), (80, false)] {
+            var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
+            _ = try Self.ask(&followers, at: 100)
+            let fix = try Self.fix(accuracy: 60, at: time)
+            #expect(followers.take(fix, now: 115) == [])
+            #expect(followers.ended(now: 115).map(\.content) == [counts ? .fix(fix) : .failure(.unknown)])
+        }
     }
 
     @Test func `R6: Without any fix a request for one place fails, and one for many says so once and tries again`()
@@ -163,7 +173,7 @@ import Testing
         followers.setActive(true, Self.other, now: 101)
         let second = try #require(followers.question(at: 101))
         #expect(followers.joining(second, accuracy: first.accuracy) == [2])
-        followers.ask(for: [2])
+        followers.ask(for: [2], now: 101)
         #expect(followers.ended(now: 115).map(\.number) == [1, 2])
         #expect(followers.question(at: 115)?.numbers == [3])
     }

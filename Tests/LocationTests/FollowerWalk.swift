@@ -23,6 +23,7 @@ struct FollowerWalk {
     private var now = 1_000.0
     private var east = 0.0
     private var question: LocationFollowers.Question?
+    private var questionBegin = 0.0
     private(set) var mistakes: [String] = []
     private(set) var deliveries = 0
 
@@ -97,11 +98,14 @@ struct FollowerWalk {
             mistakes.append("a question asks for \(next.accuracy) m, and \(finest) m are wanted")
         }
         question = next
-        followers.ask(for: next.numbers)
+        questionBegin = now
+        followers.ask(for: next.numbers, now: now)
     }
 
     private mutating func fix(accuracy: Double) throws {
-        let fix = try #require(Fix(place: LocationScene.place(east), accuracy: accuracy, time: now))
+        // The best of a question, told at its end, may be as old as the question.
+        let age = question == nil ? 0 : (now - questionBegin) * pick([0, 0, 0.5, 1])
+        let fix = try #require(Fix(place: LocationScene.place(east), accuracy: accuracy, time: now - age))
         judge(followers.take(fix, now: now))
     }
 

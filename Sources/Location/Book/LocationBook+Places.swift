@@ -182,7 +182,7 @@ extension LocationBook {
             return
         }
         guard request == nil else {
-            if let question { join(question) }
+            if let question { join(question, time) }
             return
         }
         guard question != nil || time >= retryAt else { return }
@@ -192,7 +192,7 @@ extension LocationBook {
             patience: question == nil ? FixWish.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
         repeatsQuestion = false
         charged = apps
-        followers.ask(for: question?.numbers ?? [])
+        followers.ask(for: question?.numbers ?? [], now: time)
         if isForChanges { changesAsked = time }
         // Also where it is the same as the one before: that one has ended.
         wish = currentWish
@@ -211,13 +211,13 @@ extension LocationBook {
 
     /// Has the question under way answer apps that ask meanwhile: one that has little time and is fine enough as it is, and one that has
     /// time made as fine and as quick as they want it. Others wait for its end.
-    private mutating func join(_ question: LocationFollowers.Question) {
+    private mutating func join(_ question: LocationFollowers.Question, _ time: Double) {
         guard let request, !request.isAnswered else { return }
         let isPatient = request.patience > Self.patienceInFront
         let numbers =
             isPatient ? question.numbers : followers.joining(question, accuracy: request.accuracy)
         guard !numbers.isEmpty else { return }
-        followers.ask(for: numbers)
+        followers.ask(for: numbers, now: time)
         let apps = followers.apps(of: numbers)
         self.request?.apps.formUnion(apps)
         charged.formUnion(apps)

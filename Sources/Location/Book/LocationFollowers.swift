@@ -35,6 +35,8 @@ struct LocationFollowers: Hashable, Sendable {
         var isRefused = false
         /// When a fix is wanted next.
         var due: Double
+        /// When the sources were asked for it last.
+        var askedAt = -Double.infinity
         /// The last fix that it was given since it became active.
         var given: Fix?
         /// The best fix of the question under way that is less accurate than wanted.
@@ -139,8 +141,9 @@ struct LocationFollowers: Hashable, Sendable {
     }
 
     /// The sources are asked for these.
-    mutating func ask(for numbers: Set<Int>) {
+    mutating func ask(for numbers: Set<Int>, now: Double) {
         asked.formUnion(numbers)
+        for number in numbers { followers[number]?.askedAt = now }
     }
 
     func apps(of numbers: Set<Int>) -> Set<AppID> { Set(numbers.compactMap { followers[$0]?.app }) }
@@ -149,11 +152,13 @@ struct LocationFollowers: Hashable, Sendable {
 
     /// A source has told a place. May be called again for one that was told before.
     mutating func take(_ fix: Fix, now: Double) -> [Delivery] {
-        guard now - fix.time <= Self.freshness else { return [] }
-        return numbers(where: \.isActive).compactMap { number in
+        numbers(where: \.isActive).compactMap { number in
             guard let follower = followers[number], follower.given.map({ fix.time > $0.time }) ?? true else {
                 return nil
             }
+            // The sources tell the best of a question at its end, however early it came.
+            let begin = asked.contains(number) ? min(follower.askedAt, now) : now
+            guard fix.time >= begin - Self.freshness else { return nil }
             if fix.accuracy <= follower.accuracy { return accept(fix, number, now: now) }
             if asked.contains(number), fix.accuracy <= follower.candidate?.accuracy ?? .infinity {
                 followers[number]?.candidate = fix
