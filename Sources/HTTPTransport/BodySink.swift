@@ -5,7 +5,7 @@ import Transfers
 /// Takes the bytes of one response's body.
 enum BodySink {
     case file(FileBody)
-    case memory([UInt8], limit: Int, count: Int64)
+    case memory(MemoryBody)
     /// `rest` bytes are still read so that the connection can be used again; a new connection is cheaper than more.
     case discard(rest: Int64, count: Int64 = 0)
 
@@ -26,12 +26,21 @@ enum BodySink {
             let answer = body.write(bytes)
             self = .file(body)
             return answer
-        case .memory(var kept, let limit, let count):
+        case .memory(var body):
             // Emptied first, so that growing it does not copy it.
             self = .discard(rest: 0)
-            kept.append(contentsOf: bytes.prefix(max(0, limit - kept.count)))
-            self = .memory(kept, limit: limit, count: count + Int64(bytes.count))
-            return .taken
+            if body.append(bytes) {
+                self = .memory(body)
+                return .taken
+            }
+            switch body.overflow() {
+            case .failure(let failure): return .failed(failure)
+            case .success(let sink):
+                self = .file(FileBody(sink))
+                let answer = body.kept.withUnsafeBytes { write($0) }
+                if case .taken = answer { return write(bytes) }
+                return answer
+            }
         case .discard(let rest, let count):
             self = .discard(rest: rest - Int64(bytes.count), count: count + Int64(bytes.count))
             return rest >= bytes.count ? .taken : .enough
@@ -50,13 +59,33 @@ enum BodySink {
     }
 
     var kept: [UInt8] {
-        if case .memory(let kept, _, _) = self { kept } else { [] }
+        if case .memory(let body) = self { body.kept } else { [] }
     }
 
     var receivedBytes: Int64 {
         switch self {
         case .file(let body): body.receivedBytes
-        case .memory(_, _, let count), .discard(_, let count): count
+        case .memory(let body): Int64(body.kept.count)
+        case .discard(_, let count): count
         }
+    }
+}
+
+/// A short body, as it grows.
+struct MemoryBody {
+    private(set) var kept: [UInt8] = []
+    let limit: Int
+    let overflow: @Sendable () -> Result<FileSink, TransferFailure>
+
+    init(limit: Int, overflow: @escaping @Sendable () -> Result<FileSink, TransferFailure>) {
+        self.limit = limit
+        self.overflow = overflow
+    }
+
+    /// - Returns: whether there was room for all of them; if not, none is kept.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count <= limit - kept.count else { return false }
+        kept.append(contentsOf: bytes)
+        return true
     }
 }

@@ -145,7 +145,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         case .none:
             switch receiver.exchange(received: head) {
             case .file(let sink): self.sink = .file(FileBody(sink))
-            case .memory(let limit): self.sink = .memory([], limit: limit, count: 0)
+            case .memory(let limit, let overflow):
+                self.sink = .memory(MemoryBody(limit: limit, overflow: overflow))
             case .discard: break
             case .stop: end(.cancelled)
             }

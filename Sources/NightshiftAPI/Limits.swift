@@ -77,7 +77,7 @@ package enum Limits {
     package static let formFields = 100
     /// Bytes of a form's names and texts.
     package static let formTextBytes = 1 << 20
-    package static let descriptionLength = 4_096
+    package static let descriptionLength = 65_536
     /// Bytes that an app's library may note with a task.
     package static let clientDataLength = 131_072
     /// The greatest number that an app may give a task: exact in every reader of JSON, and the next one is a number too.
@@ -87,8 +87,10 @@ package enum Limits {
     package static let sessions = 10_000
     /// Tasks in the store, ended ones that nobody removed included.
     package static let tasks = 1_000_000
-    /// Bytes of an upload's response that are kept.
-    package static let responseBody = 1 << 20
+    /// Bytes of an upload's response. A longer one fails the task, and none is cut.
+    package static let responseBody: Int64 = 1 << 30
+    /// Bytes of an upload's response that are held in memory; a longer one goes to a file as it comes.
+    package static let responseMemory = 1 << 20
     /// Bytes of a response's header fields that are kept.
     package static let responseHeaderBytes = 65_536
     /// Journal entries kept; the oldest go first.

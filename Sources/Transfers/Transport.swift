@@ -163,8 +163,9 @@ package struct ResponseHead: Hashable, Sendable {
 /// The decision about a response's body.
 package enum BodyDisposition: Sendable {
     case file(FileSink)
-    /// Kept up to the limit, the rest thrown away; comes with ``ExchangeEnd/body``.
-    case memory(limit: Int)
+    /// Kept up to the limit, and comes with ``ExchangeEnd/body``. A longer one goes to the file that `overflow` opens, from its first
+    /// byte on; a failure of that ends the exchange.
+    case memory(limit: Int, overflow: @Sendable () -> Result<FileSink, TransferFailure>)
     /// Read and thrown away, so that the connection can be used again where that is cheap.
     case discard
     /// The exchange ends here, as if cancelled.
@@ -222,7 +223,7 @@ package struct ExchangeEnd: Sendable {
     package var outcome: Outcome
     /// The last response's head, where there was one, also when its body broke off.
     package var head: ResponseHead?
-    /// The body, where its disposition was ``BodyDisposition/memory(limit:)``.
+    /// The body, where its disposition was ``BodyDisposition/memory(limit:overflow:)`` and it did not need the file.
     package var body: [UInt8]
     /// Body bytes received, before any disposition.
     package var receivedBytes: Int64

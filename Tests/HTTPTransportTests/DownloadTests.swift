@@ -172,12 +172,23 @@ import Transfers
         #expect(end.failure?.message.contains("Bad file descriptor") == true)
     }
 
-    @Test func memoryKeepsNoMoreThanItsLimit() async throws {
+    @Test func `A body that is longer than memory may hold goes to the file whole`() async throws {
+        let origin = try origin()
+        let file = try TestFile()
+        let receiver = Receiver { _ in .memory(limit: 100_000) { .success(file.sink()) } }
+        let end = try await TestTransport().end(.direct(origin.url("/file")), receiver)
+        #expect(end.outcome == .complete)
+        #expect(end.body == [])
+        #expect(end.receivedBytes == content.size && file.position.value == content.size)
+        #expect(try file.matches(content))
+    }
+
+    @Test func `A body without room in memory or in a file fails`() async throws {
         let origin = try origin()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .memory(limit: 100_000) })
-        #expect(end.outcome == .complete)
-        #expect(end.body == content.bytes(0..<100_000))
-        #expect(end.receivedBytes == content.size)
+        #expect(end.failure?.code == .tooLarge)
+        let short = Receiver { _ in .memory(limit: 1 << 30) }
+        #expect(try await TestTransport().end(.direct(origin.url("/file")), short).body.count == Int(content.size))
     }
 
     @Test func whatIsThrownAwayIsNotReadToItsEnd() async throws {

@@ -137,6 +137,13 @@ extension WireRequest {
     }
 }
 
+extension BodyDisposition {
+    /// Kept in memory, and no longer than that.
+    static func memory(limit: Int) -> BodyDisposition {
+        .memory(limit: limit) { .failure(TransferFailure(.tooLarge, "More than \(limit) bytes came.")) }
+    }
+}
+
 extension ExchangeEnd {
     var failure: TransferFailure? {
         if case .failed(let failure) = outcome { failure } else { nil }

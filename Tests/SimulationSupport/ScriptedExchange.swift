@@ -205,9 +205,19 @@ struct ScriptedExchange {
                 return end(.failed(failure))
             }
             sink.position.value = position + count
-        case .memory(let limit):
-            let kept = min(count, max(0, Int64(limit) - Int64(body.count)))
-            body += answer.content.bytes(answer.offset + sent..<answer.offset + sent + kept)
+        case .memory(let limit, let overflow):
+            let bytes = answer.content.bytes(answer.offset + sent..<answer.offset + sent + count)
+            guard body.count + bytes.count > limit else {
+                body += bytes
+                break
+            }
+            // It goes to the file from its first byte on.
+            switch overflow() {
+            case .failure(let failure): return end(.failed(failure))
+            case .success(let sink):
+                (sent, body, phase) = (0, [], .body(.file(sink)))
+                return .nothing
+            }
         case .discard, .stop: break
         }
         sent += count

@@ -2,11 +2,13 @@ import NightshiftAPI
 import Synchronization
 
 /// One request of an upload as the transport's thread sees it: tells the machine of interim responses, and keeps the final
-/// response's body, bounded.
+/// response's body.
 final class UploadReceiver: ExchangeReceiver {
     /// Bytes of the request's content that were handed on.
     let sent = ByteMeter()
     let request: UploadRequest
+    /// The final response's body, where it is too long for memory.
+    let answer: AnswerFile
     private let wallSeconds: Double
     private let report: @Sendable (UploadReceiver, ReceiverReport) -> Void
     private let state: Mutex<State>
@@ -18,11 +20,12 @@ final class UploadReceiver: ExchangeReceiver {
 
     /// - Parameter upload: the machine with the request under way.
     init(
-        _ upload: ResumableUpload, _ request: UploadRequest, wallSeconds: Double,
+        _ upload: ResumableUpload, _ request: UploadRequest, answer: AnswerFile, wallSeconds: Double,
         report: @escaping @Sendable (UploadReceiver, ReceiverReport) -> Void
     ) {
         state = Mutex(State(upload: upload))
         self.request = request
+        self.answer = answer
         self.wallSeconds = wallSeconds
         self.report = report
     }
@@ -53,7 +56,7 @@ final class UploadReceiver: ExchangeReceiver {
     }
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
-        .memory(limit: Limits.responseBody)
+        .memory(limit: Limits.responseMemory) { [answer] in answer.open() }
     }
 
     func exchangeEnded(_ end: ExchangeEnd) {

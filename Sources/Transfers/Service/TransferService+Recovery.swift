@@ -98,6 +98,7 @@ extension TransferService {
     private func removeHandledFiles() async throws(StoreError) {
         let folder = environment.paths.files.path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where AnswerFile.isDraft(name) { unlink("\(folder)/\(name)") }
         let tasks = names.compactMap { Int64($0) }.map { TaskID($0) }
         guard !tasks.isEmpty else { return }
         let needed = try await store.read { transaction in
@@ -105,6 +106,8 @@ extension TransferService {
                 tasks.filter { id in
                     // One whose row makes no sense keeps its file.
                     guard let record = try? transaction.task(id) else { return try transaction.has(id) }
+                    // An answer whose task does not name it: the upload is sent again, and answered again.
+                    if record.kind == .upload, record.file == nil { return false }
                     return try record.app == nil || !record.state.isTerminal || transaction.hasMessages(id)
                 })
         }

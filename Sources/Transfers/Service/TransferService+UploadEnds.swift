@@ -10,9 +10,15 @@ extension TransferService {
     /// Keeps the body of a server's answer.
     ///
     /// - Returns: where; nil where that was not possible.
-    func keep(_ body: [UInt8], of id: TaskID) async -> String? {
-        let path = environment.paths.files.appending(path: id.description).path
-        return await disks.finish.run { Self.keep(body, at: path) } ? path : nil
+    func keep(_ body: AnswerBody, of id: TaskID) async -> String? {
+        switch body {
+        case .memory(let bytes):
+            let path = environment.paths.files.appending(path: id.description).path
+            return await disks.finish.run { Self.keep(bytes, at: path) } ? path : nil
+        case .file:
+            guard case .upload(let receiver, _, _)? = active[id]?.exchange else { return nil }
+            return await disks.finish.run { receiver.answer.keep() }
+        }
     }
 
     private static func keep(_ body: [UInt8], at path: String) -> Bool {

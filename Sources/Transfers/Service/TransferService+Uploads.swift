@@ -63,7 +63,8 @@ extension TransferService {
         }
         let request = upload.next()
         let id = record.id
-        let receiver = UploadReceiver(upload, request, wallSeconds: now.wallSeconds) {
+        let answer = AnswerFile(of: id, in: environment.paths.files.path)
+        let receiver = UploadReceiver(upload, request, answer: answer, wallSeconds: now.wallSeconds) {
             [reporting] receiver, report in
             switch report {
             case .accepted: reporting.yield { await $0.uploadKept(id, receiver) }
@@ -123,7 +124,8 @@ extension TransferService {
         let handedOver = upload.progress(handedOver: receiver.sent.value)
         let oldProtocol = upload.uploadProtocol
         var verdict: UploadVerdict?
-        if case .complete = end.outcome, let head = end.head {
+        let answer = UploadAnswer(end, file: receiver.answer.count)
+        if answer != nil, let head = end.head {
             verdict = upload.answered(
                 head, now: now.wallSeconds, isBehindPortal: bounds.isBehindPortal(transfer.record))
         } else {
@@ -152,8 +154,8 @@ extension TransferService {
             let silence = TransferFailure(.protocolError, "The server sent no response.")
             await tell(id) { $0.troubled(silence, at: point, $1, &$2) }
         case (_, .finished?):
-            guard let head = end.head else { return }
-            await tell(id) { $0.uploadAnswered(head, body: end.body, $1, &$2) }
+            guard let head = end.head, let answer else { return }
+            await tell(id) { $0.uploadAnswered(head, answer, $1, &$2) }
         case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
             hostAnswered(transfer)
             let isQueried = receiver.request.purpose == .query

@@ -19,7 +19,7 @@ import Transfers
     private static func answered(
         _ scene: inout TransferRunScene, _ head: ResponseHead, body: String = ""
     ) -> [TransferAction] {
-        scene.run.uploadAnswered(head, body: Array(body.utf8), scene.context, &scene.hosts)
+        scene.run.uploadAnswered(head, UploadAnswer(body: .memory(Array(body.utf8))), scene.context, &scene.hosts)
     }
 
     @Test func `An answer without a body ends the upload at once`() {
@@ -38,7 +38,7 @@ import Transfers
 
     @Test func `The body of an answer is kept before the upload ends`() {
         var scene = Self.scene()
-        #expect(Self.answered(&scene, Self.head(200), body: "{}") == [.keepBody(Array("{}".utf8))])
+        #expect(Self.answered(&scene, Self.head(200), body: "{}") == [.keepBody(.memory(Array("{}".utf8)))])
         let actions = scene.run.bodyKept("/f/1", scene.context)
         #expect(actions.map(\.kind) == [.save])
         let record = actions.compactMap(\.record).last
@@ -58,6 +58,27 @@ import Transfers
         _ = Self.answered(&scene, Self.head(200), body: "{}")
         scene.isServiceStopping = true
         #expect(scene.run.bodyKept(nil, scene.context).map(\.kind) == [.release])
+    }
+
+    @Test func `An answer in a file ends the upload with that file`() {
+        var scene = Self.scene()
+        let answer = UploadAnswer(body: .file(count: 3 << 20))
+        let actions = scene.run.uploadAnswered(Self.head(200), answer, scene.context, &scene.hosts)
+        #expect(actions == [.keepBody(.file(count: 3 << 20))])
+        let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
+        #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 3 << 20)
+    }
+
+    @Test func `An upload whose answer could not be kept fails, and is not sent again`() {
+        var scene = Self.scene()
+        let full = TransferFailure(.diskFull, "full", status: 201)
+        let answer = UploadAnswer(body: .none, failure: full)
+        let actions = scene.run.uploadAnswered(Self.head(201), answer, scene.context, &scene.hosts)
+        #expect(actions.map(\.kind) == [.save])
+        let record = actions.compactMap(\.record).last
+        #expect(record?.state == .failed && record?.error == full && record?.file == nil)
+        #expect(record?.response?.status == 201)
+        #expect(scene.saved().map(\.kind) == [.removeCopies, .release])
     }
 
     @Test(arguments: [(404, true, TaskState.failed), (404, false, .completed), (204, true, .completed)])
@@ -98,7 +119,7 @@ import Transfers
             // It goes on as one that runs.
             #expect(scene.run.record.state == .waiting && scene.run.shown.state == .waiting)
             #expect(scene.run.interrupt(.wait(.starting)) == [])
-            #expect(scene.run.concludeAgain(scene.context) == [.keepBody(Array("{}".utf8))])
+            #expect(scene.run.concludeAgain(scene.context) == [.keepBody(.memory(Array("{}".utf8)))])
         }
         _ = scene.run.bodyKept("/f/1", scene.context)
         scene.isServiceStopping = true

@@ -138,8 +138,12 @@ import Transfers
                 let status = statuses[random.number(0..<statuses.count)]
                 let head = ResponseHead(
                     status: status, headers: [], httpVersion: "1.1", url: "http://h/", method: "PUT")
-                let body = Array("answer".utf8.prefix(random.number(0..<7)))
-                carryOut(scene.run.uploadAnswered(head, body: body, scene.context, &scene.hosts), isEnd: true)
+                let answers = [
+                    UploadAnswer(body: .memory(Array("answer".utf8.prefix(random.number(0..<7))))),
+                    UploadAnswer(body: .file(count: 2 << 20)), UploadAnswer(body: .none, failure: failure),
+                ]
+                let answer = answers[random.number(0..<3)]
+                carryOut(scene.run.uploadAnswered(head, answer, scene.context, &scene.hosts), isEnd: true)
             } else if random.chance(0.1) {
                 let map = SegmentMap(total: 1_000_000, count: 1_000, synced: 1_000)
                 let ends: [SegmentsConclusion?] = [

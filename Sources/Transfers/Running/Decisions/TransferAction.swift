@@ -25,7 +25,7 @@ package enum TransferAction: Hashable, Sendable {
     /// Write the task down with the question for its app; then ``TransferRun/saved(_:_:_:)``.
     case saveQuestion(Challenge, TaskRecord, [JournalEntry])
     /// Keep the body of the last answer to an upload; then ``TransferRun/bodyKept(_:_:)``.
-    case keepBody([UInt8])
+    case keepBody(AnswerBody)
     /// After a while, ``TransferRun/concludeAgain(_:)``.
     case concludeLater
     /// The origin answers: what waited for it may start.

@@ -4,7 +4,7 @@ import Store
 /// How an upload ends that its server has answered.
 package struct UploadConclusion: Hashable, Sendable {
     /// The answer's body.
-    package var body: [UInt8]
+    package var body: AnswerBody
     /// Why the task fails all the same.
     package var failure: TransferFailure?
     /// What is not in the journal yet.
@@ -15,7 +15,7 @@ package struct UploadConclusion: Hashable, Sendable {
 extension TransferRun {
     /// The server has answered: the task ends, or waits where the answer is a passing one and the task wants to try again then.
     package mutating func uploadAnswered(
-        _ head: ResponseHead, body: [UInt8], _ context: RunContext, _ hosts: inout HostTable
+        _ head: ResponseHead, _ answer: UploadAnswer, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         let request = record.request
         let failure = TransferFailure(
@@ -34,7 +34,7 @@ extension TransferRun {
         record.startedAt = record.startedAt ?? context.now.wallSeconds
         record.upload = nil
         let conclusion = UploadConclusion(
-            body: body, failure: meaning == .refused ? failure : nil, entries: entries)
+            body: answer.body, failure: meaning == .refused ? failure : answer.failure, entries: entries)
         return (othersMayStart ? [.admitOthers] : []) + conclude(conclusion, context.now)
     }
 
@@ -68,7 +68,7 @@ extension TransferRun {
 
     /// Keeps the answer's body, where it has one, and ends the task.
     private mutating func conclude(_ conclusion: UploadConclusion, _ now: ClockReading) -> [TransferAction] {
-        guard !conclusion.body.isEmpty else { return end(conclusion, file: nil, now) }
+        guard conclusion.body.count > 0 else { return end(conclusion, file: nil, now) }
         phase = .keepingBody(conclusion)
         return [.keepBody(conclusion.body)]
     }
@@ -78,7 +78,7 @@ extension TransferRun {
     ) -> [TransferAction] {
         let before = record
         recordBeforeEnd = before
-        record.received = Int64(conclusion.body.count)
+        record.received = conclusion.body.count
         entries = conclusion.entries
         if let failure = conclusion.failure {
             entries += apply(.fail(failure, file: file, resumeData: nil), now)
