@@ -179,7 +179,7 @@ import Testing
         #expect(code(invalid) == 1_401)
         world.service.state.update { $0.refusals[post] = nil }
         let content = content()
-        content.userInfo = ["date": Date()]
+        content.userInfo = ["url": URL(filePath: "/")]
         let unspeakable = UNNotificationRequest(identifier: "two", content: content, trigger: nil)
         let error = await #expect(throws: UNError.self) { try await center.add(unspeakable) }
         #expect(code(error) == 1_401)

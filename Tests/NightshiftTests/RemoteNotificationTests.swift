@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func `R3: What is no JSON object reaches the delegate as an empty one`() {
-        #expect(UserInfo.dictionary("[1]").isEmpty && UserInfo.dictionary("{").isEmpty)
+        #expect(UserInfo.remote("[1]").isEmpty && UserInfo.remote("{").isEmpty)
     }
 
     @Test func `R3: A delegate may wait for its fetch instead of calling a handler`() async throws {

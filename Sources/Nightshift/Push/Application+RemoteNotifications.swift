@@ -77,7 +77,7 @@ extension Application {
             guard let delegate = application.delegate else { return completion(.noData) }
             RemoteNotification.$hasLaunchedApp.withValue(application.launchNotifications.contains(delivery.id)) {
                 delegate.application(
-                    application, didReceiveRemoteNotification: UserInfo.dictionary(delivery.payload),
+                    application, didReceiveRemoteNotification: UserInfo.remote(delivery.payload),
                     fetchCompletionHandler: { completion($0.result) })
             }
         }

@@ -21,7 +21,7 @@ struct LaunchNotifications {
     /// What `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
     var remoteNotification: [AnyHashable: Any]? {
         let json = deliveries.last?.payload ?? responses.last { $0.notification.isRemote }?.notification.userInfo
-        return json.map { UserInfo.dictionary($0) }
+        return json.map { UserInfo.remote($0) }
     }
 
     /// One of the file's; those of other sources, such as a region's, have other members.

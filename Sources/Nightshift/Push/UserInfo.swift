@@ -1,19 +1,44 @@
 import Foundation
 
-/// The JSON objects that notifications carry, as apps have them: `userInfo`.
+/// The `userInfo` of notifications, on its way to the service and back: a JSON object.
+///
+/// Apple's takes any property list. What JSON cannot represent exactly, such as a date or data, travels as a binary property list in the
+/// object's one member ``propertyListKey``.
 enum UserInfo {
-    /// The object's members: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the text is no
-    /// object.
-    static func dictionary(_ json: String) -> [AnyHashable: Any] {
+    /// What a provider has sent: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the text is not an object.
+    static func remote(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]
     }
 
-    /// Nil for what JSON cannot express, such as a key that is no string, a date, or data.
+    /// What an app has set.
+    static func local(_ json: String) -> [AnyHashable: Any] {
+        let object = remote(json)
+        guard object.count == 1, let text = object[propertyListKey] as? String, let data = Data(base64Encoded: text),
+            let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+        else { return object }
+        return list
+    }
+
+    /// Nil for values that neither JSON nor a property list has, and for keys that are not strings.
     static func json(_ userInfo: [AnyHashable: Any]) -> String? {
-        guard let object = userInfo as? [String: Any], JSONSerialization.isValidJSONObject(object),
-            let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
-        else { return nil }
-        return String(decoding: data, as: UTF8.self)
+        guard let object = userInfo as? [String: Any] else { return nil }
+        if object.keys.elementsEqual([propertyListKey]) || !JSONSerialization.isValidJSONObject(object) {
+            guard let data = propertyList(object) else { return nil }
+            return text([propertyListKey: data.base64EncodedString()])
+        }
+        return text(object)
+    }
+
+    private static let propertyListKey = "nightshift.propertyList"
+
+    private static func text(_ object: [String: Any]) -> String? {
+        let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys])
+        return data.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func propertyList(_ object: [String: Any]) -> Data? {
+        guard PropertyListSerialization.propertyList(object, isValidFor: .binary) else { return nil }
+        return try? PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0)
     }
 }

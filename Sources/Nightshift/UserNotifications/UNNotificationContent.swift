@@ -7,7 +7,7 @@ import Synchronization
 public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unchecked Sendable {
     fileprivate let values: Mutex<Values>
 
-    // Unchecked for `userInfo`: JSON, which nobody changes.
+    // Unchecked for `userInfo`: values of a property list or of JSON, which nobody changes.
     fileprivate struct Values: @unchecked Sendable {
         var title = ""
         var subtitle = ""
@@ -45,9 +45,9 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
 
     public var sound: UNNotificationSound? { values.withLock(\.sound) }
 
-    /// The app's own, a JSON object; of a remote notification the whole of what the provider has sent.
+    /// The app's own; of a remote notification the whole of what the provider has sent, a JSON object.
     public var userInfo: [AnyHashable: Any] {
-        // Values of JSON, which nobody changes.
+        // As in `Values`.
         nonisolated(unsafe) var userInfo: [AnyHashable: Any] = [:]
         values.withLock { userInfo = $0.userInfo }
         return userInfo
@@ -112,7 +112,8 @@ public final class UNMutableNotificationContent: UNNotificationContent, @uncheck
         set { values.withLock { $0.sound = newValue } }
     }
 
-    /// What JSON cannot express, such as a date or data, the notification is refused for.
+    /// Property-list types: strings, numbers, dates, data, arrays and dictionaries of these; `NSNull` where there are no dates and no
+    /// data. A notification with other values is refused.
     public override var userInfo: [AnyHashable: Any] {
         get { super.userInfo }
         set {
@@ -167,12 +168,13 @@ extension UNNotificationContent {
         values.categoryIdentifier = notification.category
         values.badge = notification.badge
         values.sound = notification.sound.map { UNNotificationSound(name: $0) }
-        values.userInfo = UserInfo.dictionary(notification.userInfo)
+        let text = notification.userInfo
+        values.userInfo = notification.isRemote ? UserInfo.remote(text) : UserInfo.local(text)
         values.interruptionLevel = UNNotificationInterruptionLevel(notification.level)
         self.init(values)
     }
 
-    /// Nil where its `userInfo` is no JSON object.
+    /// Nil where its `userInfo` has other values than property lists have.
     func notification(_ identifier: String, _ date: Date) -> AppNotification? {
         let values = values.withLock { $0 }
         guard let userInfo = UserInfo.json(values.userInfo) else { return nil }
