@@ -56,6 +56,28 @@ import Testing
         #expect(try await delivered(data(bytes), coding: coding) == Data(Self.text.utf8))
     }
 
+    /// FoundationNetworking counts decoded bytes, and expects no number of them.
+    @Test func `T7: The bytes written of a coded body are those of its file`() async throws {
+        let world = try World()
+        let file = "\(world.service.home)/state/files/coded"
+        let bytes = try data(Self.gzip)
+        let delegate = Recorder()
+        let task = world.process().session(delegate).downloadTask(with: url())
+        task.resume()
+        try bytes.write(to: URL(filePath: file))
+        let coded = Int64(bytes.count)
+        world.service.change(1) { task in
+            let headers = [HeaderField(name: "Content-Encoding", value: "gzip")]
+            task.task.response = ResponseSummary(status: 200, headers: headers, httpVersion: "1.1")
+            task.task.state = .completed
+            task.task.file = file
+            (task.task.countOfBytesReceived, task.task.countOfBytesExpectedToReceive) = (coded, coded)
+        }
+        world.service.push(.ended, 1)
+        #expect(try await delegate.heard.are(["1 wrote 20, 20/-1", "1 finished '\(Self.text)'", "1 completed"]))
+        #expect(task.countOfBytesReceived == 20 && task.progress.fractionCompleted == 1)
+    }
+
     @Test func `T7: What the last bits of a body hold is given as well`() async throws {
         let bytes = try data(Self.zeros)
         #expect(try await delivered(bytes, coding: "deflate") == Data(count: 65_600))

@@ -91,7 +91,7 @@ import Testing
         #expect(settings.idleTimeout == 20)
         #expect(settings.resourceTimeout == 3_600)
         #expect(settings.httpMaximumConnectionsPerHost == 2)
-        #expect(settings.headers == [HeaderField(name: "X-Session", value: "s")])
+        #expect(settings.headers.first == HeaderField(name: "X-Session", value: "s"))
         #expect(!settings.sessionSendsLaunchEvents)
         #expect(settings.proxy == "http://proxy:3128")
         task.priority = 0

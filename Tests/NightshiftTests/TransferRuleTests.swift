@@ -51,6 +51,7 @@ import Testing
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
         let sent = try #require(world.service.state.read { $0.settings["org.example.photos"] })
         var expected = SessionSettings()
+        expected.headers = sent.headers.filter { $0.name == "User-Agent" }
         switch index {
         case 0: expected.isDiscretionary = true
         case 1: expected.allowsCellularAccess = false

@@ -19,6 +19,9 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
 
     /// What the base class has no room for.
     var additions = ConfigurationAdditions()
+    /// Tells FoundationNetworking's initialiser of `URLSession`, which must never see a background configuration: the session would be
+    /// one of this process and end with it.
+    private var reading = FoundationReading()
 
     /// Kept for source compatibility; there are no containers here.
     open override var sharedContainerIdentifier: String? {
@@ -32,20 +35,42 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         super.init()
         self.identifier = identifier
         urlCache = nil
-        protocolClasses = nil
+        super.protocolClasses = nil
     }
 
     /// An independent copy.
-    open override func copy() -> Any { duplicate() }
+    open override func copy() -> Any { copy(with: nil) }
 
     /// An independent copy.
-    open override func copy(with zone: NSZone?) -> Any { duplicate() }
+    open override func copy(with zone: NSZone?) -> Any {
+        let copy = duplicate()
+        reading.copied()
+        return copy
+    }
 
-    /// Nothing but FoundationNetworking's own initialiser of `URLSession` reads this, which must never see a background
-    /// configuration: the session would be one of this process and end with it.
+    open override var httpShouldUsePipelining: Bool {
+        get {
+            reading.read(.pipelining)
+            return additions.httpShouldUsePipelining
+        }
+        set { additions.httpShouldUsePipelining = newValue }
+    }
+
+    /// Kept for source compatibility, without effect.
     open override var shouldUseExtendedBackgroundIdleMode: Bool {
-        get { fatalError(Refusal.foundationsInitializer(identifier ?? "")) }
-        set {}
+        get {
+            reading.read(.idleMode)
+            return additions.shouldUseExtendedBackgroundIdleMode
+        }
+        set { additions.shouldUseExtendedBackgroundIdleMode = newValue }
+    }
+
+    open override var protocolClasses: [AnyClass]? {
+        get {
+            if reading.read(.protocolClasses) { fatalError(Refusal.foundationsInitializer(identifier ?? "")) }
+            return super.protocolClasses
+        }
+        set { super.protocolClasses = newValue }
     }
 
     private func duplicate() -> BackgroundConfiguration {
@@ -65,7 +90,7 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         copy.httpCookieStorage = httpCookieStorage
         copy.urlCredentialStorage = urlCredentialStorage
         copy.urlCache = urlCache
-        copy.protocolClasses = protocolClasses
+        copy.protocolClasses = super.protocolClasses
         return copy
     }
 }

@@ -14,5 +14,7 @@ struct ConfigurationAdditions: Sendable {
     var waitsForConnectivity = false
     var requiresDNSSECValidation = false
     var usesClassicLoadingMode = false
+    var httpShouldUsePipelining = false
+    var shouldUseExtendedBackgroundIdleMode = false
     var multipathServiceType = MultipathService.none
 }

@@ -15,6 +15,9 @@ extension SessionSettings {
     init(_ configuration: BackgroundConfiguration) {
         self.init()
         headers = configuration.additionalFields
+        if headers.first("User-Agent") == nil {
+            headers.append(HeaderField(name: "User-Agent", value: UserAgent.own))
+        }
         httpMaximumConnectionsPerHost = max(1, configuration.httpMaximumConnectionsPerHost)
         idleTimeout = Self.seconds(configuration.timeoutIntervalForRequest)
         resourceTimeout = Self.seconds(configuration.timeoutIntervalForResource)

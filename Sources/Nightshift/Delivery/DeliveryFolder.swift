@@ -106,6 +106,8 @@ final class DeliveryFolder {
 
     /// A second name for a finished file, for the delegate to take: the service keeps the first one until the message is
     /// acknowledged, so that an app that dies in the callback finds the file again.
+    ///
+    /// The file has the mode of files that the app creates: a server of the app's, say, may read it once it has been moved.
     func link(to file: String, message: Int64) throws -> URL {
         // It may not have been possible before, or somebody has removed it.
         try Self.makeDirectory(links)
@@ -119,7 +121,23 @@ final class DeliveryFolder {
             // A file system without hard links.
             try FileManager.default.copyItem(atPath: file, toPath: path)
         }
+        // A file system without modes refuses.
+        if let mode = modeOfNewFiles { chmod(path, mode) }
         return URL(filePath: path)
+    }
+
+    /// The mode of files that the app creates, by its umask and the folder's default access list. Nil where none can be created. umask(2)
+    /// cannot be read without being changed, for all threads.
+    private var modeOfNewFiles: mode_t? {
+        let path = "\(links)/mode.tmp"
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+        guard descriptor >= 0 else { return nil }
+        defer {
+            close(descriptor)
+            unlink(path)
+        }
+        var facts = stat()
+        return fstat(descriptor, &facts) == 0 ? facts.st_mode & 0o777 : nil
     }
 
     /// The name of a file for what a coded one holds.

@@ -9,6 +9,7 @@ extension Problem {
         if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
         // Used up, or of another kind of task: as with data that this library has not made.
         if pointer?.hasSuffix("/resumeData") == true { return NSURLErrorUnsupportedURL }
+        if pointer?.hasSuffix("/description") == true { return NSURLErrorDataLengthExceedsMaximum }
         return switch status {
         case 403: NSURLErrorNoPermissionsToReadFile
         case 413: NSURLErrorDataLengthExceedsMaximum

@@ -20,6 +20,8 @@ extension SessionCore {
     /// Begins to load a task that was resumed for the first time.
     func load(_ task: BackgroundDataTask) {
         if let failure { return end(task, error: failure) }
+        let request = task.content.withLock(\.request)
+        if request.isForCacheOnly(in: configuration) { return end(task, error: .notInCache(request.url)) }
         currentLoader?.begin(task)
     }
 

@@ -137,6 +137,8 @@ extension SessionCore {
         var error: URLError?
         /// What a download has fetched.
         var link: URL?
+        /// Its bytes, where it has come in a coding: FoundationNetworking counts these as written, and expects no number.
+        var decodedCount: Int64?
         /// What the server has answered to an upload.
         var body: Data?
     }
@@ -150,6 +152,9 @@ extension SessionCore {
             status, url: url, resumeData: ResumeData(status, note: message.task.clientData)?.handOut())
         guard let outcome = failure.map({ Outcome(error: $0) }) ?? self.outcome(of: task, status, message.id, url: url)
         else { return false }
+        if let count = outcome.decodedCount {
+            task.core.count(received: count, expectedToReceive: -1, sent: 0, expectedToSend: -1)
+        }
         let news = task.core.takeProgress()
         task.core.end(error: outcome.error)
         callDelegate { session, delegate in
@@ -225,7 +230,10 @@ extension SessionCore {
             return Outcome(
                 error: .make(NSURLErrorCannotWriteToFile, "The file would be too large when decoded.", url: url))
         }
-        guard !isDownload else { return try Outcome(link: decoded ?? link(file, message)) }
+        guard !isDownload else {
+            let size = try decoded.flatMap { try $0.resourceValues(forKeys: [.fileSizeKey]).fileSize }
+            return try Outcome(link: decoded ?? link(file, message), decodedCount: size.map(Int64.init))
+        }
         defer { if let decoded { folder.withLock { $0?.remove(decoded) } } }
         return try Outcome(body: Data(contentsOf: decoded ?? URL(filePath: file)))
     }

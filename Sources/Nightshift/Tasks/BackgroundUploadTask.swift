@@ -71,10 +71,11 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
         set { core.change(TaskChange(priority: TaskCore.told(newValue))) { $0.priority = newValue } }
     }
 
-    /// Kept over a relaunch.
+    /// Kept over a relaunch. At most 64 KiB: a task with a longer one ends with `NSURLErrorDataLengthExceedsMaximum`; of a task that is
+    /// resumed already, the service keeps the description from before.
     public override var taskDescription: String? {
         get { core.state.withLock(\.description) }
-        set { core.change(TaskChange(description: newValue ?? "")) { $0.description = newValue } }
+        set { core.describe(newValue) }
     }
 
     /// Undoes one ``suspend()``. Returns when the service has the task on disk, which takes some milliseconds; at once where it cannot

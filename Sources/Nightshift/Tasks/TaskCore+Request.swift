@@ -45,15 +45,16 @@ extension TaskCore {
 
     /// Why the service need not be asked; nil for a task that it has already.
     var flaw: URLError? {
-        let (id, hasPlan, url, isOpen) = state.withLock { state in
+        let (id, hasPlan, url, isOpen, isForCacheOnly) = state.withLock { state in
             (
                 state.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url,
-                state.descriptor != nil
+                state.descriptor != nil, state.originalRequest?.isForCacheOnly(in: session.configuration) == true
             )
         }
-        guard id == nil, !isOpen else { return nil }
+        guard id == nil, !isOpen || isForCacheOnly else { return nil }
         // As FoundationNetworking puts it for resume data that nobody can use.
         guard hasPlan else { return .make(NSURLErrorUnsupportedURL, "unsupported URL") }
+        if isForCacheOnly { return .notInCache(url) }
         if let source, !FileManager.default.fileExists(atPath: source.path(percentEncoded: false)) {
             return .make(NSURLErrorFileDoesNotExist, "The file to upload is not there.", url: url)
         }

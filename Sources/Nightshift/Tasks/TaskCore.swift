@@ -197,6 +197,23 @@ final class TaskCore: Sendable {
         session.tellChanges(of: self)
     }
 
+    /// Changes the app's description of the task.
+    func describe(_ description: String?) {
+        let size = description?.utf8.count ?? 0
+        guard size > Limits.descriptionLength else {
+            return change(TaskChange(description: description ?? "")) { $0.description = description }
+        }
+        let isKnown = state.withLock { state in
+            state.description = description
+            return state.id != nil || state.mayBeKnown
+        }
+        guard isKnown else { return }
+        Notice.print(
+            "The description of task \(identifier) has \(size) bytes, more than the \(Limits.descriptionLength) that are kept. The next "
+                + "process of the app finds the one from before. Keep the text elsewhere, and a key in the description."
+        )
+    }
+
     /// What the service is to change of the task that it has.
     var unsentChange: (id: TaskID, change: TaskChange)? {
         state.withLock { state in
