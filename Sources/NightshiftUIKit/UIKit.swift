@@ -14,7 +14,10 @@ public typealias UIBackgroundRefreshStatus = BackgroundRefreshStatus
 public let UIBackgroundTaskInvalid = UIBackgroundTaskIdentifier.invalid
 
 /// The class that Xcode's template lets an app delegate inherit from; nothing is handled here.
-@MainActor open class UIResponder: NSObject {
+///
+/// `main()` makes the delegate, so its own initialiser is a required one: `required override init()`, which compiles on Apple's systems
+/// too, instead of `override init()`.
+@preconcurrency @MainActor open class UIResponder: NSObject {
     public nonisolated required override init() {
         super.init()
     }

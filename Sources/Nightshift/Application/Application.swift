@@ -5,7 +5,9 @@ import NightshiftAPI
 /// The app as the service sees it: its state, and what it is asked to do in the background.
 ///
 /// A program without an `Application` can have background sessions too; it is just never launched for them.
-@MainActor public final class Application {
+///
+/// For the main actor, as `UIApplication` is: code in Swift 5 mode that uses it elsewhere compiles, and has to be on the main thread.
+@preconcurrency @MainActor public final class Application {
     public nonisolated static let shared = Application(connection: .shared)
 
     /// Held, unlike UIKit's.
@@ -205,6 +207,9 @@ extension Application {
         "UIApplicationDidEnterBackgroundNotification")
     public nonisolated static let willEnterForegroundNotification = Notification.Name(
         "UIApplicationWillEnterForegroundNotification")
+    /// Never posted: a Linux system tells programs nothing before its memory is full.
+    public nonisolated static let didReceiveMemoryWarningNotification = Notification.Name(
+        "UIApplicationDidReceiveMemoryWarningNotification")
     public nonisolated static let willTerminateNotification = Notification.Name(
         "UIApplicationWillTerminateNotification")
 }

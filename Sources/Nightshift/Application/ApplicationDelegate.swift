@@ -13,7 +13,7 @@ public import Foundation
 ///     ) { … }
 /// }
 /// ```
-@MainActor public protocol ApplicationDelegate: AnyObject {
+@preconcurrency @MainActor public protocol ApplicationDelegate: AnyObject {
     init()
 
     /// The app has been launched; the place to make its background sessions.
@@ -35,6 +35,9 @@ public import Foundation
     func applicationDidEnterBackground(_ application: Application)
 
     func applicationWillEnterForeground(_ application: Application)
+
+    /// Never called; see ``Application/didReceiveMemoryWarningNotification``.
+    func applicationDidReceiveMemoryWarning(_ application: Application)
 
     /// Not called for an app that is ended while it is suspended, or that crashes.
     func applicationWillTerminate(_ application: Application)
@@ -91,7 +94,7 @@ public import Foundation
 
     /// The same, for delegates that wait instead of calling a handler. Only one of them is called.
     func application(
-        _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+        _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult
 
     /// The same in its old form, for delegates without one of the others: not called for a notification that has
@@ -114,6 +117,8 @@ extension ApplicationDelegate {
     public func applicationDidEnterBackground(_ application: Application) {}
 
     public func applicationWillEnterForeground(_ application: Application) {}
+
+    public func applicationDidReceiveMemoryWarning(_ application: Application) {}
 
     public func applicationWillTerminate(_ application: Application) {}
 
@@ -150,13 +155,15 @@ extension ApplicationDelegate {
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
     ) {
+        // Values of JSON, which nobody changes.
+        nonisolated(unsafe) let userInfo = userInfo
         Task { @MainActor in
             completionHandler(await self.application(application, didReceiveRemoteNotification: userInfo))
         }
     }
 
     public func application(
-        _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+        _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult {
         // Through a method that does not wait: from here the name below would be this method's own.
         receiveInOldForm(userInfo, application)
