@@ -24,6 +24,8 @@ let package = Package(
             name: "consumer-v5", dependencies: ["Harness", nightshift, uiKit],
             swiftSettings: [.swiftLanguageMode(.v5), quiet, .define("BESIDE")]),
         .executableTarget(
+            name: "readme", dependencies: [nightshift], swiftSettings: [.swiftLanguageMode(.v5), quiet]),
+        .executableTarget(
             name: "consumer-v6", dependencies: ["Harness", nightshift, uiKit],
             swiftSettings: [.swiftLanguageMode(.v6), quiet]),
         .executableTarget(

@@ -41,8 +41,7 @@ struct PageCommand: ClientCommand {
             if !format.json { invocation.output.line(address.url) }
             return .whole
         }
-        let opener = BrowserOpener(
-            searchPath: invocation.environment["PATH"] ?? "", environment: invocation.environment)
+        let opener = URLOpener(environment: invocation.environment)
         if try await opener.open(address.url, log: launcher.log) { return .whole }
         invocation.errors.line("nightshift: xdg-open opened no browser. The page is here, for one browser, once:")
         if !format.json { invocation.output.line(address.url) }

@@ -37,6 +37,24 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
             trigger: notification.isRemote ? UNPushNotificationTrigger() : nil)
     }
 
+    /// Seconds from `now` until it is shown, and whether that repeats; nil for at once.
+    func delay(from now: Date) throws(UNError) -> (interval: Double?, repeats: Bool) {
+        guard let trigger = trigger as? UNCalendarNotificationTrigger else {
+            let trigger = trigger as? UNTimeIntervalNotificationTrigger
+            return (trigger?.timeInterval, trigger?.repeats ?? false)
+        }
+        guard !trigger.repeats else {
+            throw UNError(
+                .notificationInvalidNoDate,
+                "A calendar trigger cannot repeat here. Add the next notification when the app runs, or use a time interval."
+            )
+        }
+        guard let date = trigger.nextTriggerDate(after: now) else {
+            throw UNError(.notificationInvalidNoDate, "The trigger's date components name no time that is to come.")
+        }
+        return (date.timeIntervalSince(now), false)
+    }
+
     /// One that waits for its time.
     convenience init(_ request: NotificationRequest) {
         self.init(
@@ -50,7 +68,9 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
 }
 
 /// What the app's user has done with a notification.
-public final class UNNotificationResponse: NSObject, NSCopying, Sendable {
+public class UNNotificationResponse: NSObject, NSCopying, @unchecked Sendable {
+    // Unchecked for its subclass's sake: nothing of it changes.
+
     public let notification: UNNotification
     /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or that of a
     /// ``UNNotificationAction``.
@@ -62,6 +82,11 @@ public final class UNNotificationResponse: NSObject, NSCopying, Sendable {
     }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+/// An answer to a ``UNTextInputNotificationAction``. The service makes none: it does not ask desktops for text.
+public final class UNTextInputNotificationResponse: UNNotificationResponse, @unchecked Sendable {
+    public var userText: String { "" }
 }
 
 // The names are Apple's.

@@ -37,7 +37,9 @@ public final class UNNotificationCategory: NSObject, NSCopying, Sendable {
 }
 
 /// Something that the user of a notification may choose.
-public final class UNNotificationAction: NSObject, NSCopying, Sendable {
+public class UNNotificationAction: NSObject, NSCopying, @unchecked Sendable {
+    // Unchecked for its subclass's sake: nothing of it changes.
+
     public let identifier: String
     public let title: String
     public let options: UNNotificationActionOptions
@@ -59,6 +61,24 @@ public final class UNNotificationAction: NSObject, NSCopying, Sendable {
 
     var action: AppNotification.Action {
         AppNotification.Action(identifier: identifier, title: title, isForeground: options.contains(.foreground))
+    }
+}
+
+/// An action for which the user writes a text.
+///
+/// The desktop shows it as a button without a text field: freedesktop's notifications have none. The delegate gets a plain
+/// ``UNNotificationResponse`` with its identifier; with ``UNNotificationActionOptions/foreground`` the app can ask for the text itself.
+public final class UNTextInputNotificationAction: UNNotificationAction, @unchecked Sendable {
+    public let textInputButtonTitle: String
+    public let textInputPlaceholder: String
+
+    public init(
+        identifier: String, title: String, options: UNNotificationActionOptions = [], textInputButtonTitle: String,
+        textInputPlaceholder: String
+    ) {
+        self.textInputButtonTitle = textInputButtonTitle
+        self.textInputPlaceholder = textInputPlaceholder
+        super.init(identifier: identifier, title: title, options: options)
     }
 }
 

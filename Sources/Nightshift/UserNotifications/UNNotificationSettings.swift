@@ -10,6 +10,8 @@ public final class UNNotificationSettings: NSObject, NSCopying, Sendable {
     public let notificationCenterSetting: UNNotificationSetting
     /// The desktop's own business: not supported.
     public let lockScreenSetting: UNNotificationSetting
+    /// Not supported; see ``UNAuthorizationOptions/criticalAlert``.
+    public var criticalAlertSetting: UNNotificationSetting { .notSupported }
 
     /// - Parameter notifications: nil without a service.
     init(_ notifications: ProcessNotifications?) {
@@ -68,6 +70,9 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
     public static let badge = UNAuthorizationOptions(rawValue: 1 << 0)
     public static let sound = UNAuthorizationOptions(rawValue: 1 << 1)
     public static let alert = UNAuthorizationOptions(rawValue: 1 << 2)
+    /// Kept for source compatibility, without effect: desktops have no critical alerts. A notification of the level
+    /// ``UNNotificationInterruptionLevel/critical`` stays on the screen until it is answered, as freedesktop's urgency *critical* has it.
+    public static let criticalAlert = UNAuthorizationOptions(rawValue: 1 << 4)
     /// Nobody is asked; what comes is shown without a sound.
     public static let provisional = UNAuthorizationOptions(rawValue: 1 << 6)
 }

@@ -20,6 +20,32 @@ public final class UNPushNotificationTrigger: UNNotificationTrigger, @unchecked 
     }
 }
 
+/// The next time at which the clock on the wall shows what the components say, once.
+///
+/// The service counts the seconds until then from when the notification is added: one that is pending has a
+/// ``UNTimeIntervalNotificationTrigger``. A trigger that repeats is refused with ``UNError/Code/notificationInvalidNoDate``: the app adds the
+/// next notification when it is launched, or has a ``UNTimeIntervalNotificationTrigger`` repeat.
+public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
+    /// In their own calendar and time zone, or the user's.
+    public let dateComponents: DateComponents
+
+    public init(dateMatching dateComponents: DateComponents, repeats: Bool) {
+        self.dateComponents = dateComponents
+        super.init(repeats: repeats)
+    }
+
+    /// The time at which a request that was added now would be shown; nil where the components name none that is to come.
+    public func nextTriggerDate() -> Date? { nextTriggerDate(after: Date()) }
+
+    func nextTriggerDate(after date: Date) -> Date? {
+        var calendar = dateComponents.calendar ?? Calendar.current
+        if let zone = dateComponents.timeZone { calendar.timeZone = zone }
+        var wanted = dateComponents
+        (wanted.calendar, wanted.timeZone) = (nil, nil)
+        return calendar.nextDate(after: date, matching: wanted, matchingPolicy: .nextTime)
+    }
+}
+
 /// Some time after the request was added, once or again and again.
 public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
     /// Seconds.

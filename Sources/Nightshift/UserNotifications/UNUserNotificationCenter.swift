@@ -93,7 +93,7 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
     /// Shows a notification, now or when its trigger says; one with the same identifier is replaced.
     ///
     /// - Parameters:
-    ///   - request: without a trigger for now, or with a ``UNTimeIntervalNotificationTrigger``.
+    ///   - request: without a trigger for now, or with a ``UNTimeIntervalNotificationTrigger`` or a ``UNCalendarNotificationTrigger``.
     ///   - completionHandler: called when the service has it, with a ``UNError`` where it is refused.
     @preconcurrency public func add(
         _ request: UNNotificationRequest,
@@ -101,13 +101,20 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
     ) {
         let completion: @Sendable (UNError?) -> Void = { completionHandler?($0) }
         guard let notification = request.content.notification(request.identifier, Date()) else {
-            let error = UNError(.notificationInvalidNoContent, "The notification's userInfo has to be a JSON object.")
+            let error = UNError(
+                .notificationInvalidNoContent,
+                "The notification's userInfo has a value that is not a property-list type.")
             return DispatchQueue.global().async { completion(error) }
         }
-        let trigger = request.trigger as? UNTimeIntervalNotificationTrigger
+        let delay: (interval: Double?, repeats: Bool)
+        do throws(UNError) {
+            delay = try request.delay(from: Date())
+        } catch {
+            let error = error
+            return DispatchQueue.global().async { completion(error) }
+        }
         connection.notifications.make(
-            .add(notification, interval: trigger?.timeInterval, repeats: trigger?.repeats ?? false),
-            completion: completion)
+            .add(notification, interval: delay.interval, repeats: delay.repeats), completion: completion)
     }
 
     public func add(_ request: UNNotificationRequest) async throws {

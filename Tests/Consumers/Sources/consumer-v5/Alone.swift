@@ -1,6 +1,7 @@
 import Foundation
 import Harness
 import Nightshift
+import NightshiftUIKit
 
 /// A class of Swift 5 without a word about threads.
 private class LegacyManager: NSObject, URLSessionDownloadDelegate {
@@ -17,7 +18,42 @@ private class LegacyManager: NSObject, URLSessionDownloadDelegate {
     }
 }
 
+/// It uses the app in methods that no actor isolates.
+private class AppManager {
+    lazy var state = UIApplication.shared.applicationState
+    var task = UIBackgroundTaskIdentifier.invalid
+
+    func save() {
+        UIApplication.shared.setMinimumBackgroundFetchInterval(UIApplication.backgroundFetchIntervalMinimum)
+        UIDevice.current.isBatteryMonitoringEnabled = true
+        task = UIApplication.shared.beginBackgroundTask(withName: "Saving") { self.end() }
+    }
+
+    func end() {
+        if UIApplication.shared.delegate == nil { UIApplication.shared.endBackgroundTask(task) }
+        task = .invalid
+    }
+}
+
+private class LegacyDelegate: UIResponder, UIApplicationDelegate {
+    var window: UIWindow?
+    let manager: AppManager
+
+    required init() {
+        manager = AppManager()
+        super.init()
+    }
+}
+
 func alone() async {
+    await situation("the app used in Swift 5 outside the main actor") {
+        let manager = await MainActor.run { LegacyDelegate().manager }
+        DispatchQueue.main.async {
+            manager.save()
+            manager.end()
+        }
+        try expectEqual(await MainActor.run { manager.state == .background }, false)
+    }
     await situation("Swift 5 with one import") {
         let manager = LegacyManager()
         let text = Outcome<String>("a text")
