@@ -181,7 +181,7 @@ import Testing
     @Test(arguments: [
         "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
         "Sources/Apps/Machine", "Sources/Refresh/Book", "Sources/Location/Book", "Sources/Push/Book",
-        "Sources/Notifications/Book",
+        "Sources/Notifications/Book", "Sources/Nightshift/Session/Machine",
         "Sources/Simulation",
     ])
     func `Decisions read no clock, no chance and no global`(folder: String) throws {

@@ -1,0 +1,263 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import Nightshift
+
+/// The machine of a session, input by input.
+@Suite struct SessionMachineTests {
+    private let refusal = URLError(.backgroundSessionInUseByAnotherProcess)
+
+    /// A machine that is attached, with tasks that the service has.
+    private func attached(_ ids: [Int64] = []) -> SessionMachine {
+        var machine = SessionMachine()
+        _ = machine.start()
+        _ = machine.beginAttaching(1)
+        for id in ids { _ = machine.learnListed(TaskID(id), of: Int(id)) }
+        _ = machine.attached(Set(ids.map { TaskID($0) }), nextNumber: 100, handled: 0)
+        return machine
+    }
+
+    /// `#expect` does not take expressions that change a value.
+    private func check<Value: Equatable>(
+        _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(value == expected, sourceLocation: sourceLocation)
+    }
+
+    private func check(_ claim: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(claim, sourceLocation: sourceLocation)
+    }
+
+    // MARK: - The link
+
+    @Test func `L2: Pauses between attempts grow from 20 ms to 5 s, and a message makes them short again`() {
+        var machine = SessionMachine()
+        var actions = machine.start()
+        var pauses: [Duration] = []
+        while case .attach(let attempt, let pause) = actions.last, pauses.count < 12 {
+            pauses.append(pause)
+            check(machine.beginAttaching(attempt))
+            actions = machine.lost(isUnreachable: false)
+        }
+        let expected: [Double] = [0, 0, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_000, 5_000]
+        check(pauses, expected.map { .milliseconds($0) })
+        machine.heard()
+        _ = machine.beginAttaching(pauses.count + 1)
+        check(machine.lost(isUnreachable: false), [.attach(attempt: pauses.count + 2, after: .zero)])
+    }
+
+    /// Before, each failure after a return of the service left one more timer, and each of them made attempts for ever.
+    @Test func `L2: The attempt at the service's return replaces the one that waits`() {
+        var machine = SessionMachine()
+        _ = machine.start()
+        check(machine.beginAttaching(1))
+        check(machine.lost(isUnreachable: true), [.attach(attempt: 2, after: .zero)])
+        check(machine.serviceIsBack(), [.catchUp(attempt: 3)])
+        check(machine.serviceIsBack(), [.catchUp(attempt: nil)])
+        check(!machine.beginAttaching(2))
+        check(machine.beginAttaching(3))
+        check(!machine.beginAttaching(3))
+        check(machine.lost(isUnreachable: true), [.attach(attempt: 4, after: .milliseconds(20))])
+    }
+
+    @Test func `L2: A return of the service during an attempt causes the next one at once`() {
+        var machine = SessionMachine()
+        _ = machine.start()
+        _ = machine.beginAttaching(1)
+        _ = machine.lost(isUnreachable: true)
+        check(machine.beginAttaching(2))
+        check(machine.serviceIsBack(), [.catchUp(attempt: 3)])
+        // The one that was scheduled meanwhile stays the next.
+        check(machine.lost(isUnreachable: false), [])
+        check(machine.beginAttaching(3))
+    }
+
+    @Test func `L2: A lost connection attaches again`() {
+        var machine = attached()
+        check(!machine.beginAttaching(1))
+        check(machine.lost(isUnreachable: false), [.attach(attempt: 2, after: .zero)])
+        check(machine.link.state, .rejoining(isAway: false))
+        check(machine.beginAttaching(2))
+        let actions = machine.attached([], nextNumber: 100, handled: 0)
+        check(actions.contains(.read) && machine.isReading)
+    }
+
+    @Test func `L2: A refusal fails the tasks, gives up work and ends the session`() {
+        var machine = attached([1, 2])
+        let (work, _) = machine.addWork(isUnreachable: true)
+        check(
+            machine.refused(refusal),
+            [.stopReading, .giveUpWork([work ?? 0]), .fail([1, 2], refusal), .cancelDataTasks, .endRefused(refusal)])
+        check(machine.refused(refusal) == [] && machine.lost(isUnreachable: false) == [])
+        check(machine.addWork(isUnreachable: false).number, nil)
+        check(machine.waitForAttachment(failsFast: false), nil)
+        // The app's next task fails with the refusal; only what the app has invalidated takes none.
+        check(!machine.takesNoTasks)
+        check(machine.beginEnding(refusal), [.stopReading, .sendLastMessage(refusal)])
+        check(machine.life, .ending)
+    }
+
+    // MARK: - Waiting
+
+    @Test func `L2: Callers that fail fast do not wait for a service that is away, the others do`() {
+        var machine = SessionMachine()
+        _ = machine.start()
+        let fast = machine.waitForAttachment(failsFast: true)
+        let patient = machine.waitForAttachment(failsFast: false)
+        let stopped = machine.waitForAttachment(failsFast: false)
+        let backlog = machine.waitForBacklog()
+        check(Set([fast, patient, stopped, backlog]).count, 4)
+        machine.stopWaiting(stopped ?? 0)
+        _ = machine.beginAttaching(1)
+        check(machine.lost(isUnreachable: true).first, .resume([fast ?? 0]))
+        check(machine.waitForAttachment(failsFast: true), nil)
+        _ = machine.beginAttaching(2)
+        check(machine.attached([], nextNumber: 1, handled: 0).first, .resume([patient ?? 0]))
+        check(machine.waitForAttachment(failsFast: false), nil)
+        check(machine.caughtUp(through: 0).first, .resume([backlog ?? 0]))
+        check(machine.waitForBacklog(), nil)
+    }
+
+    @Test func `L2: Work that waits for a slow service is scheduled once, and for one that is away not at all`() {
+        var machine = attached()
+        let (first, soon) = machine.addWork(isUnreachable: false)
+        let (second, none) = machine.addWork(isUnreachable: false)
+        check(soon == [.doWork(after: .milliseconds(100))] && none == [])
+        machine.workIsDue()
+        check(machine.takeWork() == [first, second] && machine.takeWork() == [])
+        let (_, later) = machine.addWork(isUnreachable: true)
+        check(later, [])
+    }
+
+    // MARK: - Tasks
+
+    @Test func `L2: Numbers begin where the service says, and never fall`() {
+        var machine = SessionMachine()
+        check(machine.newTaskNumber(orFrom: 5_000), 5_000)
+        _ = machine.start()
+        _ = machine.beginAttaching(1)
+        _ = machine.attached([], nextNumber: 7, handled: 0)
+        check(machine.newTaskNumber(orFrom: 9_000), 5_001)
+        var other = attached()
+        check(other.newTaskNumber(orFrom: 5_000), 100)
+    }
+
+    @Test func `L2: A task has one end`() {
+        var machine = attached([1])
+        check(machine.end(1))
+        check(!machine.end(1))
+        machine.remove(1)
+        check(!machine.end(1) && machine.tasks.number(of: TaskID(1)) == nil)
+    }
+
+    /// Before, it was made a second time, and the session never ended.
+    @Test func `L2: A task that ends while the service lists it is not made again`() {
+        var machine = attached([1, 2])
+        _ = machine.lost(isUnreachable: false)
+        check(machine.beginAttaching(2))
+        check(machine.end(1))
+        machine.remove(1)
+        check(!machine.learnListed(TaskID(1), of: 1))
+        check(!machine.learnListed(TaskID(2), of: 2))
+        check(machine.learnListed(TaskID(3), of: 3))
+        _ = machine.attached([TaskID(1), TaskID(2), TaskID(3)], nextNumber: 100, handled: 0)
+        check(machine.tasks.numbers, [2, 3])
+    }
+
+    @Test func `L2: The service is asked for tasks that are missing from its list and whose end no message reports`() {
+        var machine = attached([1, 2, 3])
+        machine.add(4)
+        _ = machine.lost(isUnreachable: false)
+        _ = machine.beginAttaching(2)
+        _ = machine.learnListed(TaskID(3), of: 3)
+        _ = machine.attached([TaskID(3)], nextNumber: 100, handled: 0)
+        // Its message comes.
+        check(machine.end(1))
+        machine.remove(1)
+        check(machine.caughtUp(through: 9), [.lookFor([2: TaskID(2)]), .reportProgress])
+        check(machine.caughtUp(through: 9), [.reportProgress])
+    }
+
+    @Test func `L2: Tasks that the service could not be given are sent in their order, with one timer`() {
+        var machine = attached()
+        for number in 1...3 { machine.add(number) }
+        check(machine.postpone(2, isUnreachable: true), [])
+        check(machine.postpone(1, isUnreachable: false), [.sendUnsent(after: .seconds(1))])
+        check(machine.postpone(2, isUnreachable: false), [])
+        check(machine.tasks.unsent == [2, 1] && machine.tasks.numbersToHandOver == [1, 2, 3])
+        machine.sendingIsDue()
+        machine.sent(2)
+        check(machine.nextUnsent, 1)
+        machine.remove(1)
+        check(machine.nextUnsent, nil)
+    }
+
+    // MARK: - Messages
+
+    @Test func `L2: A message is new once, and acknowledged again where it comes again`() {
+        var machine = attached([1])
+        check(machine.receive(5, isQuestion: false, isNoted: false), .new)
+        check(machine.handled(5), [.acknowledge])
+        check(machine.handled(6), [])
+        check(machine.acknowledgementEnded([5]), [.acknowledge])
+        check(machine.receive(5, isQuestion: false, isNoted: false), .handled)
+        check(machine.receive(7, isQuestion: false, isNoted: true), .handled)
+        check(machine.messages.unacknowledged, [6, 5, 7])
+        // Where it failed, nothing is repeated at once.
+        check(machine.acknowledgementEnded([]), [])
+        check(machine.acknowledge(), [.acknowledge])
+    }
+
+    @Test func `L2: A question that waits for its answer is not asked again`() {
+        var machine = attached([1])
+        check(machine.receive(5, isQuestion: true, isNoted: false), .new)
+        check(machine.receive(5, isQuestion: true, isNoted: false), .asked)
+        machine.answered(5)
+        check(machine.receive(5, isQuestion: true, isNoted: false), .handled)
+    }
+
+    // MARK: - The end
+
+    @Test func `L2: An invalidated session ends after its last task, when it knows those of earlier processes`() {
+        var machine = attached([1])
+        machine.addDataTask(50)
+        machine.close(cancelling: false)
+        check(machine.takesNoTasks && machine.endIfFinished() == [])
+        check(machine.settle(), [.endIfFinished])
+        machine.remove(1)
+        check(machine.endIfFinished(), [])
+        check(machine.removeDataTask(50), [.endIfFinished])
+        check(machine.life.admitsCall(isLast: false))
+        check(machine.endIfFinished(), [.stopReading, .sendLastMessage(nil)])
+        check(machine.endIfFinished() == [] && !machine.life.admitsCall(isLast: false))
+        check(machine.life.admitsCall(isLast: true))
+        check(machine.receive(9, isQuestion: false, isNoted: false), .ignored)
+        let waiter = machine.waitForBacklog()
+        check(waiter == nil && machine.ended() == [.release, .reportEnd] && machine.ended() == [])
+        check(machine.life == .ended && !machine.life.admitsCall(isLast: true))
+    }
+
+    @Test func `L2: A session that was to finish its tasks can be cancelled as well, and stays settled`() {
+        var machine = attached()
+        machine.close(cancelling: false)
+        _ = machine.settle()
+        machine.close(cancelling: true)
+        check(machine.life, .closing(isCancelled: true, isSettled: true))
+        machine.close(cancelling: false)
+        check(machine.life.isCancelled && machine.life.mayEnd)
+    }
+
+    @Test func `L2: A session that the process lets go of begins nothing more`() {
+        var machine = SessionMachine()
+        _ = machine.start()
+        let waiter = machine.waitForAttachment(failsFast: false)
+        check(machine.beginAttaching(1))
+        check(machine.abandon(), [.stopReading, .release, .resume([waiter ?? 0])])
+        check(machine.abandon(), [])
+        check(machine.attached([], nextNumber: 1, handled: 0) == [] && !machine.isReading)
+        check(machine.lost(isUnreachable: true) == [] && machine.refused(refusal) == [])
+        check(machine.serviceIsBack(), [.catchUp(attempt: nil)])
+        check(!machine.learnListed(TaskID(1), of: 1) && machine.beginEnding(nil) == [])
+    }
+}
