@@ -339,10 +339,10 @@ import Testing
         let task = session.downloadTask(with: url())
         task.resume()
         world.service.stop()
-        try await eventually("the session is away") { core.state.withLock(\.isAway) }
+        try await eventually("the session is away") { core.state.withLock(\.machine.link.isAway) }
         let data = Watched<[Data?]>([])
         task.cancel(byProducingResumeData: { given in data.update { $0.append(given) } })
-        try await eventually("the cancellation waits") { core.state.withLock { !$0.whenBack.isEmpty } }
+        try await eventually("the cancellation waits") { core.state.withLock { !$0.work.isEmpty } }
         // Meanwhile another process has the session.
         world.service.state.update { _ = $0.taken.insert("org.example.photos") }
         try world.service.start()

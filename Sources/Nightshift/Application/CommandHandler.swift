@@ -265,7 +265,7 @@ final class CommandHandler: Sendable {
 
     /// A session has ended in this process: nobody is left who would hear that its events are finished.
     func ended(_ core: SessionCore) {
-        let handled = core.state.withLock(\.lastHandled)
+        let handled = core.lastHandled
         state.withLock { $0.ended[core.identifier] = handled }
         completeEnded(core.identifier)
     }
@@ -282,7 +282,7 @@ final class CommandHandler: Sendable {
 
     /// A session has been made, or its delegate has handled a message.
     func advanced(_ core: SessionCore) {
-        let handled = core.state.withLock(\.lastHandled)
+        let handled = core.lastHandled
         let finished = state.withLock { state in
             state.ended[core.identifier] = nil
             return state.takeTold(core.identifier, through: handled)
@@ -375,15 +375,15 @@ extension SessionCore {
     /// Tells the delegate that it has everything; then calls `completion`, on the delegate queue too, with whether there was a
     /// delegate to hear it.
     fileprivate func finishEvents(_ completion: @escaping @Sendable (_ isHeard: Bool) -> Void) {
-        let (session, delegate) = state.withLock { ($0.session, $0.delegate) }
+        let audience = audience()
         onDelegateQueue { [self] in
-            let listener = delegate as? any URLSessionBackgroundDelegate
-            if let session, let listener {
-                listener.urlSessionDidFinishEvents(forBackgroundURLSession: session)
-            } else if let delegate {
-                adviseConformance(of: delegate)
+            let listener = audience?.delegate as? any URLSessionBackgroundDelegate
+            if let audience, let listener {
+                listener.urlSessionDidFinishEvents(forBackgroundURLSession: audience.session)
+            } else if let audience {
+                adviseConformance(of: audience.delegate)
             }
-            completion(listener != nil && session != nil)
+            completion(listener != nil)
         }
     }
 

@@ -85,14 +85,10 @@ extension SessionCore {
             } catch is Problem {
                 // Nobody waits for it any more.
             } catch {
-                if !state.withLock(\.isInvalid) { self.answer(answer) }
+                if !isOver { self.answer(answer) }
                 return
             }
-            state.withLock { state in
-                state.asked.remove(answer.message)
-                // Answered is as good as acknowledged: a stream that was opened before may still bring it.
-                state.remember([answer.message])
-            }
+            state.withLock { $0.machine.answered(answer.message) }
         }
     }
 }

@@ -6,7 +6,10 @@ import Synchronization
 extension SessionCore {
     func dataTask(with request: URLRequest) -> BackgroundDataTask {
         let task = BackgroundDataTask(self, identifier: newIdentifier(), request: request)
-        state.withLock { $0.dataTasks[task.taskIdentifier] = task }
+        state.withLock { state in
+            state.machine.addDataTask(task.taskIdentifier)
+            state.dataTasks[task.taskIdentifier] = task
+        }
         return task
     }
 
@@ -35,7 +38,7 @@ extension SessionCore {
 
     private var currentLoader: DataTaskLoader? {
         state.withLock { state in
-            guard !state.isInvalid else { return nil }
+            guard !state.machine.life.isOver else { return nil }
             if let loader = state.loader { return loader }
             let loader = DataTaskLoader(self)
             state.loader = loader
@@ -68,7 +71,9 @@ extension SessionCore {
     }
 
     func forget(_ task: BackgroundDataTask) {
-        state.withLock { $0.dataTasks[task.taskIdentifier] = nil }
-        events.async { [self] in invalidateIfFinished() }
+        apply { state in
+            state.dataTasks[task.taskIdentifier] = nil
+            return state.machine.removeDataTask(task.taskIdentifier)
+        }
     }
 }

@@ -80,7 +80,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     private func begin() {
         let isFirst = core.state.withLock { state in
-            guard state.session == nil, !state.isInvalid else { return false }
+            guard state.session == nil, !state.machine.life.isOver else { return false }
             state.session = self
             return true
         }

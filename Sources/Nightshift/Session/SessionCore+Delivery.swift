@@ -7,7 +7,7 @@ import Synchronization
 /// What the service says of the session, handed to the delegate: on ``events``, one message at a time.
 extension SessionCore {
     func receive(_ event: ServerSentEvent) {
-        state.withLock { $0.pause = .zero }
+        state.withLock { $0.machine.heard() }
         let data = Data(event.data.utf8)
         if event.name == "message", let message = try? JSON.decodeKnown(SessionMessage.self, from: data) {
             receive(message)
@@ -21,43 +21,26 @@ extension SessionCore {
     /// Notes that every message up to this one that is missing was handled before, by this process or an earlier one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
-        let (waiters, unlisted) = state.withLock { state in
-            state.isCaughtUp = true
-            state.lastHandled = max(state.lastHandled, through)
-            defer { (state.backlogWaiters, state.unlisted) = ([], [:]) }
-            return (state.backlogWaiters, state.unlisted.filter { state.tasks[$0.key] != nil })
-        }
-        for waiter in waiters { waiter.signal() }
-        if !unlisted.isEmpty { requests.async { [self] in lookFor(unlisted) } }
-        connection.commands.advanced(self)
+        apply { $0.machine.caughtUp(through: through) }
     }
 
     private func receive(_ message: SessionMessage) {
-        enum Fate { case new, handled, asked, none }
         let isNoted = folder.withLock { folder in
             folder?.arrived(message.id)
             return folder?.handled.contains(message.id) == true
         }
-        let fate = state.withLock { state -> Fate in
-            guard !state.isInvalid else { return .none }
-            if state.asked.contains(message.id) { return .asked }
-            if isNoted || state.acknowledged.contains(message.id) {
-                if !state.unacknowledged.contains(message.id) { state.unacknowledged.append(message.id) }
-                return .handled
-            }
-            if message.kind.isQuestion { state.asked.insert(message.id) }
-            return .new
+        let fate = state.withLock { state in
+            state.machine.receive(message.id, isQuestion: message.kind.isQuestion, isNoted: isNoted)
         }
         switch fate {
-        case .none: return
+        case .ignored: return
         case .asked: break
         case .handled: acknowledge()
         case .new: guard deliver(message) else { return }
         }
-        state.withLock { $0.lastHandled = max($0.lastHandled, message.id) }
-        connection.commands.advanced(self)
+        apply { $0.machine.advance(to: message.id) }
         // The delegate hears that its events are finished before it hears that nothing more comes.
-        invalidateIfFinished()
+        endIfFinished()
     }
 
     /// - Returns: false where the session has ended first: a later process is given the message again.
@@ -85,12 +68,12 @@ extension SessionCore {
 
     /// The task's object: the one that the app has, or a new one.
     private func task(for task: SessionTask) -> any BackgroundTask {
-        let identifier = Int(task.task.taskIdentifier)
+        let number = Int(task.task.taskIdentifier)
         return state.withLock { state in
-            state.taskIdentifiers[task.task.id] = identifier
-            if let known = state.tasks[identifier] { return known }
+            _ = state.machine.learn(task.task.id, of: number)
+            if let known = state.tasks[number] { return known }
             let new = TaskCore(self, task).makeTask()
-            state.tasks[identifier] = new
+            state.tasks[number] = new
             return new
         }
     }
@@ -152,6 +135,8 @@ extension SessionCore {
             status, url: url, resumeData: ResumeData(status, note: message.task.clientData)?.handOut())
         guard let outcome = failure.map({ Outcome(error: $0) }) ?? self.outcome(of: task, status, message.id, url: url)
         else { return false }
+        defer { if let link = outcome.link { folder.withLock { $0?.remove(link) } } }
+        guard state.withLock({ $0.machine.end(task.core.identifier) }) else { return true }
         if let count = outcome.decodedCount {
             task.core.count(received: count, expectedToReceive: -1, sent: 0, expectedToSend: -1)
         }
@@ -169,7 +154,6 @@ extension SessionCore {
             (delegate as? any URLSessionTaskDelegate)?.urlSession(
                 session, task: task, didCompleteWithError: outcome.error)
         }
-        if let link = outcome.link { folder.withLock { $0?.remove(link) } }
         return true
     }
 
@@ -182,12 +166,12 @@ extension SessionCore {
     private func outcome(of task: any BackgroundTask, _ status: TaskStatus, _ message: Int64, url: URL?) -> Outcome? {
         var pause = Self.firstDeliveryPause
         var isNews = true
-        while failure == nil, !state.withLock(\.isInvalid) {
+        while failure == nil, !isOver {
             do {
                 return try handOut(status, message, isDownload: task.core.kind == .download, url: url)
             } catch {
                 // Nobody wants it any more, and the session's end waits behind this.
-                if state.withLock(\.isCancelled) {
+                if state.withLock(\.machine.life.isCancelled) {
                     return Outcome(error: .make(NSURLErrorCancelled, "cancelled", url: url))
                 }
                 if isNews {
@@ -206,12 +190,15 @@ extension SessionCore {
     /// Lets seconds pass, fewer where the session is to end.
     private func wait(_ pause: Double) {
         var left = pause
-        while left > 0, !state.withLock({ $0.isCancelled || $0.isInvalid }) {
+        while left > 0, !isGivenUp {
             let step = min(left, 0.25)
             Thread.sleep(forTimeInterval: step)
             left -= step
         }
     }
+
+    /// Whether files that cannot be handed over yet are not waited for.
+    private var isGivenUp: Bool { state.withLock { $0.machine.life.isCancelled || $0.machine.life.isOver } }
 
     /// Seconds until a file that could not be handed over is tried again; they double.
     private static let firstDeliveryPause = 0.02
@@ -245,7 +232,7 @@ extension SessionCore {
             let path = try folder.withLock({ try $0?.nameForDecoding(message: message) })
         else { return nil }
         let isWhole = try ContentDecoder.decode(file, to: path, coding) { [self] in
-            failure == nil && !state.withLock { $0.isCancelled || $0.isInvalid }
+            failure == nil && !isGivenUp
         }
         return isWhole ? URL(filePath: path) : nil
     }
@@ -259,67 +246,43 @@ extension SessionCore {
     /// The callbacks of a message have returned: never again.
     private func handled(_ id: Int64) {
         folder.withLock { $0?.note(id) }
-        state.withLock { $0.unacknowledged.append(id) }
-        acknowledge()
+        apply { $0.machine.handled(id) }
     }
 
-    /// Tells the service of handled messages, as many at once as have come together.
-    func acknowledge() {
-        if beginAcknowledging() { requests.async { [self] in sendAcknowledgements() } }
-    }
+    private func acknowledge() { apply { $0.machine.acknowledge() } }
 
     /// On ``requests``.
     func acknowledgeNow() {
-        if beginAcknowledging() { sendAcknowledgements() }
+        if state.withLock({ $0.machine.beginAcknowledging() }) { sendAcknowledgements() }
     }
 
-    private func beginAcknowledging() -> Bool {
-        state.withLock { state in
-            guard !state.isAcknowledging, !state.unacknowledged.isEmpty else { return false }
-            state.isAcknowledging = true
-            return true
-        }
+    /// On ``requests``: lets the service hear of handled messages, as many at once as have come together.
+    func sendAcknowledgements() {
+        deliverAcknowledgements(within: Self.requestPatience) { $0.acknowledgementEnded($1) }
     }
 
     /// Delivers the rest of them, from whichever thread is about to end the process.
     func acknowledge(until deadline: ContinuousClock.Instant) {
         let left = deadline - .now
-        if left > .zero, !state.withLock(\.unacknowledged.isEmpty) { sendAcknowledgements(patience: left) }
+        if left > .zero { deliverAcknowledgements(within: left) { $0.acknowledged($1) } }
     }
 
-    private func sendAcknowledgements(patience: Duration = SessionCore.requestPatience) {
-        let ids = state.withLock { state in
-            if state.unacknowledged.isEmpty { state.isAcknowledging = false }
-            return Array(state.unacknowledged.prefix(Limits.tasksPerRequest))
-        }
-        guard !ids.isEmpty else { return }
-        var isDone = false
+    /// - Parameter input: gets the messages that the service has heard of, none where it did not answer.
+    private func deliverAcknowledgements(
+        within patience: Duration, _ input: (inout SessionMachine, [Int64]) -> [SessionAction]
+    ) {
+        var ids = state.withLock { Array($0.machine.messages.unacknowledged.prefix(Limits.tasksPerRequest)) }
         do {
-            try connection.notify(
-                .acknowledge(MessageAcknowledgement(messages: ids), inSession: identifier), hasty: true,
-                patience: patience)
-            isDone = true
+            let body = MessageAcknowledgement(messages: ids)
+            if !ids.isEmpty {
+                try connection.notify(.acknowledge(body, inSession: identifier), hasty: true, patience: patience)
+            }
         } catch {
             // The service sends them again with the next attachment, and they are acknowledged then.
+            ids = []
         }
-        let hasMore = state.withLock { state in
-            state.isAcknowledging = false
-            guard isDone else { return false }
-            let done = Set(ids)
-            state.unacknowledged.removeAll { done.contains($0) }
-            state.remember(ids)
-            return !state.unacknowledged.isEmpty
-        }
-        if isDone { folder.withLock { $0?.forget(ids) } }
-        if hasMore { acknowledge() }
-    }
-}
-
-extension SessionCore.State {
-    /// More than one connection ever has under way.
-    private static let mostAcknowledged = 1_000
-
-    mutating func remember(_ ids: [Int64]) {
-        acknowledged = (acknowledged + ids).suffix(Self.mostAcknowledged)
+        apply { input(&$0.machine, ids) }
+        // The machine knows them now: one that comes again is not new.
+        if !ids.isEmpty { folder.withLock { $0?.forget(ids) } }
     }
 }

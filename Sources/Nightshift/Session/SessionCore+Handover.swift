@@ -10,7 +10,10 @@ extension SessionCore {
     /// Keeps a task that the app has just made.
     func add(_ core: TaskCore) -> any BackgroundTask {
         let task = core.makeTask()
-        state.withLock { $0.tasks[core.identifier] = task }
+        state.withLock { state in
+            state.machine.add(core.identifier)
+            state.tasks[core.identifier] = task
+        }
         return task
     }
 
@@ -23,14 +26,14 @@ extension SessionCore {
             endHere(task, error: error)
             return
         }
-        if state.withLock({ !$0.belated.isEmpty }) { return reportLater(task) }
-        if !isTold(task, patience: patience) { reportLater(task) }
+        if state.withLock({ !$0.machine.tasks.unsent.isEmpty }) { return postpone(task) }
+        if !isTold(task, patience: patience) { postpone(task) }
     }
 
     /// As ``bringUpToDate(_:patience:)``, beside those that are still to be told of. On ``copies``.
     private func handOverCopied(_ task: TaskCore) {
         if let error = failure ?? task.flaw { return endHere(task, error: error) }
-        if !isTold(task, patience: Self.copyPatience) { reportLater(task) }
+        if !isTold(task, patience: Self.copyPatience) { postpone(task) }
     }
 
     /// Whether the service has been told, or need not be any more.
@@ -129,10 +132,7 @@ extension SessionCore {
         }
         task.closeSource()
         task.discardResumeData()
-        state.withLock { state in
-            // Its end may have been told already.
-            if state.tasks[task.identifier] != nil { state.taskIdentifiers[id] = task.identifier }
-        }
+        state.withLock { $0.machine.handedOver(task.identifier, as: id) }
         tellChanges(of: task)
         if wasKnown { try tell(task, id, isHeld: isHeld, patience: patience) }
     }
@@ -167,7 +167,10 @@ extension SessionCore {
     /// Ends a task of which the service knows nothing.
     func endHere(_ task: TaskCore, error: URLError) {
         events.async { [self] in
-            guard let object = state.withLock({ $0.tasks[task.identifier] }) else { return }
+            let ending = state.withLock { state in
+                state.machine.end(task.identifier) ? state.tasks[task.identifier] : nil
+            }
+            guard let object = ending else { return }
             task.end(error: error)
             callDelegate { session, delegate in
                 (delegate as? any URLSessionTaskDelegate)?.urlSession(
@@ -183,65 +186,49 @@ extension SessionCore {
         endHere(task, error: .make(NSURLErrorCancelled, "The task was removed.", url: url))
     }
 
-    // MARK: - Belated
+    // MARK: - Tasks that the service could not be given
 
-    private func reportLater(_ task: TaskCore) {
-        state.withLock { state in
-            if !state.belated.contains(task.identifier) { state.belated.append(task.identifier) }
-        }
-        // Where it is away, its return comes back to it; this is for a service that was only slow.
-        guard !connection.isUnreachable else { return }
-        let isFirst = state.withLock { state in
-            defer { state.isRetrying = true }
-            return !state.isRetrying
-        }
-        if isFirst { requests.asyncAfter(deadline: .now() + .seconds(1)) { [self] in retryBelated() } }
+    private func postpone(_ task: TaskCore) {
+        // Asked in here: its return, which comes after, finds the task.
+        apply { $0.machine.postpone(task.identifier, isUnreachable: connection.isUnreachable) }
     }
 
-    /// Tells the service of the tasks that it could not be told of before, in order, until one fails. Uploads whose files it copies
-    /// go beside them, so that nobody waits for that.
-    func retryBelated() {
-        state.withLock { $0.isRetrying = false }
-        while let (identifier, task) = nextBelated() {
+    /// Gives the service the tasks that it could not be given before, in order, until one fails. Uploads whose files it copies go
+    /// beside them, so that the others do not wait for that. On ``requests``.
+    func sendUnsent() {
+        while let (number, task) = nextUnsent() {
             guard let task, task.core.state.withLock({ $0.phase == .open }) else {
-                removeBelated(identifier)
+                sent(number)
                 continue
             }
             if let error = failure ?? task.core.flaw {
                 endHere(task.core, error: error)
             } else if task.core.hasOpenSource {
-                removeBelated(identifier)
+                sent(number)
                 copies.async { [self] in handOverCopied(task.core) }
                 continue
             } else if !isTold(task.core, patience: Self.requestPatience) {
-                reportLater(task.core)
+                postpone(task.core)
                 return
             }
-            removeBelated(identifier)
+            sent(number)
         }
     }
 
-    private func nextBelated() -> (identifier: Int, task: (any BackgroundTask)?)? {
-        state.withLock { state in
-            guard !state.isInvalid, let identifier = state.belated.first else { return nil }
-            return (identifier, state.tasks[identifier])
-        }
+    private func nextUnsent() -> (number: Int, task: (any BackgroundTask)?)? {
+        state.withLock { state in state.machine.nextUnsent.map { ($0, state.tasks[$0]) } }
     }
 
-    private func removeBelated(_ identifier: Int) {
-        state.withLock { $0.belated.removeAll { $0 == identifier } }
-    }
+    private func sent(_ number: Int) { state.withLock { $0.machine.sent(number) } }
 
     /// Gives the service the tasks it does not have, held where they were never resumed, and the acknowledgements it waits for.
     ///
     /// Uploads whose files are copied come last: the service may take as long as it likes for them when it has been told.
     func handOver(until deadline: ContinuousClock.Instant) {
         let tasks = state.withLock { state in
-            state.tasks.values.filter { task in
-                state.belated.contains(task.core.identifier) || task.core.state.withLock { $0.id == nil }
-            }
+            state.machine.tasks.numbersToHandOver.compactMap { state.tasks[$0] }
         }
-        for task in tasks.sorted(by: { $0.core.identifier < $1.core.identifier }) where !task.core.hasOpenSource {
+        for task in tasks where !task.core.hasOpenSource {
             let left = deadline - .now
             guard left > .zero else { return }
             if let error = failure ?? task.core.flaw {
@@ -298,41 +285,13 @@ extension SessionCore {
                 // It was done, and the answer is a later service's.
                 onDelegateQueue { completion(nil) }
             } catch {
-                let again = Waiting {
+                let again = Work {
                     $0.cancel(task, producingResumeData: producingResumeData, completion)
                 } giveUp: {
                     $0.onDelegateQueue { completion(nil) }
                 }
                 whenBack(again)
             }
-        }
-    }
-
-    /// Has it done once the service has been told again that the session is here; soon, where it is not away.
-    private func whenBack(_ work: Waiting) {
-        let isOpen = state.withLock { state in
-            if !state.isOver { state.whenBack.append(work) }
-            return !state.isOver
-        }
-        guard isOpen else { return work.giveUp(self) }
-        guard !connection.isUnreachable else { return }
-        requests.asyncAfter(deadline: .now() + .milliseconds(100)) { [self] in runWaiting() }
-    }
-
-    /// Does what has waited for the service to be back.
-    func runWaiting() {
-        for work in takeWaiting() { work.run(self) }
-    }
-
-    /// The session is over: what waits for the service is not told to it any more.
-    func giveUpWaiting() {
-        for work in takeWaiting() { work.giveUp(self) }
-    }
-
-    private func takeWaiting() -> [Waiting] {
-        state.withLock { state in
-            defer { state.whenBack = [] }
-            return state.whenBack
         }
     }
 
@@ -365,7 +324,7 @@ extension SessionCore {
             } catch is Problem {
                 // A hint and a label: a task that has ended needs neither.
             } catch {
-                return whenBack(Waiting(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
+                return whenBack(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }
             // It may have been changed once more meanwhile.
             task.state.withLock { if $0.unsent == change { $0.unsent = nil } }

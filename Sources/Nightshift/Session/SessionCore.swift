@@ -5,9 +5,9 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// One background session of this process: what it knows of its tasks, and its connection with the service.
+/// One background session of this process: the effects of a ``SessionMachine``, which decides.
 ///
-/// Two serial queues: ``requests`` tells the service things and may wait for it; ``events`` hands messages to the delegate,
+/// Two serial queues: ``requests`` sends requests to the service and may wait for it; ``events`` hands messages to the delegate,
 /// one at a time. Neither ever waits for the other.
 final class SessionCore: Sendable {
     let identifier: String
@@ -39,85 +39,29 @@ final class SessionCore: Sendable {
     /// How long a new task waits to learn its number from a service that is there, or is being started.
     static let attachmentPatience: Duration = .seconds(2)
 
+    /// The machine, and what a value cannot hold of what it decides about.
     struct State {
-        /// Let go of at the end, and with it the delegate: until then the session lives without the app holding it.
+        var machine = SessionMachine()
+        /// Released at the end, and with it the delegate: until then the session lives without the app holding it.
         var session: BackgroundURLSession?
         var delegate: (any URLSessionDelegate)?
-        var attachment = Attachment.pending
-        /// Whether the service has to be told (again) that the session is here.
-        var needsAttachment = true
-        /// Whether the last attempt to tell it has failed: nobody waits for the next one.
-        var isAway = false
-        var isInvalidating = false
-        /// Whether the app has cancelled the whole session: no task is its own any more.
-        var isCancelled = false
-        /// Whether the service has said which tasks there are, or was waited for in vain, since then.
-        var maySettle = false
-        var isInvalid = false
-        /// The number of the next task; nil while the service has not said it.
-        var nextIdentifier: Int64?
+        /// The app's objects, by the machine's numbers.
         var tasks: [Int: any BackgroundTask] = [:]
-        var taskIdentifiers: [TaskID: Int] = [:]
-        /// Tasks that the service had and has not listed at the last attachment: messages tell of their ends, or it has forgotten them.
-        var unlisted: [Int: TaskID] = [:]
-        /// Data tasks, which are this process's own; their numbers are none of ``tasks``.
         var dataTasks: [Int: BackgroundDataTask] = [:]
         var loader: DataTaskLoader?
-        /// Numbers of the tasks that the service could not be told about, in the order in which it is to hear of them.
-        var belated: [Int] = []
-        var isRetrying = false
-        /// Other work that waits for the service.
-        var whenBack: [Waiting] = []
         var reader: EventReader?
-        /// Pause before the next attempt to attach.
-        var pause: Duration = .zero
-        /// Questions that the delegate has been asked and that the service waits for.
-        var asked: Set<Int64> = []
-        /// Handled messages that the service is still to hear of.
-        var unacknowledged: [Int64] = []
-        var isAcknowledging = false
-        /// Acknowledged a moment ago, the oldest first: a stream that was opened before may still bring them.
-        var acknowledged: [Int64] = []
-        /// The largest id of a message that the delegate has been given, now or by an earlier process.
-        var lastHandled: Int64 = 0
-        /// Whether this process has been given everything that was there before it.
-        var isCaughtUp = false
-        /// Whether it was said how the delegate hears that its events are finished.
+        /// What callers wait for, by the machine's numbers.
+        var waiters: [Int: @Sendable () -> Void] = [:]
+        /// Work that waits for the service, by the machine's numbers.
+        var work: [Int: Work] = [:]
+        /// Whether the developer knows how the delegate hears that its events are finished.
         var hasAdvisedConformance = false
-        /// Threads that wait for that.
-        var backlogWaiters: [DispatchSemaphore] = []
-        /// Those who wait for the attachment.
-        var waiters: [AttachmentWaiter] = []
-
-        /// Whether nothing of it is told to the service any more: it has ended, or is refused.
-        var isOver: Bool {
-            if case .failed = attachment { return true }
-            return isInvalid
-        }
     }
 
-    /// Work that waits for the service to be back.
-    struct Waiting: Sendable {
+    struct Work: Sendable {
         var run: @Sendable (SessionCore) -> Void
-        /// Called in its place where the session is over before.
+        /// Called instead where the session is over first.
         var giveUp: @Sendable (SessionCore) -> Void
-    }
-
-    /// What a session lets go of at its end, some of it the app's.
-    struct Holdings {
-        var session: BackgroundURLSession?
-        var delegate: (any URLSessionDelegate)?
-        var dataTasks: [Int: BackgroundDataTask]
-        var loader: DataTaskLoader?
-        var reader: EventReader?
-        var waiters: [AttachmentWaiter]
-    }
-
-    enum Attachment {
-        case pending
-        case attached
-        /// For good: every task ends with this error.
-        case failed(URLError)
     }
 
     init(
@@ -135,14 +79,22 @@ final class SessionCore: Sendable {
 
     var delegate: (any URLSessionDelegate)? { state.withLock(\.delegate) }
 
+    /// The last message that the delegate has been given, by this process or an earlier one.
+    var lastHandled: Int64 { state.withLock(\.machine.messages.lastHandled) }
+
+    /// Why the service does not accept the session, if it does not.
+    var failure: URLError? { state.withLock(\.machine.link.refusal) }
+
+    var isOver: Bool { state.withLock(\.machine.life.isOver) }
+
     func task(_ id: TaskID) -> (any BackgroundTask)? {
-        state.withLock { state in state.taskIdentifiers[id].flatMap { state.tasks[$0] } }
+        state.withLock { state in state.machine.tasks.number(of: id).flatMap { state.tasks[$0] } }
     }
 
     /// Every task that has not ended and is known here, in the order in which they were made.
     var openTasks: [any BackgroundTask] {
         state.withLock { state in
-            guard !state.isCancelled else { return [] }
+            guard !state.machine.life.isCancelled else { return [] }
             return state.tasks.values.filter { $0.core.visibleState != .completed }.sorted {
                 $0.core.identifier < $1.core.identifier
             }
@@ -159,14 +111,24 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Calls the app and waits until it has returned. Only from ``events``.
-    func callDelegate(_ body: @escaping @Sendable (BackgroundURLSession, any URLSessionDelegate) -> Void) {
-        guard
-            let (session, delegate) = state.withLock({ state in
-                if let session = state.session, let delegate = state.delegate { return (session, delegate) }
-                return nil as (BackgroundURLSession, any URLSessionDelegate)?
-            })
-        else { return }
+    /// Session and delegate; nil where the delegate is not to be called.
+    ///
+    /// - Parameter isLast: whether it is for the last message of the session.
+    func audience(isLast: Bool = false) -> (session: BackgroundURLSession, delegate: any URLSessionDelegate)? {
+        state.withLock { state in
+            guard state.machine.life.admitsCall(isLast: isLast), let session = state.session,
+                let delegate = state.delegate
+            else { return nil }
+            return (session, delegate)
+        }
+    }
+
+    /// Calls the app and waits until it has returned. Only from ``events``, or from the queue of the loader.
+    func callDelegate(
+        isLast: Bool = false,
+        _ body: @escaping @Sendable (BackgroundURLSession, any URLSessionDelegate) -> Void
+    ) {
+        guard let (session, delegate) = audience(isLast: isLast) else { return }
         let isDone = DispatchSemaphore(value: 0)
         onDelegateQueue {
             body(session, delegate)

@@ -1,0 +1,127 @@
+import Dispatch
+import Foundation
+import FoundationNetworking
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// Executing what the machine wants.
+extension SessionCore {
+    /// Gives the machine an input, and executes the actions that it returns.
+    ///
+    /// - Parameter input: called under the lock, so that objects and machine change together.
+    func apply(_ input: (inout State) -> [SessionAction]) {
+        let actions = state.withLock { input(&$0) }
+        for action in actions { execute(action) }
+    }
+
+    func execute(_ action: SessionAction) {
+        switch action {
+        case .attach(let attempt, let pause): onRequests(after: pause) { [self] in attach(attempt) }
+        case .catchUp(let attempt): requests.async { [self] in catchUp(attempt) }
+        case .read: read()
+        case .stopReading: stopReading()
+        case .resume(let numbers): resume(numbers)
+        case .acknowledge: requests.async { [self] in sendAcknowledgements() }
+        case .sendUnsent(after: .zero): requests.async { [self] in sendUnsent() }
+        case .sendUnsent(let pause):
+            onRequests(after: pause) { [self] in
+                state.withLock { $0.machine.sendingIsDue() }
+                sendUnsent()
+            }
+        case .doWork(after: .zero): requests.async { [self] in doWork() }
+        case .doWork(let pause):
+            onRequests(after: pause) { [self] in
+                state.withLock { $0.machine.workIsDue() }
+                doWork()
+            }
+        case .giveUpWork(let numbers): for work in takeWork({ _ in numbers }) { work.giveUp(self) }
+        case .lookFor(let missing): requests.async { [self] in lookFor(missing) }
+        case .fail(let numbers, let error):
+            for number in numbers { if let task = task(number: number) { endHere(task.core, error: error) } }
+        case .cancelDataTasks: for task in openDataTasks { task.cancel() }
+        case .reportProgress: connection.commands.advanced(self)
+        case .endIfFinished: events.async { [self] in endIfFinished() }
+        case .endRefused(let error):
+            // A caller that is just making a task hears of its end first.
+            events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
+        case .sendLastMessage(let error): sendLastMessage(error)
+        case .release: release()
+        case .reportEnd: connection.commands.ended(self)
+        }
+    }
+
+    private func onRequests(after pause: Duration, _ body: @escaping @Sendable () -> Void) {
+        guard pause > .zero else { return requests.async(execute: body) }
+        let (seconds, attoseconds) = pause.components
+        let milliseconds = Int(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
+        requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: body)
+    }
+
+    private func task(number: Int) -> (any BackgroundTask)? { state.withLock { $0.tasks[number] } }
+
+    // MARK: - Waiting
+
+    /// Calls `body` on ``waiting`` when the service has said what there is, or the session has failed or ended.
+    ///
+    /// - Parameter orAway: also as soon as the service cannot be reached.
+    func whenAttached(orAway: Bool, _ body: @escaping @Sendable () -> Void) {
+        let proceed: @Sendable () -> Void = { [waiting] in waiting.async(execute: body) }
+        let number = addWaiter(proceed) { $0.waitForAttachment(failsFast: orAway) }
+        if number == nil { proceed() }
+    }
+
+    /// Waits as long as the machine has something to wait for, and no longer than `patience`. Blocks.
+    func wait(within patience: Duration, _ input: (inout SessionMachine) -> Int?) {
+        let semaphore = DispatchSemaphore(value: 0)
+        guard let number = addWaiter({ semaphore.signal() }, input), !semaphore.wait(within: patience) else { return }
+        state.withLock { state in
+            state.machine.stopWaiting(number)
+            state.waiters[number] = nil
+        }
+    }
+
+    private func addWaiter(
+        _ proceed: @escaping @Sendable () -> Void, _ input: (inout SessionMachine) -> Int?
+    ) -> Int? {
+        state.withLock { state in
+            let number = input(&state.machine)
+            if let number { state.waiters[number] = proceed }
+            return number
+        }
+    }
+
+    private func resume(_ numbers: [Int]) {
+        let waiters = state.withLock { state in numbers.compactMap { state.waiters.removeValue(forKey: $0) } }
+        for proceed in waiters { proceed() }
+    }
+
+    /// Does work when the service is back; soon, where it is not away.
+    func whenBack(_ work: Work) {
+        let (isKept, actions) = state.withLock { state in
+            // Asked in here: its return, which comes after, finds the work.
+            let (number, actions) = state.machine.addWork(isUnreachable: connection.isUnreachable)
+            if let number { state.work[number] = work }
+            return (number != nil, actions)
+        }
+        guard isKept else { return work.giveUp(self) }
+        for action in actions { execute(action) }
+    }
+
+    private func doWork() {
+        for work in takeWork({ $0.takeWork() }) { work.run(self) }
+    }
+
+    private func takeWork(_ numbers: (inout SessionMachine) -> [Int]) -> [Work] {
+        state.withLock { state in numbers(&state.machine).compactMap { state.work.removeValue(forKey: $0) } }
+    }
+
+    /// On ``requests``, after what was given up there.
+    private func catchUp(_ attempt: Int?) {
+        acknowledgeNow()
+        // The attachment causes the others.
+        if let attempt { return attach(attempt) }
+        sendUnsent()
+        doWork()
+    }
+}
