@@ -21,7 +21,7 @@ extension SessionCore {
             }
         }
         let url = task.currentRequest?.url
-        let response = asked.response.flatMap { summary in url.flatMap { HTTPURLResponse(summary, url: $0) } }
+        let response = asked.response.flatMap { summary in url.flatMap { BackgroundURLResponse(summary, url: $0) } }
         let challenge = URLAuthenticationChallenge(
             asked, proposed: proposed, response: response ?? task.response, reply: reply)
         if delegate == nil { reply.resolve(.performDefaultHandling, nil) }

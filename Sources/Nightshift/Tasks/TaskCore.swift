@@ -246,7 +246,7 @@ final class TaskCore: Sendable {
             state.clientExpectsToSend = status.countOfBytesClientExpectsToSend ?? state.clientExpectsToSend
             state.clientExpectsToReceive = status.countOfBytesClientExpectsToReceive ?? state.clientExpectsToReceive
             if let summary = status.response, let url = state.currentURL ?? state.originalRequest?.url {
-                state.response = HTTPURLResponse(summary, url: url)
+                state.response = BackgroundURLResponse(summary, url: url)
             }
         }
         discardResumeData()
