@@ -4,7 +4,7 @@ import Testing
 
 @testable import Nightshift
 
-/// The machine of a session, input by input.
+/// Rows T6, T8, T10 and T12: the machine of a session, input by input.
 @Suite struct SessionMachineTests {
     private let refusal = URLError(.backgroundSessionInUseByAnotherProcess)
 
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - The link
 
-    @Test func `L2: Pauses between attempts grow from 20 ms to 5 s, and a message makes them short again`() {
+    @Test func `T8: Pauses between attempts grow from 20 ms to 5 s, and a message makes them short again`() {
         var machine = SessionMachine()
         var actions = machine.start()
         var pauses: [Duration] = []
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// Before, each failure after a return of the service left one more timer, and each of them made attempts for ever.
-    @Test func `L2: The attempt at the service's return replaces the one that waits`() {
+    @Test func `T8: The attempt at the service's return replaces the one that waits`() {
         var machine = SessionMachine()
         _ = machine.start()
         check(machine.beginAttaching(1))
@@ -61,7 +61,7 @@ import Testing
         check(machine.lost(isUnreachable: true), [.attach(attempt: 4, after: .milliseconds(20))])
     }
 
-    @Test func `L2: A return of the service during an attempt causes the next one at once`() {
+    @Test func `T8: A return of the service during an attempt causes the next one at once`() {
         var machine = SessionMachine()
         _ = machine.start()
         _ = machine.beginAttaching(1)
@@ -73,7 +73,7 @@ import Testing
         check(machine.beginAttaching(3))
     }
 
-    @Test func `L2: A lost connection attaches again`() {
+    @Test func `T8: A lost connection attaches again`() {
         var machine = attached()
         check(!machine.beginAttaching(1))
         check(machine.lost(isUnreachable: false), [.attach(attempt: 2, after: .zero)])
@@ -83,7 +83,7 @@ import Testing
         check(actions.contains(.read) && machine.isReading)
     }
 
-    @Test func `L2: A refusal fails the tasks, gives up work and ends the session`() {
+    @Test func `T12: A refusal fails the tasks, gives up work and ends the session`() {
         var machine = attached([1, 2])
         let (work, _) = machine.addWork(isUnreachable: true)
         check(
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: - Waiting
 
-    @Test func `L2: Callers that fail fast do not wait for a service that is away, the others do`() {
+    @Test func `T8: Callers that fail fast do not wait for a service that is away, the others do`() {
         var machine = SessionMachine()
         _ = machine.start()
         let fast = machine.waitForAttachment(failsFast: true)
@@ -119,7 +119,7 @@ import Testing
         check(machine.waitForBacklog(), nil)
     }
 
-    @Test func `L2: Work that waits for a slow service is scheduled once, and for one that is away not at all`() {
+    @Test func `T8: Work that waits for a slow service is scheduled once, and for one that is away not at all`() {
         var machine = attached()
         let (first, soon) = machine.addWork(isUnreachable: false)
         let (second, none) = machine.addWork(isUnreachable: false)
@@ -132,7 +132,7 @@ import Testing
 
     // MARK: - Tasks
 
-    @Test func `L2: Numbers begin where the service says, and never fall`() {
+    @Test func `T6: Numbers begin where the service says, and never fall`() {
         var machine = SessionMachine()
         check(machine.newTaskNumber(orFrom: 5_000), 5_000)
         _ = machine.start()
@@ -143,7 +143,7 @@ import Testing
         check(other.newTaskNumber(orFrom: 5_000), 100)
     }
 
-    @Test func `L2: A task has one end`() {
+    @Test func `T6: A task has one end`() {
         var machine = attached([1])
         check(machine.end(1))
         check(!machine.end(1))
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// Before, it was made a second time, and the session never ended.
-    @Test func `L2: A task that ends while the service lists it is not made again`() {
+    @Test func `T6: A task that ends while the service lists it is not made again`() {
         var machine = attached([1, 2])
         _ = machine.lost(isUnreachable: false)
         check(machine.beginAttaching(2))
@@ -165,7 +165,7 @@ import Testing
         check(machine.tasks.numbers, [2, 3])
     }
 
-    @Test func `L2: The service is asked for tasks that are missing from its list and whose end no message reports`() {
+    @Test func `T6: The service is asked for tasks that are missing from its list and whose end no message reports`() {
         var machine = attached([1, 2, 3])
         machine.add(4)
         _ = machine.lost(isUnreachable: false)
@@ -179,7 +179,7 @@ import Testing
         check(machine.caughtUp(through: 9), [.reportProgress])
     }
 
-    @Test func `L2: Tasks that the service could not be given are sent in their order, with one timer`() {
+    @Test func `T6: Tasks that the service could not be given are sent in their order, with one timer`() {
         var machine = attached()
         for number in 1...3 { machine.add(number) }
         check(machine.postpone(2, isUnreachable: true), [])
@@ -195,7 +195,7 @@ import Testing
 
     // MARK: - Messages
 
-    @Test func `L2: A message is new once, and acknowledged again where it comes again`() {
+    @Test func `T10: A message is new once, and acknowledged again where it comes again`() {
         var machine = attached([1])
         check(machine.receive(5, isQuestion: false, isNoted: false), .new)
         check(machine.handled(5), [.acknowledge])
@@ -209,7 +209,7 @@ import Testing
         check(machine.acknowledge(), [.acknowledge])
     }
 
-    @Test func `L2: A question that waits for its answer is not asked again`() {
+    @Test func `T10: A question that waits for its answer is not asked again`() {
         var machine = attached([1])
         check(machine.receive(5, isQuestion: true, isNoted: false), .new)
         check(machine.receive(5, isQuestion: true, isNoted: false), .asked)
@@ -219,7 +219,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `L2: An invalidated session ends after its last task, when it knows those of earlier processes`() {
+    @Test func `T12: An invalidated session ends after its last task, when it knows those of earlier processes`() {
         var machine = attached([1])
         machine.addDataTask(50)
         machine.close(cancelling: false)
@@ -238,7 +238,7 @@ import Testing
         check(machine.life == .ended && !machine.life.admitsCall(isLast: true))
     }
 
-    @Test func `L2: A session that was to finish its tasks can be cancelled as well, and stays settled`() {
+    @Test func `T12: A session that was to finish its tasks can be cancelled as well, and stays settled`() {
         var machine = attached()
         machine.close(cancelling: false)
         _ = machine.settle()
@@ -248,7 +248,7 @@ import Testing
         check(machine.life.isCancelled && machine.life.mayEnd)
     }
 
-    @Test func `L2: A session that the process lets go of begins nothing more`() {
+    @Test func `T12: A session that the process lets go of begins nothing more`() {
         var machine = SessionMachine()
         _ = machine.start()
         let waiter = machine.waitForAttachment(failsFast: false)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Nightshift
 
-/// Random lives of sessions: what holds whatever the app, the service and the threads do.
+/// Row T10: random lives of sessions: what holds whatever the app, the service and the threads do.
 @Suite struct SessionMachineWalkTests {
     @Test(.timeLimit(.minutes(20)), arguments: 0..<100 as Range<UInt64>)
-    func `L2: Each task of a session has one end, and each message is delivered once`(part: UInt64) {
+    func `T10: Each task of a session has one end, and each message is delivered once`(part: UInt64) {
         for seed in part * 50..<part * 50 + 50 {
             var walk = SessionWalk(seed: seed)
             for _ in 0..<walk.length { walk.step() }
