@@ -47,7 +47,7 @@ import Nightshift
     /// Whether ``batteryLevel`` and ``batteryState`` are read.
     public var isBatteryMonitoringEnabled = false
 
-    /// 0...1; -1 where it is not known: the battery is not monitored, there is none, or no service.
+    /// 0...1; -1 where it is not known: the battery is not monitored, or the device has no battery, or no service.
     ///
     /// Each reading asks the service, which takes some milliseconds; one that does not answer is waited for 2 s.
     public var batteryLevel: Float { battery?.level ?? -1 }
@@ -61,7 +61,7 @@ import Nightshift
 
     private var battery: BatteryReading? { isBatteryMonitoringEnabled ? application.battery : nil }
 
-    /// Never posted: an app that waits in the background is not woken for its battery. `nightshift device` tells of changes, and transfers
+    /// Never posted: an app that waits in the background is not woken for its battery. `nightshift device` shows the battery, and transfers
     /// wait for power by themselves.
     public nonisolated static let batteryLevelDidChangeNotification = Notification.Name(
         "UIDeviceBatteryLevelDidChangeNotification")

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `A URL is opened by xdg-open, and its failure is told`() async throws {
+    @Test func `A URL is opened by xdg-open, and its failure is reported`() async throws {
         let desktop = try Desktop([
             "xdg-open": #"echo "$1" > "${0%/*}/opened"; [ "$1" = https://example.org/a ]"#
         ])

@@ -113,7 +113,7 @@ import Testing
         #expect(configuration.shouldUseExtendedBackgroundIdleMode && configuration.protocolClasses == nil)
     }
 
-    @Test func `FoundationNetworking's way of reading a configuration is told from an app's`() {
+    @Test func `FoundationNetworking reads a configuration in an order of its own`() {
         func completes(_ properties: [FoundationReading.Property], copied: Bool = true) -> [Bool] {
             var reading = FoundationReading()
             if copied { reading.copied() }

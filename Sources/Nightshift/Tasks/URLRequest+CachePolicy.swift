@@ -14,7 +14,8 @@ extension URLError {
     /// (`NSURLRequest.CachePolicy.returnCacheDataDontLoad`); the code is the one that its sessions give.
     static func notInCache(_ url: URL?) -> URLError {
         make(
-            NSURLErrorResourceUnavailable, "The request may only be answered from a cache, and there is none.", url: url
+            NSURLErrorResourceUnavailable,
+            "The request may only be answered from a cache, and this session has no cache.", url: url
         )
     }
 }
