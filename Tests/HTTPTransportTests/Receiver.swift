@@ -17,7 +17,7 @@ final class Receiver: ExchangeReceiver {
     }
 
     init(
-        _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 20) },
+        _ dispose: @escaping @Sendable (ResponseHead) -> BodyDisposition = { _ in .memory(limit: 1 << 30) },
         interim: @escaping @Sendable (ResponseHead) -> InterimDisposition = { _ in .proceed }
     ) {
         self.dispose = dispose
