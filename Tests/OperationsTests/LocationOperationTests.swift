@@ -73,6 +73,14 @@ import Testing
         let (app, request) = (OperationScene.app, LocationUpdateRequest(accuracy: 10))
         await scene.location.take(.sources([], canMonitorRegions: true, canMonitorSignificantChanges: false))
         let process = try await scene.launch()
+        // The app does at once what it is to do, such as a picture before it is suspended.
+        let commands = try await scene.apps.connect(process: process, executable: nil, app: app)
+        let answering = Task { [apps = scene.apps] in
+            for await event in commands {
+                guard case .command(let command) = event else { continue }
+                try? await apps.acknowledge(process: process, command: command.number)
+            }
+        }
         try await scene.apps.change(process: process, to: .active)
         // The user is asked, and answers.
         scene.answer.update { $0 = .whenInUse }
@@ -85,18 +93,20 @@ import Testing
         await scene.location.take(.receiver(seconds: 1))
 
         try await scene.apps.change(process: process, to: .background)
-        scene.clock.advance(to: scene.clock.now().bootSeconds + 60)
         try await eventually("its suspension") {
             try await scene.location.status(of: app).updates?.isOn == false
         }
         #expect(scene.places.wishes.last?.fix == nil)
         try await Self.move(scene, 0.02)
+        // By then that place is an old one.
+        scene.clock.advance(to: scene.clock.now().bootSeconds + 60)
         _ = try await scene.apps.activate(app)
         try await eventually("the next question") { scene.places.wishes.last?.fix == 10 }
         #expect(places.read(\.count) == 1)
         scene.host.end(process, .exited(0))
         // The process's connections end with it.
         reader.cancel()
+        answering.cancel()
         try await eventually("the end of the request") { try await scene.location.status(of: app).updates == nil }
         #expect(scene.places.wishes.last?.fix == nil && scene.host.living.isEmpty)
         try await scene.end()
