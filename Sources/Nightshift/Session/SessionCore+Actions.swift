@@ -97,7 +97,7 @@ extension SessionCore {
     }
 
     /// Does work when the service is back; soon, where it is not away.
-    func whenBack(_ work: Work) {
+    func onReconnect(_ work: Work) {
         let (isKept, actions) = state.withLock { state in
             // Asked in here: its return, which comes after, finds the work.
             let (number, actions) = state.machine.addWork(isUnreachable: connection.isUnreachable)

@@ -160,7 +160,7 @@ extension SessionCore {
     /// What has come of a task that has not failed.
     ///
     /// Trouble of this process or its disk says nothing of the transfer. The service keeps the file until the message is acknowledged,
-    /// so this tries again until the file can be handed over, and the messages behind it wait.
+    /// so this tries again until the file can be handed over, and later messages wait.
     ///
     /// - Returns: nil where the session has ended first.
     private func outcome(of task: any BackgroundTask, _ status: TaskStatus, _ message: Int64, url: URL?) -> Outcome? {
@@ -170,7 +170,7 @@ extension SessionCore {
             do {
                 return try handOut(status, message, isDownload: task.core.kind == .download, url: url)
             } catch {
-                // Nobody wants it any more, and the session's end waits behind this.
+                // Nobody wants it, and the session's end waits for this.
                 if state.withLock(\.machine.life.isCancelled) {
                     return Outcome(error: .make(NSURLErrorCancelled, "cancelled", url: url))
                 }
@@ -204,7 +204,7 @@ extension SessionCore {
     private static let firstDeliveryPause = 0.02
     private static let longestDeliveryPause = 30.0
 
-    /// - Throws: what may pass. Only a file that is not there any more, or would be too large, is an error of the task.
+    /// - Throws: what may pass. Only a file that is gone, or would be too large, is an error of the task.
     private func handOut(_ status: TaskStatus, _ message: Int64, isDownload: Bool, url: URL?) throws -> Outcome {
         guard let file = status.file, !DeliveryFolder.isGone(file) else {
             guard isDownload else { return Outcome() }

@@ -19,7 +19,7 @@ extension SessionCore {
 
     /// Gives the service the task, or tells it to hold it or let it run, as the app wants it now.
     ///
-    /// Where the service cannot be reached within `patience`, or is still to hear of other tasks, it is told later: of each in its
+    /// Where the service cannot be reached within `patience`, or has yet to hear of other tasks, it hears of the task later, in its
     /// turn.
     func bringUpToDate(_ task: TaskCore, patience: Duration) {
         if let error = failure ?? task.flaw {
@@ -36,7 +36,7 @@ extension SessionCore {
         if !isTold(task, patience: Self.copyPatience) { postpone(task) }
     }
 
-    /// Whether the service has been told, or need not be any more.
+    /// Whether the service has heard of it, or need not.
     private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
         do {
             try report(task, patience: patience)
@@ -107,7 +107,7 @@ extension SessionCore {
     func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
         // Only what may have reached it may be known to it.
         try connection.openChannel(until: .now + patience, hasty: true)
-        // Before it is described: what the app changes from here on is told behind it.
+        // Before it is described: what the app changes from here on is sent after it.
         let wasKnown = task.state.withLock { state in
             defer { state.mayBeKnown = true }
             return state.mayBeKnown
@@ -118,7 +118,7 @@ extension SessionCore {
         do {
             answer = try send(request, of: task, patience: patience)
         } catch let problem as Problem where problem.type == Problem.noSessionType {
-            // The task has come before its session, or to a service that knows nothing of it any more.
+            // The task has come before its session, or to a service that no longer knows the session.
             try attachSession(patience: patience)
             answer = try send(request, of: task, patience: patience)
         }
@@ -180,7 +180,7 @@ extension SessionCore {
         }
     }
 
-    /// Ends a task that the service has forgotten: somebody has removed it with its session, and no message tells of that.
+    /// Ends a task that the service has forgotten: somebody has removed it with its session, and no message reports that.
     func endForgotten(_ task: TaskCore) {
         let url = task.state.withLock { $0.originalRequest?.url }
         endHere(task, error: .make(NSURLErrorCancelled, "The task was removed.", url: url))
@@ -290,7 +290,7 @@ extension SessionCore {
                 } giveUp: {
                     $0.onDelegateQueue { completion(nil) }
                 }
-                whenBack(again)
+                onReconnect(again)
             }
         }
     }
@@ -324,7 +324,7 @@ extension SessionCore {
             } catch is Problem {
                 // A hint and a label: a task that has ended needs neither.
             } catch {
-                return whenBack(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
+                return onReconnect(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }
             // It may have been changed once more meanwhile.
             task.state.withLock { if $0.unsent == change { $0.unsent = nil } }

@@ -7,8 +7,8 @@ import NightshiftAPI
 enum SessionAction: Equatable, Sendable {
     /// Asks the machine after a pause whether to make this attempt, and makes it.
     case attach(attempt: Int, after: Duration)
-    /// Contacts the service after the requests under way: acknowledges, then makes the attempt; where there is none to make, sends
-    /// what is unsent and does the work that waits.
+    /// Contacts the service after the requests under way: acknowledges, then makes the attempt. Without one, it sends what is unsent
+    /// and does the work that waits.
     case catchUp(attempt: Int?)
     case read
     case stopReading
