@@ -383,7 +383,8 @@ import Transfers
         #expect(
             pointer { try RequestRules.check(TaskChange(rateLimit: -1), pointer: "/change") } == "/change/rateLimit")
         #expect(
-            pointer { try RequestRules.check(TaskChange(description: Self.long(70_000)), pointer: "") } == "/description"
+            pointer { try RequestRules.check(TaskChange(description: Self.long(70_000)), pointer: "") }
+                == "/description"
         )
         #expect(pointer { try RequestRules.check(ServiceSettings(maximumTransfers: 0)) } == "/maximumTransfers")
         #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
