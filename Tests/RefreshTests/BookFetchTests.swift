@@ -359,7 +359,12 @@ import Testing
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
         #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
-        // Its content may be fresh: what is forgotten is not said to be long ago.
+    }
+
+    @Test func `R1 R2: Of an app whose use is not known, status says that it is not known`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        let status = try #require(scene.status())
         #expect(status.inFavour.contains("No fetch or use of it within the last hour is known."))
     }
 
