@@ -64,14 +64,14 @@ struct KeptNote: Codable {
     var slot: String?
     var payload: Data?
 
-    init(_ note: LogNote) {
+    init(_ note: LogNote, slot: Slot?) {
         at = note.at
         events = note.events.map { Event(name: $0.name, detail: $0.detail) }
         guard let push = note.received else { return }
         events.insert(Event(name: DeliveryEvent.received.name, detail: nil), at: 0)
         device = Subjects.name(push.device)
         topic = push.topic
-        slot = note.slot?.text
+        self.slot = slot?.text
         payload = note.withPayload ? Data(push.payload) : nil
     }
 

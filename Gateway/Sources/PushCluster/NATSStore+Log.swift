@@ -6,8 +6,9 @@ import Synchronization
 
 /// Every line of the log is in a stream that forgets the oldest. Nobody waits for it to be kept.
 extension NATSStore {
-    func publish(_ note: LogNote) {
-        guard let data = try? Self.encode(KeptNote(note)) else { return }
+    /// - Parameter slot: the slot in which the push is stored, where it is.
+    func publish(_ note: LogNote, slot: Slot? = nil) {
+        guard let data = try? Self.encode(KeptNote(note, slot: slot)) else { return }
         connection.publish(Subjects.log(note.push), data)
     }
 

@@ -17,7 +17,7 @@ extension NATSStore {
         jetStream.write(subject, KeptPush.encode(push, slot: slot, heldUntil: heldUntil)) { result in
             switch result {
             case .success(.at(let sequence)):
-                self.publish(note)
+                self.publish(note, slot: slot)
                 if slot == .silent { self.removeHeld(push, before: sequence) }
                 if slot.isKept { self.makeRoom(push, slot, sequence) }
                 let stored = StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)

@@ -39,9 +39,8 @@ extension Switchboard {
         _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment,
         _ respond: @escaping @Sendable (Rejection?) -> Void
     ) {
-        func received(_ events: [DeliveryEvent], slot: Slot? = nil) -> LogNote {
-            LogNote(
-                received: push, withPayload: settings.isLoggingPayloads, slot: slot, events, at: now.wallMilliseconds)
+        func received(_ events: [DeliveryEvent]) -> LogNote {
+            LogNote(received: push, withPayload: settings.isLoggingPayloads, events, at: now.wallMilliseconds)
         }
         func count(_ outcome: String) {
             metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
@@ -66,7 +65,7 @@ extension Switchboard {
             }
         case .store(let slot, let heldUntil, let event):
             count(slot == .held ? "held" : "stored")
-            let note = received(event.map { [$0] } ?? [], slot: slot)
+            let note = received(event.map { [$0] } ?? [])
             store.store(push, slot: slot, heldUntil: heldUntil, note: note) { result in
                 switch result {
                 case .success: respond(nil)

@@ -67,7 +67,7 @@ package final class Switchboard: Sendable {
                 let outcome = slot == .held ? "held" : "stored"
                 metrics.count("nightshift_gateway_pushes_total{outcome=\"\(outcome)\"}")
                 let note = LogNote(
-                    received: push, withPayload: withPayload, slot: slot, event.map { [$0] } ?? [],
+                    received: push, withPayload: withPayload, event.map { [$0] } ?? [],
                     at: now.wallMilliseconds)
                 store.store(push, slot: slot, heldUntil: heldUntil, note: note) { self.committed(push, $0, respond) }
             }

@@ -170,8 +170,6 @@ package struct LogNote: Sendable, Hashable {
     /// The push itself, where this is the first that is said of it.
     package var received: Push?
     package var withPayload = false
-    /// The place in which it is stored, if it is.
-    package var slot: Slot?
     package var events: [DeliveryEvent]
 
     package init(_ push: PushID, _ events: [DeliveryEvent], at: Int64) {
@@ -180,12 +178,9 @@ package struct LogNote: Sendable, Hashable {
         self.at = at
     }
 
-    package init(
-        received push: Push, withPayload: Bool, slot: Slot? = nil, _ events: [DeliveryEvent], at: Int64
-    ) {
+    package init(received push: Push, withPayload: Bool, _ events: [DeliveryEvent], at: Int64) {
         self.init(push.id, events, at: at)
         received = push
-        self.slot = slot
         self.withPayload = withPayload
     }
 }

@@ -84,6 +84,13 @@ import Testing
             if let error { throw error }
         }
 
+        /// Whether the gateway that has the device keeps each alert of `topic`, asked at the first store.
+        func keepsEach(_ topic: String) async throws -> Bool {
+            try await withCheckedThrowingContinuation { continuation in
+                store.keepsEach(topic, of: device) { continuation.resume(with: $0) }
+            }
+        }
+
         func waiting() async throws -> [StoredPush] {
             StoredPush.inOrder(try await second.waiting(for: device))
         }
