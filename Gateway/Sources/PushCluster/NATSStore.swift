@@ -194,11 +194,15 @@ package final class NATSStore: Sendable {
         if let over { supersede(device, over) }
     }
 
+    /// Ends a connection of a device that is at another gateway now. From here on this gateway does not answer for the device, however
+    /// long the connection takes to close.
     private func supersede(_ device: DeviceID, _ number: UInt64) {
+        detach(device, connection: number)
         ear?.superseded(device, connection: number, Refusal(.replaced, "The device has connected again."))
     }
 
     private func drop(_ device: DeviceID, _ number: UInt64) {
+        detach(device, connection: number)
         ear?.superseded(device, connection: number, Refusal(.trouble, "The gateway's storage fails."))
     }
 
