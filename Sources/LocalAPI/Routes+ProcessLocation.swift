@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// What the process of an app monitors and asks for, and the user's permission.
+    /// Routes for the regions, changes and places that the process of an app asks for, and for the user's permission.
     var processLocationRoutes: [Route] {
         ownLocationRoutes + ownRegionRoutes + significantChangeRoutes + updateRoutes
     }

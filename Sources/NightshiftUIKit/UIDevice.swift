@@ -52,7 +52,7 @@ import Nightshift
     /// Each reading asks the service, which takes some milliseconds; one that does not answer is waited for 2 s.
     public var batteryLevel: Float { battery?.level ?? -1 }
 
-    /// As ``batteryLevel``.
+    /// The state of the battery, which is read as ``batteryLevel`` is.
     public var batteryState: BatteryState {
         guard let battery else { return .unknown }
         guard battery.isOnExternalPower else { return .unplugged }

@@ -34,7 +34,7 @@ import Testing
             try await listener.heard.wait(for: "\(words)") { Self.answers(in: $0) == words }
         }
 
-        /// What the delegate has heard of places.
+        /// The places and errors that the delegate has received.
         var answers: [String] { listener.heard.read(Self.answers) }
 
         private static func answers(in heard: [String]) -> [String] { heard.filter { !$0.hasPrefix("may") } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// What apps and providers send with notifications.
+/// The values that apps and providers send with notifications.
 @Suite struct UserInfoTests {
     @Test func `R3: userInfo takes property-list types and gives them back`() async throws {
         let world = try World()

@@ -137,8 +137,10 @@ import Testing
         await first.until { $0.superseded == [1] }
         // The older connection is still open when the newer one ends.
         world.second.detach(world.device, connection: 2)
+        // A question on its way while the gateway unsubscribes is not answered: the gateway that asks assumes yes then.
+        func keeps() async -> Bool { (try? await world.keepsEach("mail")) ?? true }
         let end = ContinuousClock.now + .seconds(60)
-        while try await world.keepsEach("mail"), .now < end { await Task.yield() }
+        while await keeps(), .now < end { await Task.yield() }
         #expect(try await !world.keepsEach("mail"))
     }
 

@@ -42,7 +42,7 @@ struct FixRequest: Equatable {
     }
 
     var isNear: Bool { accuracy < Self.near }
-    /// Who waits less than usual does not wait out all of that for a better place than the first.
+    /// A question with less than the usual time ends sooner after its first place.
     var deadline: Double {
         guard let firstFix, patience < FixWish.usualPatience else { return begun + patience }
         return min(begun + patience, firstFix + FixProgress.steady)

@@ -198,7 +198,7 @@ extension LocationBook {
         wish = currentWish
     }
 
-    /// What the sources are asked for.
+    /// The question for the sources.
     var currentWish: FixWish {
         FixWish(
             fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,

@@ -39,7 +39,7 @@ extension LocationBook {
         }
     }
 
-    /// What the app learns now, and why not more.
+    /// The events and places that the app is given now, and the reason where there are none.
     private func sentence(_ app: AppID, _ record: LocationRecord) -> String {
         let allow = "'nightshift app location \(app) --always' lets it."
         if asking[app] != nil { return "Its user is being asked whether it may learn where the device is." }

@@ -127,7 +127,8 @@ struct LocationFollowers: Hashable, Sendable {
         followers.filter { $0.value.isActive && !asked.contains($0.key) }.map(\.value.due).min()
     }
 
-    /// What is wanted of the sources now; nil where nothing is. The same until a fix or the question's end satisfies it.
+    /// The fix that is wanted of the sources now; nil where none is. It stays the same until a fix or the question's end
+    /// satisfies it.
     func question(at now: Double) -> Question? {
         guard followers.values.contains(where: { $0.isActive && $0.due <= now }) else { return nil }
         let wanting = followers.filter { $0.value.isActive && $0.value.due <= now + Self.sharing }

@@ -6,7 +6,7 @@ import NightshiftAPI
 /// that sends. On Apple's systems that is `Photos/12 CFNetwork/… Darwin/…`, and FoundationNetworking's is
 /// `Photos (unknown version) curl/…`. The service's own name follows.
 enum UserAgent {
-    /// Of this process. The version is the bundle's, where the program has an `Info.plist` beside it.
+    /// The agent of this process. The version is the bundle's, where the program has an `Info.plist` beside it.
     static let own = value(
         name: ProcessInfo.processInfo.processName,
         version: Bundle.main.infoDictionary?["CFBundleVersion"] as? String,
@@ -19,7 +19,8 @@ enum UserAgent {
         return "\(app)\(curl) nightshift/\(NightshiftVersion.current)"
     }
 
-    /// As a token (RFC 9110, section 5.6.2). Apple's systems escape other characters in the same way: `My%20App`.
+    /// The name as a token (RFC 9110, section 5.6.2). Apple's systems escape other characters in the same way:
+    /// `My%20App`.
     private static func token(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: tokenCharacters) ?? ""
     }

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// What readers hold: the load ends with the last of them.
+/// A body's hold on its load, which ends with the last reader.
 final class BodyLoad: Sendable {
     let task: URLSessionDataTask
     let body: ResponseBody

@@ -5,13 +5,14 @@ import Foundation
 /// Apple's takes any property list. What JSON cannot represent exactly, such as a date or data, travels as a binary property list in the
 /// object's one member ``propertyListKey``.
 enum UserInfo {
-    /// What a provider has sent: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the text is not an object.
+    /// The payload that a provider has sent: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the
+    /// text is not an object.
     static func remote(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]
     }
 
-    /// What an app has set.
+    /// The values that an app has set.
     static func local(_ json: String) -> [AnyHashable: Any] {
         let object = remote(json)
         guard object.count == 1, let text = object[propertyListKey] as? String, let data = Data(base64Encoded: text),

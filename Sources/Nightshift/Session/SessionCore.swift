@@ -50,7 +50,7 @@ final class SessionCore: Sendable {
         var dataTasks: [Int: BackgroundDataTask] = [:]
         var loader: DataTaskLoader?
         var reader: EventReader?
-        /// What callers wait for, by the machine's numbers.
+        /// The continuations of waiting callers, by the machine's numbers.
         var waiters: [Int: @Sendable () -> Void] = [:]
         /// Work that waits for the service, by the machine's numbers.
         var work: [Int: Work] = [:]

@@ -30,7 +30,7 @@ struct SessionServiceModel {
 
     func list() -> [Listed] { tasks.map { Listed(id: $0.key, number: $0.value) }.sorted { $0.id < $1.id } }
 
-    /// What a stream that is opened now brings first.
+    /// The first messages of a stream that is opened now.
     func stream() -> [Sent] { messages.map { .message($0) } + [.caughtUp(lastMessage)] }
 
     func hasNumber(_ number: Int) -> Bool { tasks.values.contains(number) || messages.contains { $0.number == number } }

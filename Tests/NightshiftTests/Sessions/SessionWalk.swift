@@ -27,7 +27,7 @@ struct SessionWalk {
     var pending: [Pending] = []
     /// The messages on their way, while the session reads.
     var stream: [SessionServiceModel.Sent]?
-    /// What the disk knows of handled messages.
+    /// The handled messages that the disk has.
     var noted: Set<Int64> = []
 
     /// Ends that delegates have heard of, by task.
@@ -38,7 +38,7 @@ struct SessionWalk {
     var created: Set<Int> = []
     var lastDelivered: Int64 = 0
     var lastMessages = 0
-    /// What a waiter is for.
+    /// The purpose of a waiter.
     var waiters: [Int: Purpose] = [:]
     var resumed: Set<Int> = []
     /// Work that waits for the service, with the task that it cancels.

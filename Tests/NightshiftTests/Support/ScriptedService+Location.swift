@@ -25,7 +25,7 @@ extension ScriptedService {
 
     /// An open request for the place.
     struct PlaceStream: Sendable {
-        /// What it asks for, as `10.0 0.0 true`.
+        /// Its accuracy, distance and whether it is for one place, as `10.0 0.0 true`.
         var wanted: String
         var stream: SocketServer.Stream
     }

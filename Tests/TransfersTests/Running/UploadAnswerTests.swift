@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// What an exchange's end says of an upload's answer.
+/// Verdicts on an upload's answer at the end of an exchange.
 @Suite struct UploadAnswerTests {
     private static let head = ResponseHead(
         status: 201, headers: [], httpVersion: "1.1", url: "http://h/", method: "PUT")

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// What a ``SessionMachine`` wants done. ``SessionCore`` executes actions in their order, without its lock.
+/// An effect that a ``SessionMachine`` requests. ``SessionCore`` executes actions in their order, without its lock.
 ///
 /// Waiters and work are closures of the core's, which the machine knows by numbers.
 enum SessionAction: Equatable, Sendable {

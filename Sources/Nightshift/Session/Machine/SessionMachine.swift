@@ -1,7 +1,8 @@
 import Foundation
 import NightshiftAPI
 
-/// What a background session of this process knows of the service, its tasks and its messages, and decides from that.
+/// The state machine of a background session: what this process knows of the service, its tasks and its messages, and
+/// what it does next.
 ///
 /// Inputs are methods. They return actions, which ``SessionCore`` executes. Other threads may bring inputs before an action is executed:
 /// whatever an action begins asks the machine first.

@@ -2,7 +2,7 @@
 ///
 /// The service sends a message until it is acknowledged or answered, in the order of the ids. The delegate gets each one once.
 struct SessionMessages: Sendable {
-    /// What becomes of a message that has come.
+    /// The treatment of a message that has come.
     enum Fate: Equatable, Sendable {
         case new
         /// The delegate has had it: it is acknowledged again.
