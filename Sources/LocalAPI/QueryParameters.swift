@@ -32,11 +32,10 @@ struct QueryParameters: Sendable {
         return try Self.integer(text, in: range, called: "query parameter '\(name)'")
     }
 
-    /// A decimal number.
+    /// A number as JSON writes it, or with a leading or trailing point or zeros.
     func number(_ name: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
         guard let text = try string(name) else { return nil }
-        guard text.utf8.count <= 32, text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (48...57).contains($0) }),
-            let value = Double(text)
+        guard text.utf8.count <= 32, text.utf8.allSatisfy("0123456789.eE+-".utf8.contains), let value = Double(text)
         else {
             throw .badRequest("The query parameter '\(name)' has to be a number such as 12.5, not '\(text)'.")
         }

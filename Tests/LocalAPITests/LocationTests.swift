@@ -120,7 +120,7 @@ import Testing
             _ = try await server.request("PATCH", path, body: #"{"permission":"whenInUse"}"#)
             do {
                 let stream = try server.client()
-                try await stream.send(UnixClient.head("GET", own + "/updates?accuracy=20&distance=5.5"))
+                try await stream.send(UnixClient.head("GET", own + "/updates?accuracy=2.0e1&distance=3e-256"))
                 _ = try await stream.receive(through: ": connected\n\n")
                 let updates = try await status(server).updates
                 #expect(updates?.accuracy == 20 && updates?.isOn == true)
@@ -138,7 +138,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["accuracy=-1", "accuracy=1e3", "distance=nan", "accuracy=20000001", "once=maybe", "often=true"])
+    @Test(arguments: [
+        "accuracy=-1", "accuracy=1e9", "distance=nan", "distance=0x10", "accuracy=20000001", "once=maybe", "often=true",
+    ])
     func `R6: A request for the place that makes no sense is a problem`(query: String) async throws {
         try await withAPI { server, test in
             try await install(server, test)
