@@ -39,6 +39,17 @@ import Nightshift
 
     public var localizedModel: String { model }
 
+    /// One random identifier for all apps of a vendor: those whose ids differ in the last component alone. Unlike on iOS it stays when the last
+    /// of them is removed.
+    ///
+    /// The first reading waits for the service, 2 s at most; nil without one. Read it again later then, as on iOS.
+    public var identifierForVendor: UUID? {
+        if vendor == nil { vendor = application.vendorIdentifier }
+        return vendor
+    }
+
+    private var vendor: UUID?
+
     /// Always true: apps go on in the background.
     public var isMultitaskingSupported: Bool { true }
 

@@ -95,6 +95,32 @@ import Testing
         #expect(UIDevice.current.userInterfaceIdiom != .pad)
     }
 
+    @Test func `Apps of one vendor have one identifier, whichever process asks first`() async throws {
+        let home = try TemporaryDirectory()
+        let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": home.path], homeDirectory: URL(filePath: home.path))
+        func identifier(_ app: String) -> UUID? { VendorIdentifier(paths, of: AppID(rawValue: app)).value() }
+        let apps = (0..<32).map { "org.example.App\($0)" }
+        let first = await withTaskGroup(of: UUID?.self) { group in
+            for app in apps { group.addTask { VendorIdentifier(paths, of: AppID(rawValue: app)).value() } }
+            var found: Set<UUID?> = []
+            for await identifier in group { found.insert(identifier) }
+            return found
+        }
+        #expect(first.count == 1 && first != [nil])
+        #expect(first == [identifier("org.example.App40")])
+        let others = ["org.other.App", "photos", "..", "a/b", String(repeating: "long.", count: 100)].map(identifier)
+        #expect(Set(others + Array(first)).count == 6 && !others.contains(nil))
+        let files = try FileManager.default.contentsOfDirectory(atPath: paths.state.appending(path: "vendors").path)
+        #expect(files.count == 6, "\(files)")
+        // Where nothing can be written there is none, which apps have to expect.
+        let nowhere = ServicePaths(
+            environment: ["NIGHTSHIFT_HOME": "/proc/none"], homeDirectory: URL(filePath: home.path))
+        #expect(VendorIdentifier(nowhere, of: AppID(rawValue: "org.example.App1")).value() == nil)
+        let process = AppProcess(home: "/no/such/home")
+        let device = UIDevice(application: Application(connection: process.connection), system: SystemRelease(text: ""))
+        #expect(device.identifierForVendor == nil)
+    }
+
     @Test func `A delegate as Xcode's template has it holds a window`() {
         final class Delegate: UIResponder, UIApplicationDelegate {
             var window: UIWindow?
@@ -113,6 +139,19 @@ import Testing
     }
 
     // MARK: - Notifications
+
+    @Test func `A text for a notification takes its arguments, and an attachment is refused`() throws {
+        let text = NSString.localizedUserNotificationString(
+            forKey: "%1$@ sent you %2$@ photos.", arguments: ["Ada", 3])
+        #expect(text == "Ada sent you 3 photos.")
+        #expect(NSString.localizedUserNotificationString(forKey: "100 %", arguments: nil) == "100 %")
+        #expect(throws: UNError.self) {
+            try UNNotificationAttachment(identifier: "a", url: URL(filePath: "/tmp/a.png"), options: nil)
+        }
+        let content = UNMutableNotificationContent()
+        content.attachments = []
+        #expect(content.attachments.isEmpty && CLLocation(latitude: 0, longitude: 0).floor == nil)
+    }
 
     @Test func `A calendar trigger is the seconds until its time`() throws {
         var components = DateComponents(timeZone: TimeZone(secondsFromGMT: 0), hour: 9, minute: 30)

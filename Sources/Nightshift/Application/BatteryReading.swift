@@ -18,7 +18,7 @@ package struct BatteryReading: Hashable, Sendable {
 
 extension Application {
     /// How long the service's answer about the device is waited for.
-    private nonisolated static let devicePatience: Duration = .seconds(2)
+    nonisolated static let devicePatience: Duration = .seconds(2)
 
     /// Read from the service; nil without one, and without a battery.
     package nonisolated var battery: BatteryReading? {

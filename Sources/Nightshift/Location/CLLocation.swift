@@ -20,6 +20,9 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     public let speedAccuracy: CLLocationSpeedAccuracy
     public let timestamp: Date
 
+    /// Always nil: no source knows the floor.
+    public var floor: CLFloor? { nil }
+
     /// A place of now, with an accuracy of 0 m, whose altitude, course and speed are not known.
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.init(
@@ -119,5 +122,17 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         let text = String(
             format: "+/- %.2fm (speed %.2f mps / course %.2f)", horizontalAccuracy, speed, course)
         return "<\(place.joined(separator: ","))> \(text) @ \(timestamp)"
+    }
+}
+
+/// A floor of a building. Nothing on this device knows it: no location has one.
+open class CLFloor: NSObject, @unchecked Sendable {
+    // Unchecked because it is open, as Apple's is: its property is a constant.
+
+    /// 0 is the ground floor.
+    public let level: Int
+
+    private init(level: Int) {
+        self.level = level
     }
 }

@@ -10,6 +10,8 @@ public struct UNError: CustomNSError, Hashable, Sendable {
     public enum Code: Int, Sendable {
         /// The user does not let the app show any, or has not been asked.
         case notificationsNotAllowed = 1
+        /// An attachment was made; notifications here have none.
+        case attachmentUnrecognizedType = 101
         case notificationInvalidNoDate = 1_400
         /// What it is to show cannot be shown, or carried.
         case notificationInvalidNoContent = 1_401
@@ -43,6 +45,7 @@ public struct UNError: CustomNSError, Hashable, Sendable {
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: reason] }
 
     public static var notificationsNotAllowed: Code { .notificationsNotAllowed }
+    public static var attachmentUnrecognizedType: Code { .attachmentUnrecognizedType }
     public static var notificationInvalidNoDate: Code { .notificationInvalidNoDate }
     public static var notificationInvalidNoContent: Code { .notificationInvalidNoContent }
     public static var badgeInputInvalid: Code { .badgeInputInvalid }

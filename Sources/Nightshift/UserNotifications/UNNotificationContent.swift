@@ -55,6 +55,9 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
 
     public var interruptionLevel: UNNotificationInterruptionLevel { values.withLock(\.interruptionLevel) }
 
+    /// Always empty: no ``UNNotificationAttachment`` can be made.
+    public var attachments: [UNNotificationAttachment] { [] }
+
     public func copy(with zone: NSZone? = nil) -> Any {
         UNNotificationContent(values.withLock { $0 })
     }
@@ -126,6 +129,13 @@ public final class UNMutableNotificationContent: UNNotificationContent, @uncheck
     public override var interruptionLevel: UNNotificationInterruptionLevel {
         get { super.interruptionLevel }
         set { values.withLock { $0.interruptionLevel = newValue } }
+    }
+
+    /// Stays empty.
+    public override var attachments: [UNNotificationAttachment] {
+        get { super.attachments }
+        // There is nothing that could be in it.
+        set {}
     }
 }
 
