@@ -85,12 +85,12 @@ int64_t nightshift_filesystem_type(int descriptor) {
     return fstatfs(descriptor, &information) == 0 ? (int64_t)information.f_type : -1;
 }
 
-int64_t nightshift_filesystem_id(int descriptor) {
+int64_t nightshift_filesystem_identity(int descriptor, int64_t *id) {
     struct statfs information;
-    if (fstatfs(descriptor, &information) != 0) return 0;
-    int64_t id;
-    memcpy(&id, &information.f_fsid, sizeof id);
-    return id;
+    *id = 0;
+    if (fstatfs(descriptor, &information) != 0) return -1;
+    memcpy(id, &information.f_fsid, sizeof *id);
+    return (int64_t)information.f_type;
 }
 
 bool nightshift_has_access_list(const char *path) {

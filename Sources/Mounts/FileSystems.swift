@@ -40,6 +40,10 @@ package final class FileSystems: Sendable {
         var own: String?
         /// The file systems that the way to the service's own leads through.
         var trusted: Set<String> = []
+        /// Recent answers by path: many files go to one directory.
+        var known: [String: FileSystemKey?] = [:]
+        /// Boot seconds of the oldest of ``known``.
+        var knownSince = 0.0
     }
 
     private let state = Mutex(State())
@@ -85,16 +89,33 @@ package final class FileSystems: Sendable {
     // MARK: - Which
 
     /// The file system that an absolute path lies on; nil for the service's own. Never blocks.
+    ///
+    /// A change of mounts is seen at once, one of a symbolic link after ``knownFor`` at most.
     package func place(of path: String) -> FileSystemKey? {
-        mounts.withLock { mounts in
-            refresh(&mounts)
-            guard let table = mounts.table else { return nil }
-            let own = mounts.own ?? findOwn(table, &mounts)
-            let device = table.device(
-                following: path, isTrusted: mounts.trusted.contains, readLink: Self.readLink)
-            guard let device, device != own else { return nil }
-            return FileSystemKey(device: device)
+        let time = now()
+        return mounts.withLock { mounts in
+            let isChanged = refresh(&mounts)
+            if isChanged || mounts.known.count >= Self.mostKnown || time - mounts.knownSince >= Self.knownFor {
+                mounts.known = [:]
+                mounts.knownSince = time
+            }
+            if let known = mounts.known[path] { return known }
+            let place = find(path, &mounts)
+            mounts.known[path] = .some(place)
+            return place
         }
+    }
+
+    /// Seconds.
+    static let knownFor = 0.5
+    private static let mostKnown = 64
+
+    private func find(_ path: String, _ mounts: inout Mounts) -> FileSystemKey? {
+        guard let table = mounts.table else { return nil }
+        let own = mounts.own ?? findOwn(table, &mounts)
+        let device = table.device(following: path, isTrusted: mounts.trusted.contains, readLink: Self.readLink)
+        guard let device, device != own else { return nil }
+        return FileSystemKey(device: device)
     }
 
     /// The file system that a path lies on, unless the service cannot do without it: its own, and those on the way there.
@@ -117,13 +138,16 @@ package final class FileSystems: Sendable {
         return own
     }
 
-    private func refresh(_ mounts: inout Mounts) {
+    /// Reads the mounts where they have changed.
+    ///
+    /// - Returns: whether they were read.
+    private func refresh(_ mounts: inout Mounts) -> Bool {
         if mounts.descriptor < 0 {
             mounts.descriptor = open(mountInfo, O_RDONLY | O_CLOEXEC)
-            guard mounts.descriptor >= 0 else { return }
+            guard mounts.descriptor >= 0 else { return false }
         } else {
             var poll = pollfd(fd: mounts.descriptor, events: Int16(POLLPRI), revents: 0)
-            guard Glibc.poll(&poll, 1, 0) != 0 || mounts.table == nil else { return }
+            guard Glibc.poll(&poll, 1, 0) != 0 || mounts.table == nil else { return false }
         }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -134,6 +158,7 @@ package final class FileSystems: Sendable {
             bytes += buffer[..<count]
         }
         mounts.table = MountTable(parsing: String(decoding: bytes, as: UTF8.self))
+        return true
     }
 
     private static func readLink(_ path: String) -> String? {

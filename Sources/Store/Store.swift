@@ -125,6 +125,10 @@ package final class Store: Sendable {
             // 4 MiB of pages a connection, whatever the size of the database.
             try db.execute(sql: "PRAGMA cache_size = -4096")
             try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
+            guard !db.configuration.readonly else { return }
+            // The savepoints of ``GroupCommit`` undo from memory. Else each makes, writes and removes a file in /var/tmp. Readers keep files:
+            // what they sort may be long.
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
         }
         return configuration
     }

@@ -42,8 +42,8 @@ int nightshift_reserve(int descriptor, int64_t offset, int64_t length);
 /// The magic number of the file system that the file is on (statfs(2)).
 int64_t nightshift_filesystem_type(int descriptor);
 
-/// The number of the file system that the file is on (f_fsid of statfs(2)); 0 where it has none.
-int64_t nightshift_filesystem_id(int descriptor);
+/// As above, and its number (f_fsid of statfs(2)); 0 where it has none.
+int64_t nightshift_filesystem_identity(int descriptor, int64_t *id);
 
 /// Whether a file has an access control list (acl(5)); true, too, where the kernel does not tell.
 bool nightshift_has_access_list(const char *path);

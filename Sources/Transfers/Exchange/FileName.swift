@@ -11,11 +11,11 @@ package enum FileName {
         if let field = contentDisposition, let given = ContentDisposition.fileName(field), let name = sanitize(given) {
             return name
         }
-        let path = url.prefix { $0 != "?" && $0 != "#" }
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         // Without a path, what follows the last slash would be the host.
-        let afterScheme = path.firstRange(of: "://").map { path[$0.upperBound...] } ?? path
-        guard let slash = afterScheme.utf8.lastIndex(of: UInt8(ascii: "/")) else { return fallback }
-        let segment = afterScheme.utf8[slash...].dropFirst()
+        let afterScheme = path.firstRange(of: "://".utf8).map { path[$0.upperBound...] } ?? path
+        guard let slash = afterScheme.lastIndex(of: UInt8(ascii: "/")) else { return fallback }
+        let segment = afterScheme[slash...].dropFirst()
         let decoded = String(validating: PercentEncoding.decode(segment), as: UTF8.self)
         return sanitize(decoded ?? String(decoding: segment, as: UTF8.self)) ?? fallback
     }
@@ -26,6 +26,7 @@ package enum FileName {
     /// text, dots and spaces at the beginning (hidden files, `..`) and at the end. Names longer than 255 bytes are cut
     /// between characters and keep their extension.
     package static func sanitize(_ name: String) -> String? {
+        if isPlain(name) { return name }
         let scalars = name.unicodeScalars
         let start = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map(scalars.index(after:)) ?? scalars.startIndex
         let visible = String(String.UnicodeScalarView(scalars[start...].filter { !isForbidden($0) }))
@@ -111,6 +112,14 @@ package enum FileName {
             let last = scalars.lastIndex(where: { !isEdge($0) })
         else { return "" }
         return String(scalars[first...last])
+    }
+
+    /// Whether nothing has to be changed, as for most names.
+    private static func isPlain(_ name: String) -> Bool {
+        let bytes = name.utf8
+        let dot = UInt8(ascii: ".")
+        guard (1...longest).contains(bytes.count), bytes.first != dot, bytes.last != dot else { return false }
+        return bytes.allSatisfy { (0x21..<0x7F).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
     }
 
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {

@@ -30,6 +30,12 @@ struct ActiveTransfer {
         wishes = OwnerWishes(record)
     }
 
+    /// Its run's. In place: a copy has a hundred references to count.
+    var record: TaskRecord {
+        _read { yield run.record }
+        _modify { yield &run.record }
+    }
+
     subscript<Value>(dynamicMember path: KeyPath<TransferRun, Value>) -> Value { run[keyPath: path] }
 
     subscript<Value>(dynamicMember path: WritableKeyPath<TransferRun, Value>) -> Value {

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 import Store
+import Synchronization
 
 extension FolderIdentity {
     /// The folder at `path` now; nil where none can be looked at.
@@ -15,10 +16,11 @@ extension FolderIdentity {
         defer { close(descriptor) }
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { return nil }
-        let type = nightshift_filesystem_type(descriptor)
+        var id: Int64 = 0
+        let type = nightshift_filesystem_identity(descriptor, &id)
         let keepsNumbers = FileStanding.keepsNumbers(type: type) && type != Self.overlay
         self.init(
-            type: type, fileSystem: Self.fileSystem(descriptor, type, device: information.st_dev),
+            type: type, fileSystem: Self.fileSystem(id, type, device: information.st_dev),
             inode: keepsNumbers ? UInt64(information.st_ino) : 0)
     }
 
@@ -48,16 +50,28 @@ extension FolderIdentity {
     /// "uuid" or "fsid", and the name.
     ///
     /// The number of its device is none: it may be another one after a reboot, or when a disk is plugged in again.
-    private static func fileSystem(_ descriptor: Int32, _ type: Int64, device: dev_t) -> String? {
+    private static func fileSystem(_ id: Int64, _ type: Int64, device: dev_t) -> String? {
         // A major number of 0 is no disk's.
         if device >> 8 & 0xfff != 0, let name = diskName(device) { return "uuid \(name)" }
-        let id = nightshift_filesystem_id(descriptor)
         guard numberedByUUID.contains(type), id != 0 else { return nil }
         return "fsid " + String(UInt64(bitPattern: id), radix: 16)
     }
 
-    /// The UUID of the file system on a disk, as udev knows it.
+    /// The UUID of the file system on a disk, as udev knows it. Remembered for a second: many files go to one folder.
     private static func diskName(_ device: dev_t) -> String? {
+        let now = ContinuousClock.now
+        return diskNames.withLock { names in
+            if now - names.since > .seconds(1) { names = ([:], now) }
+            if let known = names.byDevice[device] { return known }
+            let name = readDiskName(device)
+            names.byDevice[device] = .some(name)
+            return name
+        }
+    }
+
+    private static let diskNames = Mutex((byDevice: [dev_t: String?](), since: ContinuousClock.now))
+
+    private static func readDiskName(_ device: dev_t) -> String? {
         let folder = "/dev/disk/by-uuid"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.first { name in

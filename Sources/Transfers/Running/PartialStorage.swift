@@ -14,21 +14,26 @@ import Store
 /// A destination's directory may be one that others write to. Nobody can foresee the names there, so nobody can be there first; each
 /// file is new when it is created, and the row says which inode it is: ``open(_:bootID:)`` takes no other for it.
 struct PartialStorage: Sendable {
-    private let paths: ServicePaths
+    /// The service's own.
+    private let folder: String
     private let names: PartialNames
 
     init(paths: ServicePaths) {
-        self.paths = paths
+        folder = paths.partials.path
         names = PartialNames(folder: paths.state.path)
     }
 
     /// Makes the service's own folder where somebody has removed it under the service.
-    func restoreFolder() { mkdir(paths.partials.path, 0o700) }
+    func restoreFolder() { mkdir(folder, 0o700) }
+
+    /// Whether a task's bytes lie in the service's own folder.
+    func holds(_ record: TaskRecord) -> Bool { record.partial?.path.hasPrefix(folder + "/") ?? false }
 
     /// The place for new bytes of a task.
     func freshPath(for record: TaskRecord) -> String {
-        let places = places(for: record)
-        return record.partial?.path == places.first ? places.second : places.first
+        let (folder, name) = naming(record)
+        let first = "\(folder)/\(name(record.id, "a"))"
+        return record.partial?.path == first ? "\(folder)/\(name(record.id, "b"))" : first
     }
 
     /// Removes every byte of a task that was not published.
@@ -44,8 +49,9 @@ struct PartialStorage: Sendable {
 
     /// The places of a task that its record does not name, whether something lies there or not.
     func leftovers(of record: TaskRecord) -> [String] {
-        let places = places(for: record)
-        return [places.first, places.second, copyPath(for: record), keptCopyPath(for: record)].compactMap(\.self)
+        let (folder, name) = naming(record)
+        let places = ["a", "b"].map { "\(folder)/\(name(record.id, $0))" }
+        return (places + [copyPath(for: record), keptCopyPath(for: record)].compactMap(\.self))
             .filter { $0 != record.partial?.path }
     }
 
@@ -61,7 +67,7 @@ struct PartialStorage: Sendable {
 
     /// The same where the service keeps what cannot go to its destination.
     func keptCopyPath(for record: TaskRecord) -> String {
-        "\(paths.partials.path)/\(names.own(record.id, "copy"))"
+        "\(folder)/\(names.own(record.id, "copy"))"
     }
 
     /// Cuts a file with gaps to its contiguous beginning; false where that fails.
@@ -172,27 +178,26 @@ struct PartialStorage: Sendable {
 
     /// Names of files in the service's own directory, with the task that each belongs to.
     func ownFiles() -> [(path: String, task: TaskID)] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: paths.partials.path)) ?? []
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.compactMap { name in
             guard let number = name.split(separator: ".").first.flatMap({ Int64($0) }) else { return nil }
-            return (paths.partials.appending(path: name).path, TaskID(number))
+            return ("\(folder)/\(name)", TaskID(number))
         }
     }
 
-    /// The two places of a task: with the service where the destination is on the same file system, else beside the
+    /// The folder and the naming of a task's two places: with the service where the destination is on the same file system, else beside the
     /// destination, hidden, so that the finished file only has to be renamed.
-    private func places(for record: TaskRecord) -> (first: String, second: String) {
+    private func naming(_ record: TaskRecord) -> (folder: String, name: (TaskID, String) -> String) {
         if let directory = record.request.destination?.directory, isForeign(directory) {
-            return ("\(directory)/\(names.hidden(record.id, "a"))", "\(directory)/\(names.hidden(record.id, "b"))")
+            return (directory, names.hidden)
         }
-        let own = paths.partials.path
-        return ("\(own)/\(names.own(record.id, "a"))", "\(own)/\(names.own(record.id, "b"))")
+        return (folder, names.own)
     }
 
     private func isForeign(_ directory: String) -> Bool {
         var there = stat()
         var here = stat()
-        guard stat(directory, &there) == 0, stat(paths.partials.path, &here) == 0 else { return false }
+        guard stat(directory, &there) == 0, stat(folder, &here) == 0 else { return false }
         return there.st_dev != here.st_dev
     }
 

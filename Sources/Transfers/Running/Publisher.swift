@@ -17,28 +17,16 @@ struct Publisher: Sendable {
         var descriptor: Int32
         /// The file system of the destination; nil for the service's own.
         let place: FileSystemKey?
-        // A job is in several lists at a time, and a run with its row is hundreds of bytes of references.
-        private var shared: Shared
+        /// What is decided of it. A job is in several lists at a time.
+        @CopyOnWrite var run: FinishRun
 
         init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {
-            shared = Shared(run)
+            self.run = run
             self.place = place
             self.descriptor = descriptor
         }
 
-        /// What is decided of it.
-        var run: FinishRun {
-            get { shared.run }
-            set { shared = Shared(newValue) }
-        }
-
-        var record: TaskRecord { shared.run.record }
-
-        private final class Shared: Sendable {
-            let run: FinishRun
-
-            init(_ run: FinishRun) { self.run = run }
-        }
+        var record: TaskRecord { run.record }
     }
 
     struct Prepared: Sendable {

@@ -106,10 +106,12 @@ enum Verification {
     static func digest(_ context: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { output in
             let length = nightshift_digest_finish(context, output.baseAddress)
-            return output.prefix(length).map { byte in
-                let digits = String(byte, radix: 16)
-                return digits.count == 1 ? "0\(digits)" : digits
-            }.joined()
+            let digits = Array("0123456789abcdef".utf8)
+            let text = output.prefix(length).reduce(into: [UInt8]()) {
+                $0.append(digits[Int($1 >> 4)])
+                $0.append(digits[Int($1 & 15)])
+            }
+            return String(decoding: text, as: UTF8.self)
         }
     }
 }

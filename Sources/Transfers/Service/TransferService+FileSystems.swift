@@ -27,7 +27,8 @@ extension TransferService {
         let paths =
             record.kind == .upload
             ? record.sentFiles?.files.map(\.path) ?? []
-            : [record.request.destination?.directory, record.partial?.path].compactMap(\.self)
+            : [record.request.destination?.directory, partials.holds(record) ? nil : record.partial?.path]
+                .compactMap(\.self)
         for path in paths {
             if let place = fileSystems.place(of: path) { return place }
         }

@@ -2,7 +2,7 @@ package import NightshiftAPI
 package import Store
 
 /// What a ``FinishRun`` wants done. What the engine learns by doing it is the run's next input.
-package enum FinishAction: Hashable, Sendable {
+package indirect enum FinishAction: Hashable, Sendable {
     /// Close the file.
     case closeFile
     /// Write the task down; then ``FinishRun/saved(_:)``. Files that go the same way together share a commit.

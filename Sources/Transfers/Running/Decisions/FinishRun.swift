@@ -28,13 +28,13 @@ package struct FinishRun: Sendable {
         case publishing(Publication)
         case reopening
         /// What to remove once that is written down.
-        case closing(FinishAction.Remains?)
+        indirect case closing(FinishAction.Remains?)
         case released
     }
 
     package private(set) var phase = Phase.idle
     /// As it is in the store, but for what is decided and not written down yet.
-    package private(set) var record: TaskRecord
+    @CopyOnWrite package private(set) var record: TaskRecord
     /// Bytes that were written, or found whole: the file has to have exactly so many.
     package private(set) var length: Int64
     /// Names of the digests that were compared and right.

@@ -2,7 +2,7 @@ package import NightshiftAPI
 package import Store
 
 /// What a ``TransferRun`` wants done. What the engine learns by doing it is the run's next input.
-package enum TransferAction: Hashable, Sendable {
+package indirect enum TransferAction: Hashable, Sendable {
     /// Begin an exchange with what the record says; then ``TransferRun/exchangeBegan()``.
     case ask
     /// Break off what is under way; its end follows.

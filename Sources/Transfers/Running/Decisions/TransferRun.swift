@@ -31,10 +31,10 @@ package struct TransferRun: Sendable {
         case cutting(SegmentMap, reason: String)
         case saving
         /// What to throw away once that is written down.
-        case closing(discards: TaskRecord?)
+        indirect case closing(discards: TaskRecord?)
         case handedOver
         case keepingBody(UploadConclusion)
-        case concluding(UploadConclusion, before: TaskRecord)
+        indirect case concluding(UploadConclusion, before: TaskRecord)
         case pausing(UploadConclusion)
         case questioned
         case released
@@ -42,7 +42,7 @@ package struct TransferRun: Sendable {
 
     package internal(set) var phase = Phase.preparing
     /// As it is in the store, but for what the present exchange has brought.
-    package var record: TaskRecord
+    @CopyOnWrite package var record: TaskRecord
     /// Boot seconds.
     package let startedAt: Double
     /// Where a download asks.
@@ -66,7 +66,7 @@ package struct TransferRun: Sendable {
     /// Whether that response has begun at byte 0.
     private(set) var isFromStart = false
     /// What the row says of the bytes here, while mirrors are asked to go on with them.
-    package internal(set) var ownPartial: PartialFile?
+    @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
     /// Boot seconds at which the present exchange was begun, and at which its answer was taken.
     package var begunAt: Double = 0
     package var answeredAt: Double?
@@ -78,18 +78,19 @@ package struct TransferRun: Sendable {
     package var entries: [JournalEntry] = []
     private var faults: [IllegalTransition] = []
     /// The record before its end was decided.
-    var recordBeforeEnd: TaskRecord?
+    @CopyOnWrite var recordBeforeEnd: TaskRecord? = nil
 
     package init(record: TaskRecord, startedAt: Double) {
-        self.record = record
+        var record = record
         self.startedAt = startedAt
         checkpointAt = startedAt
         // Rows of older services may have them whatever is sent.
         let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
         // Resume data of a task that had others.
-        if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { self.record.partial?.leaveURL() }
+        if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { record.partial?.leaveURL() }
         round = SourceRound(
-            own: record.request.url ?? "", mirrors: mirrors, bytes: self.record.bytesURL, wrong: record.wrongSources)
+            own: record.request.url ?? "", mirrors: mirrors, bytes: record.bytesURL, wrong: record.wrongSources)
+        self.record = record
     }
 
     /// The record as it may be shown: of an end that is not written down yet it says nothing.
@@ -142,7 +143,8 @@ package struct TransferRun: Sendable {
         if isSynced == false {
             record.partial?.distrustUnsynced()
         } else if isSynced == true, isAccepted {
-            record.partial?.noteSynced(record.received)
+            let received = record.received
+            record.partial?.noteSynced(received)
         }
         return interrupted(context, &hosts)
     }
