@@ -120,7 +120,7 @@ import Testing
             _ = try await server.request("PATCH", path, body: #"{"permission":"whenInUse"}"#)
             do {
                 let stream = try server.client()
-                try await stream.send(UnixClient.head("GET", own + "/updates?accuracy=2.0e1&distance=3e-256"))
+                try await stream.send(UnixClient.head("GET", own + "/updates?accuracy=2.0e1&distance=5.5"))
                 _ = try await stream.receive(through: ": connected\n\n")
                 let updates = try await status(server).updates
                 #expect(updates?.accuracy == 20 && updates?.isOn == true)
@@ -132,7 +132,7 @@ import Testing
             }
             try await eventually("the end of the request") { try await status(server).updates == nil }
             let once = try server.client()
-            try await once.send(UnixClient.head("GET", own + "/updates?once=true"))
+            try await once.send(UnixClient.head("GET", own + "/updates?once=true&distance=3e-256"))
             let text = String(decoding: try await once.receiveAll(), as: UTF8.self)
             #expect(text.contains("data: {\"failure\":\"denied\"}"), "\(text)")
         }

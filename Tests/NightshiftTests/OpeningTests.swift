@@ -108,11 +108,12 @@ import Testing
         }
         #expect(first.count == 1 && first != [nil])
         #expect(first == [identifier("org.example.App40")])
-        let others = ["org.other.App", "photos", "..", "a/b", String(repeating: "long.", count: 100)].map(identifier)
-        #expect(Set(others + Array(first)).count == 6 && !others.contains(nil))
+        let long = String(repeating: "long.", count: 100)
+        let others = ["org.other.App", "photos", "..", "a/b", long + "App", long + "other.App"].map(identifier)
+        #expect(Set(others + Array(first)).count == 7 && !others.contains(nil))
         let files = try FileManager.default.contentsOfDirectory(atPath: paths.state.appending(path: "vendors").path)
-        #expect(files.count == 6, "\(files)")
-        // Where nothing can be written there is none, which apps have to expect.
+        #expect(files.count == 7, "\(files)")
+        // The identifier is nil if its file cannot be written.
         let nowhere = ServicePaths(
             environment: ["NIGHTSHIFT_HOME": "/proc/none"], homeDirectory: URL(filePath: home.path))
         #expect(VendorIdentifier(nowhere, of: AppID(rawValue: "org.example.App1")).value() == nil)

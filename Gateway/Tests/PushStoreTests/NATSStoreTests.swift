@@ -56,8 +56,7 @@ import Testing
         let (world, first, second) = try await Self.world()
         let before = try await world.put(world.push(1))
         world.second.attach(world.device, connection: 7, at: 1)
-        // The other server may not know yet that somebody listens.
-        while try await !world.keepsEach("mail") { await Task.yield() }
+        try await world.secondAnswers()
         #expect(try await world.waiting() == [before])
         let behind = try await world.put(world.push(2))
         await second.until { $0.stored.contains(behind) }
@@ -71,8 +70,7 @@ import Testing
         let ear = Ear(answer: nil)
         world.base.second.listen(ear)
         world.base.second.attach(world.base.device, connection: 7, at: 1)
-        // The other server may not know yet that somebody listens.
-        while try await !world.base.keepsEach("mail") { await Task.yield() }
+        try await world.base.secondAnswers()
         let before = try await world.base.waiting()
         let (first, second) = (try await world.put(1), try await world.put(2, named: "n"))
         await ear.until { $0.stored == [first, second] }
@@ -124,8 +122,7 @@ import Testing
         let (world, _, _) = try await Self.world()
         #expect(try await !world.keepsEach("mail"))
         world.second.attach(world.device, connection: 7, at: 1)
-        // The other server may not know yet that somebody listens.
-        while try await !world.keepsEach("mail") { await Task.yield() }
+        try await world.secondAnswers()
         #expect(try await !world.keepsEach("paused"))
     }
 

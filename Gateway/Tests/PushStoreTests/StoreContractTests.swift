@@ -91,6 +91,11 @@ import Testing
             }
         }
 
+        /// Waits until the first store's server knows that the second store listens for the device.
+        func secondAnswers() async throws {
+            while try await !keepsEach("mail") { await Task.yield() }
+        }
+
         func waiting() async throws -> [StoredPush] {
             StoredPush.inOrder(try await second.waiting(for: device))
         }

@@ -42,7 +42,7 @@ int nightshift_reserve(int descriptor, int64_t offset, int64_t length);
 /// The magic number of the file system that the file is on (statfs(2)).
 int64_t nightshift_filesystem_type(int descriptor);
 
-/// As above, and its number (f_fsid of statfs(2)); 0 where it has none.
+/// Returns the magic number of the file system that the file is on, and stores its number (f_fsid of statfs(2)) in `id`: 0 without one.
 int64_t nightshift_filesystem_identity(int descriptor, int64_t *id);
 
 /// Whether a file has an access control list (acl(5)); true, too, where the kernel does not tell.

@@ -10,14 +10,13 @@ struct VendorIdentifier: Sendable {
     init(_ paths: ServicePaths, of app: AppID) {
         let components = app.rawValue.split(separator: ".", omittingEmptySubsequences: false)
         let vendor = components.count > 1 ? components.dropLast().joined(separator: ".") : app.rawValue
-        // A name of a file, whatever the id is: 200 bytes at most, and neither "." nor "..".
         file = paths.state.appending(path: "vendors", directoryHint: .isDirectory)
-            .appending(path: "v" + vendor.percentEncoded.prefix(200))
+            .appending(path: vendor.fileName(forDots: "vendor"))
     }
 
     /// Reads the identifier, or makes one. Nil where the file can be neither read nor written.
     ///
-    /// Of processes that make one at the same moment, all return that of the first.
+    /// Processes that make one at the same moment all return the first one's.
     func value() -> UUID? {
         if let known = read() { return known }
         let folder = file.deletingLastPathComponent()
@@ -26,7 +25,11 @@ struct VendorIdentifier: Sendable {
         do {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            try Data(UUID().uuidString.utf8).write(to: draft, options: .atomic)
+            try Data(UUID().uuidString.utf8).write(to: draft)
+            // After a power cut an empty file would stay under the name for good.
+            let written = try FileHandle(forWritingTo: draft)
+            try written.synchronize()
+            try written.close()
             // Fails where the file exists.
             try FileManager.default.linkItem(at: draft, to: file)
         } catch {

@@ -27,7 +27,7 @@ final class DeliveryFolder {
 
     /// Reads what earlier processes have left, and removes the files that they were showing.
     init(_ paths: ServicePaths, session: SessionID) {
-        let name = Self.fileName(session)
+        let name = session.rawValue.fileName(forDots: "session")
         let folder = paths.state.appending(path: "delivered", directoryHint: .isDirectory)
         record = folder.appending(path: name).path(percentEncoded: false)
         links = folder.appending(path: "files").appending(path: name).path(percentEncoded: false)
@@ -45,17 +45,6 @@ final class DeliveryFolder {
     private static func makeDirectory(_ path: String) throws {
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    /// The session's name as one file name: percent-encoded, and shortened where that is too long for one.
-    private static func fileName(_ session: SessionID) -> String {
-        let name = session.rawValue.percentEncoded
-        // "." and ".." are no names of their own.
-        guard name.contains(where: { $0 != "." }) else { return "session" + name }
-        guard name.utf8.count > 200 else { return name }
-        // FNV-1a tells names apart that begin alike.
-        let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return name.prefix(180) + "-" + String(hash, radix: 16)
     }
 
     // MARK: - Handled messages

@@ -126,9 +126,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
 }
 
 /// A floor of a building. Nothing on this device knows it: no location has one.
-open class CLFloor: NSObject, @unchecked Sendable {
-    // Unchecked because it is open, as Apple's is: its property is a constant.
-
+public final class CLFloor: NSObject, Sendable {
     /// 0 is the ground floor.
     public let level: Int
 

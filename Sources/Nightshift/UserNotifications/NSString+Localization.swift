@@ -1,9 +1,10 @@
 public import Foundation
 
 extension NSString {
-    /// Returns the text for `key` in the app's `Localizable.strings`, with `arguments` in the places of its format; `key` where there is none.
+    /// Returns the text for `key` in the app's `Localizable.strings`, or `key` itself, with `arguments` in the places of its format.
     ///
-    /// As on iOS the places are those of objects: `%@`, `%1$@`. On iOS the text is looked up when the notification is shown, here at once.
+    /// The places are those of objects, as on iOS: `%@`, `%1$@`. The text is looked up at once; iOS looks it up when it shows the
+    /// notification.
     public class func localizedUserNotificationString(forKey key: String, arguments: [Any]?) -> String {
         let format = Bundle.main.localizedString(forKey: key, value: nil, table: nil)
         guard let arguments, !arguments.isEmpty else { return format }

@@ -1,9 +1,7 @@
 public import Foundation
 
 /// A file that a notification shows. Notifications here show none: making one throws.
-open class UNNotificationAttachment: NSObject, @unchecked Sendable {
-    // Unchecked because it is open, as Apple's is: its properties are constants.
-
+public final class UNNotificationAttachment: NSObject, Sendable {
     public let identifier: String
     public let url: URL
     /// The type of the file, as a uniform type identifier.

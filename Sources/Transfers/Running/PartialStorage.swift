@@ -26,9 +26,6 @@ struct PartialStorage: Sendable {
     /// Makes the service's own folder where somebody has removed it under the service.
     func restoreFolder() { mkdir(folder, 0o700) }
 
-    /// Whether a task's bytes lie in the service's own folder.
-    func holds(_ record: TaskRecord) -> Bool { record.partial?.path.hasPrefix(folder + "/") ?? false }
-
     /// The place for new bytes of a task.
     func freshPath(for record: TaskRecord) -> String {
         let (folder, name) = naming(record)

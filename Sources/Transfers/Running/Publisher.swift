@@ -17,7 +17,7 @@ struct Publisher: Sendable {
         var descriptor: Int32
         /// The file system of the destination; nil for the service's own.
         let place: FileSystemKey?
-        /// What is decided of it. A job is in several lists at a time.
+        /// The decisions about the file. Shared by copies: a job is in several lists at a time.
         @CopyOnWrite var run: FinishRun
 
         init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {

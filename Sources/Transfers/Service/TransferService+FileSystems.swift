@@ -24,11 +24,14 @@ extension TransferService {
 
     /// The file system of a task's files; nil for the service's own.
     nonisolated func fileSystem(of record: TaskRecord) -> FileSystemKey? {
+        // A partial file is no link: its folder says where it lies, and many share one.
         let paths =
             record.kind == .upload
             ? record.sentFiles?.files.map(\.path) ?? []
-            : [record.request.destination?.directory, partials.holds(record) ? nil : record.partial?.path]
-                .compactMap(\.self)
+            : [
+                record.request.destination?.directory,
+                record.partial.map { ($0.path as NSString).deletingLastPathComponent },
+            ].compactMap(\.self)
         for path in paths {
             if let place = fileSystems.place(of: path) { return place }
         }
