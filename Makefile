@@ -49,7 +49,8 @@ help:
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo "make bench BENCH='--only push'"
 	@echo '                       a part of it alone, here the push gateway; only prints'
-	@echo 'make format, make lint rewrite to the house format; check it'
+	@echo 'make format            rewrite to the house format'
+	@echo 'make lint              check the format, and the subjects of new commits'
 	@echo 'make clean             remove what was built'
 
 build:
@@ -149,6 +150,7 @@ format:
 
 lint:
 	$(SWIFT) format lint --strict --recursive $(formatted)
+	@scripts/commit-subjects.sh
 
 clean:
 	rm -rf .build .build-bench .build-consumers .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
