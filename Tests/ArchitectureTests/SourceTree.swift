@@ -51,6 +51,10 @@ struct SourceTree {
         FileManager.default.fileExists(atPath: root.appending(path: path).path)
     }
 
+    func isLink(_ path: String) -> Bool {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: root.appending(path: path).path)) != nil
+    }
+
     /// Every Swift file below `Sources` of the tree this file belongs to, by its path; read once.
     static let sources: [(path: String, source: SwiftSource)] = read("Sources").map { ($0.path, SwiftSource($0.text)) }
 

@@ -1,0 +1,64 @@
+import Foundation
+
+/// Numbers of uses of avoided phrases, by target and phrase.
+struct WordCounts {
+    private(set) var uses: [String: [String: Int]] = [:]
+
+    /// Folders in which each folder is a target of its own.
+    private static let groups = ["Sources", "Gateway/Sources", "Tests", "Gateway/Tests"]
+    /// Folders that count as one target.
+    private static let folders = ["Benchmarks", "Examples", "docs", "changelog", "scripts", "packaging"]
+    private static let extensions: Set<String> = [
+        "swift", "c", "h", "js", "css", "html", "md", "sh", "py", "service", "socket", "desktop",
+    ]
+    /// Files that have to name the phrases.
+    private static let naming = ["Prose.swift", "WordTests.swift"]
+
+    /// The numbers of a tree as it is. Files in its root count as documents.
+    init(of tree: SourceTree) throws {
+        var targets = Self.folders
+        for group in Self.groups {
+            // A link shows the files of another target.
+            targets += try tree.folders(in: group).map { "\(group)/\($0)" }.filter { !tree.isLink($0) }
+        }
+        for target in targets {
+            for path in try tree.files(below: target, extensions: Self.extensions) {
+                try add(path, of: tree, to: target)
+            }
+        }
+        for path in try tree.files(in: "", extensions: ["md", "swift"]) { try add(path, of: tree, to: "docs") }
+    }
+
+    private mutating func add(_ path: String, of tree: SourceTree, to target: String) throws {
+        guard !Self.naming.contains(where: path.hasSuffix) else { return }
+        let text = try tree.text(path)
+        let prose = path.hasSuffix(".swift") ? Prose(SwiftSource(text)) : Prose(document: text)
+        for (phrase, count) in prose.counts { uses[target, default: [:]][phrase, default: 0] += count }
+    }
+
+    /// Reads ``text``. Lines of another form are left out.
+    init(text: String) {
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t").map(String.init)
+            guard fields.count == 3 else { continue }
+            uses[fields[0], default: [:]][fields[1]] = Int(fields[2])
+        }
+    }
+
+    /// Sorted lines of target, phrase and number, separated by tabs.
+    var text: String {
+        uses.flatMap { target, counts in counts.map { "\(target)\t\($0.key)\t\($0.value)\n" } }.sorted().joined()
+    }
+
+    /// These numbers, none above that of `limits`.
+    func limited(to limits: WordCounts) -> WordCounts {
+        var limited = WordCounts(text: "")
+        for (target, counts) in uses {
+            for (phrase, count) in counts {
+                let limit = limits.uses[target]?[phrase] ?? 0
+                if limit > 0 { limited.uses[target, default: [:]][phrase] = min(count, limit) }
+            }
+        }
+        return limited
+    }
+}
