@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The documents name what is there, and everything that is there.
+/// The documents name only what exists, and everything that has to be documented.
 @Suite struct DocumentTests {
     let tree = SourceTree.current
 
@@ -10,7 +10,7 @@ import Testing
             + ["docs", "changelog"].flatMap { try tree.files(below: $0, extensions: ["md"]) }
     }
 
-    @Test func `Links lead somewhere`() throws {
+    @Test func `Every link leads to a file or a heading that exists`() throws {
         let paths = try documents()
         #expect(paths.contains("README.md"))
         for path in paths {
@@ -46,6 +46,21 @@ import Testing
             $0 != "nightshift" && !CommandNames.isDocumented($0, among: commands, in: manual)
         }
         #expect(missing == [])
+    }
+
+    @Test func `Every command that a document shows exists`() throws {
+        let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all } + ["help"]
+        let targets = try tree.text("Makefile").matches(of: /(?m)^([a-z][a-z-]*):/).map { String($0.output.1) }
+        try #require(commands.contains("get") && targets.contains("test"))
+        for path in try documents() where !path.hasPrefix("changelog/") {
+            let page = Markdown(try tree.text(path))
+            #expect(page.words(after: "nightshift").subtracting(commands) == [], "\(path)")
+            #expect(page.words(after: "make").subtracting(targets) == [], "\(path)")
+            let scripts = page.code.flatMap { line in
+                line.matches(of: /(?:^|[\s(])((?:scripts|\.ci)\/[\w.-]+)/).map { String($0.output.1) }
+            }
+            #expect(scripts.filter { !tree.exists($0) } == [], "\(path)")
+        }
     }
 
     @Test func `Every limit is in docs/limits.md`() throws {

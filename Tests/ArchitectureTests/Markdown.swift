@@ -21,12 +21,31 @@ struct Markdown {
         return lines.joined(separator: "\n").replacing(/`[^`\n]*`/, with: "")
     }
 
+    /// The lines of code blocks, and the code spans.
+    var code: [String] {
+        var inBlock = false
+        return text.components(separatedBy: "\n").flatMap { line -> [String] in
+            if line.drop(while: \.isWhitespace).hasPrefix("```") {
+                inBlock.toggle()
+                return []
+            }
+            return inBlock ? [line] : line.matches(of: /`([^`]+)`/).map { String($0.output.1) }
+        }
+    }
+
+    /// The words that follow the program `name` in code, such as `get` in `nightshift get URL`.
+    func words(after name: String) -> Set<String> {
+        let pattern = try? Regex("(?:^|[\\s;|(\"])\(name) ([a-z][a-z-]*)", as: (Substring, Substring).self)
+        guard let pattern else { return [] }
+        return Set(code.flatMap { line in line.matches(of: pattern).map { String($0.output.1) } })
+    }
+
     /// Targets of all links that lead to files and headings of this project.
     var localLinks: [String] {
         prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains(/^[a-z][a-z0-9+.-]*:/) }
     }
 
-    /// What a link can name behind `#`: one per heading, as code hosts make them.
+    /// The anchors that a link can name after `#`: one per heading, as code hosts make them.
     var anchors: Set<String> {
         var inBlock = false
         var anchors: Set<String> = []
@@ -41,7 +60,7 @@ struct Markdown {
         return anchors
     }
 
-    /// Links of the file at `path` that lead nowhere.
+    /// The links of the file at `path` whose targets do not exist.
     func brokenLinks(at path: String, in tree: SourceTree) -> [String] {
         localLinks.filter { link in
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
