@@ -32,22 +32,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("app 'a b'", "an argument with ''' has to stand in double quotes as a whole"),
-        ("app $HOME", "an argument with '$' has to stand in double quotes as a whole"),
-        ("app a\"b\"", "an argument with '\"' has to stand in double quotes as a whole"),
-        ("app a;b", "an argument with ';' has to stand in double quotes as a whole"),
-        ("app \\ta", "an argument with a control character has to stand in double quotes as a whole"),
+        ("app 'a b'", "an argument with ''' must be in double quotes as a whole"),
+        ("app $HOME", "an argument with '$' must be in double quotes as a whole"),
+        ("app a\"b\"", "an argument with '\"' must be in double quotes as a whole"),
+        ("app a;b", "an argument with ';' must be in double quotes as a whole"),
+        ("app \\ta", "an argument with a control character must be in double quotes as a whole"),
         ("app \"a", "a double quote is not closed"),
-        ("app \"a\"b", "there has to be a space behind the closing quote"),
-        ("app \"$HOME\"", "within quotes '$' has to be written '\\\\$'; variables are not replaced"),
+        ("app \"a\"b", "there must be a space after the closing quote"),
+        ("app \"$HOME\"", "within quotes write '$' as '\\\\$'; variables are not replaced"),
         (
             #"app "\\a""#,
-            "within quotes a backslash stands before '\"', '`', '$' or '\\' only "
+            "within quotes a backslash may be only before '\"', '`', '$' or '\\' "
                 + "(and is itself written twice in a desktop entry)"
         ),
-        ("app %z", "'%z' is not a field code; a percent sign itself is written '%%'"),
-        ("app 100%", "there is nothing behind the last percent sign; write '%%' for the sign"),
-        ("bin/app", "'bin/app' is neither an absolute path nor a name to be looked up in PATH"),
+        ("app %z", "'%z' is not a field code; write a percent sign itself as '%%'"),
+        ("app 100%", "there is nothing after the last percent sign; write a percent sign itself as '%%'"),
+        ("bin/app", "'bin/app' is neither an absolute path nor a name to search in PATH"),
         ("A=b app", "the name of a program cannot contain '='"),
         ("%f", "it names no program"),
         ("\"\" a", "it names no program"),

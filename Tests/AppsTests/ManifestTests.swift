@@ -90,20 +90,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ("LocationReason=" + String(repeating: "a", count: 513), "it has 513 bytes; a reason may have 512"),
-        ("FetchInterval=15min", "'15min' is not an interval; it is minimum, never or seconds up to 31536000"),
-        ("FetchInterval=-1", "'-1' is not an interval; it is minimum, never or seconds up to 31536000"),
-        ("FetchInterval=31536001", "'31536001' is not an interval; it is minimum, never or seconds up to 31536000"),
+        ("LocationReason=" + String(repeating: "a", count: 513), "it has 513 bytes; a reason may have at most 512"),
+        ("FetchInterval=15min", "'15min' is not an interval; use minimum, never or seconds up to 31536000"),
+        ("FetchInterval=-1", "'-1' is not an interval; use minimum, never or seconds up to 31536000"),
+        ("FetchInterval=31536001", "'31536001' is not an interval; use minimum, never or seconds up to 31536000"),
         ("TaskIdentifiers=a;;b", "'' does not have 1 to 256 bytes"),
         ("TaskIdentifiers=a b", "'a b' has a space or a control character"),
         (#"TaskIdentifiers=a\nb"#, "'a\nb' has a space or a control character"),
-        ("TaskIdentifiers=*", "'*' may have a '*' only as the last of several parts"),
-        ("TaskIdentifiers=.*", "'.*' may have a '*' only as the last of several parts"),
-        ("TaskIdentifiers=a.*.b", "'a.*.b' may have a '*' only as the last of several parts"),
-        ("TaskIdentifiers=a*", "'a*' may have a '*' only as the last of several parts"),
+        ("TaskIdentifiers=*", "'*' may have '*' only as the last of several parts"),
+        ("TaskIdentifiers=.*", "'.*' may have '*' only as the last of several parts"),
+        ("TaskIdentifiers=a.*.b", "'a.*.b' may have '*' only as the last of several parts"),
+        ("TaskIdentifiers=a*", "'a*' may have '*' only as the last of several parts"),
         (
             "TaskIdentifiers=" + (0...100).map { "a\($0)" }.joined(separator: ";"),
-            "there are 101 identifiers; an entry may declare 100"
+            "there are 101 identifiers; an entry may declare at most 100"
         ),
     ])
     func `R1: What is wrong with an interval or an identifier is told with line and key`(
@@ -148,14 +148,14 @@ import Testing
         ),
         (
             "X-Nightshift-BackgroundMode=transfer",
-            "X-Nightshift-BackgroundMode: there is no such key; the keys are X-Nightshift-BackgroundModes, "
+            "X-Nightshift-BackgroundMode: unknown key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
                 + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
                 + "X-Nightshift-TaskIdentifiers, X-Nightshift-LocationReason"
         ),
         (
             "X-NightShift-Wake=app",
-            "X-NightShift-Wake: there is no such key; the keys are X-Nightshift-BackgroundModes, "
+            "X-NightShift-Wake: unknown key; the keys are X-Nightshift-BackgroundModes, "
                 + "X-Nightshift-Wake, X-Nightshift-WakeLimit, X-Nightshift-LogLimit, X-Nightshift-Snapshot, "
                 + "X-Nightshift-BackgroundPolicy, X-Nightshift-FileLocks, X-Nightshift-FetchInterval, "
                 + "X-Nightshift-TaskIdentifiers, X-Nightshift-LocationReason"
@@ -189,26 +189,26 @@ import Testing
             "X-Nightshift-BackgroundPolicy: 'contiguous:9' is not a policy; it is contiguous or opportunistic, with "
                 + ":SECONDS (10 to 3600) if wanted"
         ),
-        ("X-Nightshift-FileLocks=ignore", "X-Nightshift-FileLocks: 'ignore' is not known; it is warn or terminate"),
+        ("X-Nightshift-FileLocks=ignore", "X-Nightshift-FileLocks: 'ignore' is not valid; use warn or terminate"),
         ("X-Nightshift-Snapshot=app.png", "X-Nightshift-Snapshot: 'app.png' is not an absolute path"),
         (
             "X-Nightshift-Wake=./wake.sh",
-            "X-Nightshift-Wake: './wake.sh' is neither an absolute path nor a name to be looked up in PATH"
+            "X-Nightshift-Wake: './wake.sh' is neither an absolute path nor a name to search in PATH"
         ),
         ("Path=somewhere", "Path: 'somewhere' is not an absolute path"),
-        ("Path=/a\\b", "Path: '\\b' is not an escape; a backslash itself is written twice"),
-        ("Path=/a\\", "Path: there is nothing behind the last backslash"),
+        ("Path=/a\\b", "Path: '\\b' is not an escape sequence; write a backslash itself as '\\\\'"),
+        ("Path=/a\\", "Path: there is nothing after the last backslash"),
         ("Hidden=yes", "Hidden: 'yes' is neither 'true' nor 'false'"),
         ("Hidden=true", "Hidden: the entry is marked as deleted"),
-        ("Name=Again", "Name: this key stands here a second time"),
+        ("Name=Again", "Name: this key is repeated here"),
         ("Nonsense", "'Nonsense' is not a key with a value, a group or a comment"),
         ("=value", "'' cannot be the name of a key"),
         ("Na me=value", "'Na me' cannot be the name of a key"),
         ("Name[de=value", "'Name[de' cannot be the name of a key"),
-        ("Icon=a\u{1}b", "there is a control character"),
-        ("[Desktop Entry]", "the group [Desktop Entry] stands here a second time"),
-        ("[Desktop", "'[Desktop' is not the header of a group"),
-        ("[]", "'[]' is not the header of a group"),
+        ("Icon=a\u{1}b", "the line has a control character"),
+        ("[Desktop Entry]", "the group [Desktop Entry] is repeated here"),
+        ("[Desktop", "'[Desktop' is not a group header"),
+        ("[]", "'[]' is not a group header"),
     ])
     func `A bad line gets an error that names line and key`(line: String, message: String) {
         let error = #expect(throws: EntryError.self) { try manifest(withLine: line) }
@@ -217,17 +217,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "there is no group [Desktop Entry]"),
-        ("# nothing\n", "there is no group [Desktop Entry]"),
+        ("", "the file has no group [Desktop Entry]"),
+        ("# nothing\n", "the file has no group [Desktop Entry]"),
         ("Name=App\n[Desktop Entry]\n", "there are keys before the group [Desktop Entry]"),
-        ("[Other]\n[Desktop Entry]\n", "the first group has to be [Desktop Entry], not [Other]"),
-        ("[Desktop Entry]\nName=App\nExec=app\n", "Type: is missing; it has to be 'Application'"),
-        ("[Desktop Entry]\nType=Link\nName=App\n", "Type: it has to be 'Application', not 'Link'"),
+        ("[Other]\n[Desktop Entry]\n", "the first group must be [Desktop Entry], not [Other]"),
+        ("[Desktop Entry]\nName=App\nExec=app\n", "Type: is missing; it must be 'Application'"),
+        ("[Desktop Entry]\nType=Link\nName=App\n", "Type: it must be 'Application', not 'Link'"),
         ("[Desktop Entry]\nType=Application\nExec=app\n", "Name: is missing"),
         ("[Desktop Entry]\nType=Application\nName=\nExec=app\n", "Name: is missing"),
         (
             "[Desktop Entry]\nType=Application\nName=App\nDBusActivatable=true\n",
-            "Exec: is missing; the service starts apps by their command"
+            "Exec: is missing; the service needs the command that starts the app"
         ),
         (
             "[Desktop Entry]\nType=Application\nName=App\nExec=app\n[Desktop Action x]\nX-Nightshift-Wake=app\n",

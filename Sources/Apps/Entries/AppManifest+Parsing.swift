@@ -1,11 +1,12 @@
 package import NightshiftAPI
 
 extension AppManifest {
-    /// What all keys of ours begin with.
+    /// The prefix of all keys that Nightshift defines.
     static let keyPrefix = "X-Nightshift-"
-    /// Longer than any good wake takes, short enough that a stuck app does not keep the machine busy.
+    /// The allowed wake limits in seconds: longer than any reasonable wake takes, short enough that a stuck app does
+    /// not keep the machine busy.
     static let wakeLimits: ClosedRange<Double> = 1...600
-    /// From one page to what a person would still open.
+    /// The allowed sizes of a log in bytes: from one page to the largest file that a person would still open.
     static let logLimits: ClosedRange<Int64> = 4_096...1 << 30
 
     private enum Key {
@@ -25,13 +26,14 @@ extension AppManifest {
         ]
     }
 
-    /// Keys of ours whose values people read: they may stand in several locales, as `Name` may.
+    /// Keys of Nightshift whose values are shown to people. They may have several locales, as `Name` may.
     static let localizedKeys: Set = [Key.locationReason]
 
-    /// Reads the desktop entry at `path`, whose text is given. Without keys of ours it is an app without modes.
+    /// Reads the desktop entry with the given path and text. An entry without keys of Nightshift is an app without
+    /// background modes.
     ///
-    /// `NoDisplay`, `OnlyShowIn` and the like speak of menus and are not heeded. An entry with `Hidden=true` stands for
-    /// its own absence: that is ``EntryError/Code/hidden``.
+    /// `NoDisplay`, `OnlyShowIn` and similar keys concern menus and are ignored. An entry with `Hidden=true` counts as
+    /// deleted: ``EntryError/Code/hidden`` is thrown.
     package init(parsing text: String, id: AppID, path: String) throws(EntryError) {
         let entry = try DesktopEntry(parsing: text, file: id.rawValue + AppID.entrySuffix)
         try self.init(entry, id: id, path: path)
@@ -43,17 +45,17 @@ extension AppManifest {
                 .hidden, file: entry.file, line: entry["Hidden"]?.line, key: "Hidden", "the entry is marked as deleted")
         }
         try Self.checkKind(of: entry)
-        // Other entries, such as those of editors, are read to tell whose a process is.
+        // Entries without keys of Nightshift, such as those of editors, are read only to find the app of a process.
         if entry.speaksOfBackground, try entry.boolean("Terminal") {
             throw entry.error(
-                "the service launches apps without a terminal; remove this key, or the keys of Nightshift",
+                "the service launches apps without a terminal; remove this key or all X-Nightshift keys",
                 key: "Terminal",
                 at: entry["Terminal"]?.line)
         }
         try Self.checkNames(in: entry)
         guard let (name, _) = try entry.string("Name") else { throw entry.error("is missing", key: "Name", at: nil) }
         guard let command = try entry.command("Exec") else {
-            throw entry.error("is missing; the service starts apps by their command", key: "Exec", at: nil)
+            throw entry.error("is missing; the service needs the command that starts the app", key: "Exec", at: nil)
         }
         self.init(id: id, name: name, entry: path, command: command)
         directory = try entry.absolutePath("Path")
@@ -75,19 +77,20 @@ extension AppManifest {
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
         guard let (kind, line) = try entry.string("Type") else {
-            throw entry.error("is missing; it has to be 'Application'", key: "Type", at: nil)
+            throw entry.error("is missing; it must be 'Application'", key: "Type", at: nil)
         }
         guard kind == "Application" else {
-            throw entry.error("it has to be 'Application', not '\(kind)'", key: "Type", at: line)
+            throw entry.error("it must be 'Application', not '\(kind)'", key: "Type", at: line)
         }
     }
 
-    /// A key of ours that nobody reads would be a fault that nobody sees.
+    /// Throws for unknown keys with the prefix of Nightshift, because a misspelt key would otherwise have no visible
+    /// effect.
     private static func checkNames(in entry: DesktopEntry) throws(EntryError) {
         for key in entry.keys where key.name.lowercased().hasPrefix(keyPrefix.lowercased()) {
             guard Key.all.contains(key.name) else {
                 throw entry.error(
-                    "there is no such key; the keys are \(Key.all.joined(separator: ", "))", key: key.name,
+                    "unknown key; the keys are \(Key.all.joined(separator: ", "))", key: key.name,
                     at: key.line)
             }
             guard key.group == DesktopEntry.mainGroup else {
@@ -116,7 +119,7 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.backgroundPolicy) else { return nil }
         guard let policy = BackgroundPolicy(text) else {
             throw entry.error(
-                "'\(text)' is not a policy; it is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted",
+                "'\(text)' is not a policy; use contiguous or opportunistic, optionally with :SECONDS (10 to 3600)",
                 key: Key.backgroundPolicy, at: line)
         }
         return policy
@@ -126,7 +129,7 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.fileLocks) else { return nil }
         guard let policy = FileLockPolicy(rawValue: text) else {
             let known = FileLockPolicy.allCases.map(\.rawValue).joined(separator: " or ")
-            throw entry.error("'\(text)' is not known; it is \(known)", key: Key.fileLocks, at: line)
+            throw entry.error("'\(text)' is not valid; use \(known)", key: Key.fileLocks, at: line)
         }
         return policy
     }
@@ -135,7 +138,7 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.fetchInterval) else { return nil }
         guard let interval = RefreshInterval(text) else {
             throw entry.error(
-                "'\(text)' is not an interval; it is minimum, never or seconds up to \(Int(saturating: RefreshInterval.longest))",
+                "'\(text)' is not an interval; use minimum, never or seconds up to \(Int(saturating: RefreshInterval.longest))",
                 key: Key.fetchInterval, at: line)
         }
         return interval
@@ -152,7 +155,7 @@ extension AppManifest {
         }
         guard identifiers.count <= Limits.taskIdentifiers else {
             throw entry.error(
-                "there are \(identifiers.count) identifiers; an entry may declare \(Limits.taskIdentifiers)",
+                "there are \(identifiers.count) identifiers; an entry may declare at most \(Limits.taskIdentifiers)",
                 key: Key.taskIdentifiers, at: line)
         }
         return identifiers
@@ -162,13 +165,14 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.locationReason) else { return nil }
         guard text.utf8.count <= Limits.locationReasonLength else {
             throw entry.error(
-                "it has \(text.utf8.count) bytes; a reason may have \(Limits.locationReasonLength)",
+                "it has \(text.utf8.count) bytes; a reason may have at most \(Limits.locationReasonLength)",
                 key: Key.locationReason, at: line)
         }
         return text
     }
 
-    /// Programs read identifiers one to a line.
+    /// Returns the fault of a task identifier, or nil. Spaces and control characters are refused because programs read
+    /// identifiers one per line.
     private static func objection(toTaskIdentifier name: String) -> String? {
         guard (1...Limits.taskIdentifierLength).contains(name.utf8.count) else {
             return "does not have 1 to \(Limits.taskIdentifierLength) bytes"
@@ -177,14 +181,14 @@ extension AppManifest {
             return "has a space or a control character"
         }
         let stem = name.hasSuffix(".*") ? name.dropLast(2) : name[...]
-        return stem.isEmpty || stem.contains("*") ? "may have a '*' only as the last of several parts" : nil
+        return stem.isEmpty || stem.contains("*") ? "may have '*' only as the last of several parts" : nil
     }
 
     private static func number<Number: LosslessStringConvertible & Comparable>(
         _ key: String, in entry: DesktopEntry, range: ClosedRange<Number>, _ allowed: String
     ) throws(EntryError) -> Number? {
         guard let value = entry[key] else { return nil }
-        // Digits only: the types themselves would also read 'inf', '0x1p3' and '+7'.
+        // Digits only: the initialisers of the types would also accept 'inf', '0x1p3' and '+7'.
         guard value.text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
             let number = Number(value.text), range.contains(number)
         else {
@@ -196,12 +200,12 @@ extension AppManifest {
 }
 
 extension DesktopEntry {
-    /// Whether the entry says anything about the background.
+    /// Whether the entry has a key of Nightshift.
     var speaksOfBackground: Bool {
         keys.contains { $0.name.lowercased().hasPrefix(AppManifest.keyPrefix.lowercased()) }
     }
 
-    /// A key of the form of `Exec`: program and arguments.
+    /// Returns the program and arguments of a key with the format of `Exec`.
     func command(_ key: String) throws(EntryError) -> [String]? {
         guard let (text, line) = try string(key) else { return nil }
         do {

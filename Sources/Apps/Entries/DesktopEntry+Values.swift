@@ -1,22 +1,22 @@
-/// Values by their types (Desktop Entry Specification, "Possible value types").
+/// Values by type (Desktop Entry Specification, "Possible value types").
 extension DesktopEntry {
     func error(_ message: String, key: String, at line: Int?) -> EntryError {
         EntryError(.value, file: file, line: line, key: key, message)
     }
 
-    /// A string, its escapes resolved; nil where the key is missing or says nothing.
+    /// Returns a string with its escapes resolved; nil if the key is missing or its value is empty.
     func string(_ key: String) throws(EntryError) -> (text: String, line: Int)? {
         guard let value = self[key], !value.text.isEmpty else { return nil }
         return (try unescaped(value, of: key, separator: nil).first ?? "", value.line)
     }
 
-    /// A list: its parts end with `;`, and `\;` is a semicolon in one of them.
+    /// Returns a list. Its elements end with `;`, and `\;` is a semicolon inside an element.
     func list(_ key: String) throws(EntryError) -> (parts: [String], line: Int)? {
         guard let value = self[key] else { return nil }
         return (try unescaped(value, of: key, separator: ";"), value.line)
     }
 
-    /// `true` or `false`; false where the key is missing.
+    /// Returns a boolean; false if the key is missing.
     func boolean(_ key: String) throws(EntryError) -> Bool {
         guard let value = self[key] else { return false }
         switch value.text {
@@ -26,7 +26,7 @@ extension DesktopEntry {
         }
     }
 
-    /// A string that is a path from the root.
+    /// Returns a string that is an absolute path.
     func absolutePath(_ key: String) throws(EntryError) -> String? {
         guard let (path, line) = try string(key) else { return nil }
         guard path.hasPrefix("/") else { throw error("'\(path)' is not an absolute path", key: key, at: line) }
@@ -49,7 +49,8 @@ extension DesktopEntry {
                 case separator: part.append(scalar)
                 default:
                     throw error(
-                        "'\\\(scalar)' is not an escape; a backslash itself is written twice", key: key, at: value.line)
+                        "'\\\(scalar)' is not an escape sequence; write a backslash itself as '\\\\'", key: key,
+                        at: value.line)
                 }
             } else if scalar == "\\" {
                 isEscaped = true
@@ -60,7 +61,7 @@ extension DesktopEntry {
                 part.append(scalar)
             }
         }
-        guard !isEscaped else { throw error("there is nothing behind the last backslash", key: key, at: value.line) }
+        guard !isEscaped else { throw error("there is nothing after the last backslash", key: key, at: value.line) }
         if separator == nil || !part.isEmpty { parts.append(String(part)) }
         return parts
     }

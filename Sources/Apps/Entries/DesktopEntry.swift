@@ -1,19 +1,19 @@
 import NightshiftAPI
 
-/// A desktop entry as text: groups of keys, with the lines they stand on.
+/// A desktop entry as text: groups of keys, with their line numbers.
 ///
-/// Desktop Entry Specification 1.5, "Basic format of the file". Keys with a locale are checked and left out.
+/// Desktop Entry Specification 1.5, "Basic format of the file". Keys with a locale are checked and then ignored.
 struct DesktopEntry: Sendable {
     /// The first group, which describes the app.
     static let mainGroup = "Desktop Entry"
 
-    /// How errors call the file.
+    /// The name of the file in errors.
     let file: String
     private var groups: [String: [String: Value]] = [:]
     /// Every key without a locale, in the order of the file.
     private(set) var keys: [Key] = []
 
-    /// What stands behind `=`, escapes and all.
+    /// The text after `=`, with its escapes, and its line.
     struct Value: Hashable, Sendable {
         let text: String
         let line: Int
@@ -35,7 +35,7 @@ struct DesktopEntry: Sendable {
             let line = Self.trimmed(line)
             guard let first = line.utf8.first, first != UInt8(ascii: "#") else { continue }
             guard !line.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7f }) else {
-                throw EntryError(.syntax, file: file, line: number, "there is a control character")
+                throw EntryError(.syntax, file: file, line: number, "the line has a control character")
             }
             if first == UInt8(ascii: "[") {
                 group = try beginGroup(line, at: number)
@@ -49,11 +49,11 @@ struct DesktopEntry: Sendable {
             }
         }
         guard groups[Self.mainGroup] != nil else {
-            throw EntryError(.syntax, file: file, "there is no group [\(Self.mainGroup)]")
+            throw EntryError(.syntax, file: file, "the file has no group [\(Self.mainGroup)]")
         }
     }
 
-    /// The value of a key of the main group.
+    /// The value of a key in the main group.
     subscript(key: String) -> Value? { groups[Self.mainGroup]?[key] }
 
     private mutating func beginGroup(_ line: String, at number: Int) throws(EntryError) -> String {
@@ -61,14 +61,14 @@ struct DesktopEntry: Sendable {
         guard line.utf8.last == UInt8(ascii: "]"), line.utf8.count > 2, !name.contains("["), !name.contains("]"),
             name.utf8.allSatisfy({ $0 < 0x80 })
         else {
-            throw EntryError(.syntax, file: file, line: number, "'\(line)' is not the header of a group")
+            throw EntryError(.syntax, file: file, line: number, "'\(line)' is not a group header")
         }
         guard groups[name] == nil else {
-            throw EntryError(.syntax, file: file, line: number, "the group [\(name)] stands here a second time")
+            throw EntryError(.syntax, file: file, line: number, "the group [\(name)] is repeated here")
         }
         guard !groups.isEmpty || name == Self.mainGroup else {
             throw EntryError(
-                .syntax, file: file, line: number, "the first group has to be [\(Self.mainGroup)], not [\(name)]")
+                .syntax, file: file, line: number, "the first group must be [\(Self.mainGroup)], not [\(name)]")
         }
         groups[name] = [:]
         return name
@@ -87,7 +87,7 @@ struct DesktopEntry: Sendable {
             throw EntryError(.syntax, file: file, line: number, "'\(full)' cannot be the name of a key")
         }
         guard locale == nil ? groups[group]?[name] == nil : localized.insert(full).inserted else {
-            throw EntryError(.syntax, file: file, line: number, key: full, "this key stands here a second time")
+            throw EntryError(.syntax, file: file, line: number, key: full, "this key is repeated here")
         }
         if locale != nil {
             let isOurs = name.lowercased().hasPrefix(AppManifest.keyPrefix.lowercased())
@@ -101,7 +101,8 @@ struct DesktopEntry: Sendable {
         keys.append(Key(group: group, name: name, line: number))
     }
 
-    /// `Name[de]` is `Name` in the locale `de`; the locale is empty where the brackets hold none or are not closed.
+    /// Splits `Name[de]` into the key `Name` and the locale `de`. The locale is empty if the brackets are empty or not
+    /// closed.
     private static func parts(ofKey key: String) -> (name: String, locale: String?) {
         guard let bracket = key.firstIndex(of: "[") else { return (key, nil) }
         let rest = key[key.index(after: bracket)...]
@@ -119,7 +120,7 @@ struct DesktopEntry: Sendable {
         }
     }
 
-    /// Without spaces and tabs at both ends, and without the carriage return of files from elsewhere.
+    /// Removes spaces and tabs at both ends, and the carriage return of files with Windows line ends.
     private static func trimmed(_ bytes: Substring.UTF8View) -> String {
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0d }
         var rest = bytes.drop(while: isBlank)

@@ -3,10 +3,10 @@ package import NightshiftAPI
 /// Desktop-file ids (Desktop Entry Specification, "Desktop File ID").
 extension AppID {
     static let entrySuffix = ".desktop"
-    /// With the suffix, the longest name that a directory takes.
+    /// The longest name in bytes that still fits into a file name with the suffix.
     static let longestName = 255 - entrySuffix.utf8.count
 
-    /// Why `name`, without its suffix, cannot be an app's id; nil where it can.
+    /// Returns the reason why `name`, without its suffix, cannot be an app's id; nil if it can.
     ///
     /// A colon is refused because it separates the app from the identifier in a session's id.
     package static func objection(toName name: String) -> String? {
@@ -21,7 +21,7 @@ extension AppID {
         return nil
     }
 
-    /// The id of the entry at `path`, which is relative to a directory of entries: its folders are joined with `-`.
+    /// The id of the entry at `path`, which is relative to a directory of entries. Its folders are joined with `-`.
     static func ofEntry(at path: some StringProtocol) -> AppID? {
         guard path.hasSuffix(entrySuffix) else { return nil }
         let name = path.dropLast(entrySuffix.count).split(separator: "/", omittingEmptySubsequences: false)

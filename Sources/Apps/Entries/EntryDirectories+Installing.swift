@@ -4,14 +4,14 @@ import Glibc
 package import NightshiftAPI
 
 extension EntryDirectories {
-    /// Checks the entry at `path` and copies it into the own directory, in place of one with its name.
+    /// Checks the entry at `path` and copies it into the user's own directory. It replaces an entry of the same name.
     ///
-    /// The copy is on disk, and there as a whole, when this returns.
+    /// The complete copy is on disk when this returns.
     package func install(_ path: String) throws(EntryError) -> AppManifest {
         let file = String(path.split(separator: "/").last ?? "")
-        guard path.hasPrefix("/") else { throw EntryError(.name, file: path, "its absolute path is needed") }
+        guard path.hasPrefix("/") else { throw EntryError(.name, file: path, "give its absolute path") }
         guard file.hasSuffix(AppID.entrySuffix) else {
-            throw EntryError(.name, file: path, "the name of a desktop entry ends with '\(AppID.entrySuffix)'")
+            throw EntryError(.name, file: path, "the name of a desktop entry must end with '\(AppID.entrySuffix)'")
         }
         let id = AppID(rawValue: String(file.dropLast(AppID.entrySuffix.count)))
         if let objection = AppID.objection(toName: id.rawValue) {
@@ -26,24 +26,25 @@ extension EntryDirectories {
         return manifest
     }
 
-    /// An entry that was taken out of the own directory, and is still beside it under a name that is no entry's.
+    /// An entry that was removed from the user's own directory. Its file still exists in that directory under a hidden
+    /// name.
     package struct Removed: Sendable {
         fileprivate var path: String
         fileprivate var hidden: String
     }
 
-    /// Deletes the entry from the own directory.
+    /// Deletes the entry from the user's own directory.
     package func remove(_ id: AppID) throws(EntryError) { discard(try take(id)) }
 
-    /// Takes the entry out of the own directory, until it is discarded or put back.
+    /// Removes the entry from the user's own directory, until it is discarded or put back.
     package func take(_ id: AppID) throws(EntryError) -> Removed {
         guard let path = path(of: id) else {
-            throw EntryError(.notFound, file: id.rawValue + AppID.entrySuffix, "there is no such entry")
+            throw EntryError(.notFound, file: id.rawValue + AppID.entrySuffix, "the entry does not exist")
         }
         guard path.hasPrefix(own + "/") else {
             throw EntryError(
                 .elsewhere, file: id.rawValue + AppID.entrySuffix,
-                "it is not yours to remove: it was installed for all users at \(path)")
+                "you cannot remove it: it was installed for all users at \(path)")
         }
         let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
         let removed = Removed(path: path, hidden: Self.hiddenName(in: folder))
@@ -59,14 +60,14 @@ extension EntryDirectories {
 
     package func discard(_ removed: Removed) { unlink(removed.hidden) }
 
-    /// Unless another one was installed meanwhile.
+    /// Restores a removed entry, unless another one was installed in the meantime.
     package func putBack(_ removed: Removed) {
         if nightshift_rename_exclusive(removed.hidden, removed.path) != 0, errno == EEXIST { discard(removed) }
     }
 
-    /// Deletes what an installation or a removal that was cut off has left in the own directory.
+    /// Deletes the remains of interrupted installations and removals in the user's own directory.
     ///
-    /// Nobody may install or remove an entry meanwhile.
+    /// No entry may be installed or removed at the same time.
     package func removeRemains() {
         guard let names = FileManager.default.enumerator(atPath: own) else { return }
         for case let path as String in names {
@@ -87,16 +88,16 @@ extension EntryDirectories {
 
     private static func write(_ text: String, to path: String, in directory: String) throws(EntryError) {
         do {
-            // The mode that the XDG Base Directory Specification wants for folders that were not there.
+            // The mode that the XDG Base Directory Specification requires for new folders.
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw EntryError(.inputOutput, file: directory, "it cannot be made: \(error.localizedDescription)")
+            throw EntryError(.inputOutput, file: directory, "it cannot be created: \(error.localizedDescription)")
         }
-        // Hidden, so that nobody takes it for an entry.
+        // Hidden, so that it is not read as an entry.
         let draft = hiddenName(in: directory)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written there") }
+        guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written to this directory") }
         defer { close(descriptor) }
         guard writeAll(text, to: descriptor), fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
             rename(draft, path) == 0

@@ -1,29 +1,29 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Foundation
 import Glibc
 package import Mounts
 package import NightshiftAPI
 
-/// Where desktop entries are: the user's own directory, then those of the system.
+/// The directories of desktop entries: the user's own directory, then those of the system.
 ///
-/// XDG Base Directory Specification and Desktop Menu Specification: an entry in an earlier directory stands for all of
-/// the same id in later ones. Everything is read again with each call. Calls block on the disk, but at most a second for a file system
-/// that does not answer: its entries are left out.
+/// XDG Base Directory Specification and Desktop Menu Specification: an entry in an earlier directory overrides all
+/// entries of the same id in later ones. Every call reads the directories again. Calls block on the disk, but at most a
+/// second for a file system that does not respond: its entries are left out.
 package struct EntryDirectories: Sendable {
-    /// Where entries are installed.
+    /// The directory into which entries are installed.
     package let own: String
-    /// Where others have installed entries, in the order in which they count.
+    /// The directories of the system, in order of precedence.
     package let shared: [String]
-    /// The `PATH` in which the programs of entries are looked up.
+    /// The `PATH` in which the programs of entries are searched.
     let search: ExecutableSearch
     let fileSystems: FileSystems
 
-    /// Larger files are no entries.
+    /// The size limit of an entry in bytes; larger files are refused.
     static let largestEntry = 1 << 20
-    /// Folders within folders that are looked into.
+    /// The number of nested folders that are searched.
     static let deepestFolder = 8
 
-    /// With `NIGHTSHIFT_HOME` there is only the own directory: such a service shares nothing with the desktop.
+    /// With `NIGHTSHIFT_HOME` only the own directory is used: such a service shares nothing with the desktop.
     package init(paths: ServicePaths, environment: [String: String], fileSystems: FileSystems? = nil) {
         let fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
         self.fileSystems = fileSystems
@@ -34,20 +34,20 @@ package struct EntryDirectories: Sendable {
             return
         }
         let value = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
-        // The specification wants relative paths ignored.
+        // The specification says that relative paths are ignored.
         shared = value.split(separator: ":").filter { $0.hasPrefix("/") }.map {
             Self.plain(String($0)) + "/applications"
         }
     }
 
-    /// What the entry of this id says; nil where there is none, or it is marked as deleted.
+    /// Returns the contents of the entry with this id; nil if it does not exist or is marked as deleted.
     package func find(_ id: AppID) throws(EntryError) -> AppManifest? {
         guard let path = path(of: id) else { return nil }
         let entry = try DesktopEntry(parsing: text(ofEntryAt: path), file: id.rawValue + AppID.entrySuffix)
         return try manifest(of: id, from: entry, at: path)
     }
 
-    /// The path of the entry that counts for this id.
+    /// Returns the path of the entry that has precedence for this id.
     package func path(of id: AppID) -> String? {
         guard AppID.objection(toName: id.rawValue) == nil else { return nil }
         for directory in [own] + shared {
@@ -57,9 +57,9 @@ package struct EntryDirectories: Sendable {
         return nil
     }
 
-    /// Every entry that speaks of the background, or tries to, in the order of the ids.
+    /// Returns every entry that has keys of Nightshift, even faulty ones, in the order of their ids.
     ///
-    /// A desktop has hundreds of others; they are apps as well, and ``find(_:)`` finds them.
+    /// A desktop has hundreds of other entries. They are apps as well, and ``find(_:)`` returns them.
     package func all() -> [Result<AppManifest, EntryError>] {
         var results: [Result<AppManifest, EntryError>] = []
         for (id, path) in entries().sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
@@ -72,9 +72,9 @@ package struct EntryDirectories: Sendable {
         return results
     }
 
-    /// The app whose `Exec` starts the program at `path`; nil where there is none, or more than one.
+    /// Returns the app whose `Exec` starts the program at `path`; nil if there is no such app, or more than one.
     ///
-    /// An interpreter is nobody's program. An entry that speaks of the background comes before those that do not.
+    /// An interpreter identifies no app. An entry with keys of Nightshift takes precedence over one without.
     package func app(ofExecutable path: String) -> AppManifest? {
         guard let file = search.identity(of: path), !search.isInterpreter(path) else { return nil }
         var manifests: [(manifest: AppManifest, speaks: Bool)] = []
@@ -92,7 +92,7 @@ package struct EntryDirectories: Sendable {
         return candidates.count == 1 ? candidates.first?.manifest : nil
     }
 
-    /// Nil for an app without keys of ours. Entries of others are not ours to judge, nor whether they can be read.
+    /// Returns nil for an entry without keys of Nightshift. Such entries are not checked, and may be unreadable.
     private func backgroundManifest(of id: AppID, at path: String) throws(EntryError) -> AppManifest? {
         guard let text = try? text(ofEntryAt: path),
             text.range(of: AppManifest.keyPrefix, options: .caseInsensitive) != nil
@@ -112,17 +112,17 @@ package struct EntryDirectories: Sendable {
         }
     }
 
-    /// Throws where the program is missing that an entry names to be ignored without (`TryExec`).
+    /// Throws if the program in `TryExec` is missing, because the entry is to be ignored then.
     func checkPresence(_ entry: DesktopEntry) throws(EntryError) {
         guard entry.speaksOfBackground, let (program, line) = try entry.string("TryExec"), !program.isEmpty,
             search.find(program) == .nothing
         else { return }
         throw entry.error(
-            "the program '\(program)' is not there or cannot be executed, and the entry counts only with it",
+            "the program '\(program)' in TryExec does not exist or cannot be executed, so the entry is ignored",
             key: "TryExec", at: line)
     }
 
-    /// Every id with the entry that counts for it.
+    /// Returns every id with the path of the entry that has precedence.
     func entries() -> [(id: AppID, path: String)] {
         var found: [AppID: String] = [:]
         for directory in [own] + shared {
@@ -143,7 +143,7 @@ package struct EntryDirectories: Sendable {
         for name in names.sorted() where !name.hasPrefix(".") {
             let path = prefix + name
             if let id = AppID.ofEntry(at: path) {
-                // Where two files make one id, the one in the outer folder counts, as with ``path(of:)``.
+                // If two files have the same id, the one in the outer folder has precedence, as in ``path(of:)``.
                 if found[id] == nil || depth == 0 { found[id] = "\(root)/\(path)" }
             } else {
                 if isFolder("\(root)/\(path)") {
@@ -153,7 +153,8 @@ package struct EntryDirectories: Sendable {
         }
     }
 
-    /// A dash in an id may stand for a folder: each folder that is there is looked into.
+    /// Returns the path of an id in a directory. A dash in an id may stand for a folder: each existing folder is
+    /// searched.
     private static func path(of id: Substring, in directory: String) -> String? {
         let whole = "\(directory)/\(id)\(AppID.entrySuffix)"
         if access(whole, F_OK) == 0 { return whole }
@@ -170,7 +171,7 @@ package struct EntryDirectories: Sendable {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// The text of a regular file of a sensible size.
+    /// Returns the text of an entry; it must be a regular file within the size limit.
     func text(ofEntryAt path: String) throws(EntryError) -> String {
         let text = fileSystems.answer(path) { () -> Result<String, EntryError> in
             do throws(EntryError) {
@@ -180,13 +181,13 @@ package struct EntryDirectories: Sendable {
             }
         }
         guard let text else {
-            throw EntryError(.inputOutput, file: path, "it cannot be read: its file system does not answer")
+            throw EntryError(.inputOutput, file: path, "it cannot be read: its file system does not respond")
         }
         return try text.get()
     }
 
     private static func read(_ path: String) throws(EntryError) -> String {
-        // Not blocking: a pipe of this name has no writer.
+        // Without O_NONBLOCK, opening a pipe that has no writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

@@ -1,24 +1,24 @@
-/// Why a desktop entry cannot be used, installed or removed: for a person, with the line and the key.
+/// The reason why a desktop entry cannot be used, installed or removed, for people, with the line and the key.
 package struct EntryError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
-    /// The entry's file name, or the path of what could not be read or written.
+    /// The entry's file name, or the path that could not be read or written.
     package let file: String
-    /// From 1; nil where the fault is not in one line.
+    /// The line number, from 1; nil if the fault does not belong to one line.
     package let line: Int?
     package let key: String?
     package let message: String
 
     package enum Code: Sendable, Hashable, CaseIterable {
-        /// Not a desktop entry.
+        /// The file is not a desktop entry.
         case syntax
-        /// A desktop entry that says something wrong, or lacks something.
+        /// A value of the entry is invalid, or a required one is missing.
         case value
-        /// `Hidden=true`: the entry stands for its own absence.
+        /// `Hidden=true`: the entry counts as deleted.
         case hidden
-        /// The file's name makes no app id.
+        /// The file's name cannot be an app id.
         case name
         case notFound
-        /// It is there, but not in the user's own directory.
+        /// The entry exists, but not in the user's own directory.
         case elsewhere
         case inputOutput
     }

@@ -1,12 +1,12 @@
-/// The command line in an `Exec` key, taken apart (Desktop Entry Specification, "The Exec key").
+/// The parsed command line of an `Exec` key (Desktop Entry Specification, "The Exec key").
 ///
-/// Nothing is given to a shell. Field codes stand for files and names that a launch by the service does not have, and
-/// are left out.
+/// No shell is involved. Field codes are left out, because a launch by the service has no files or names to put in
+/// their place.
 struct ExecLine: Hashable, Sendable {
     /// The program, then its arguments; never empty.
     let words: [String]
 
-    /// What is wrong with the value of an `Exec` key, said without the key.
+    /// The fault of an `Exec` value, without the name of the key.
     struct Malformed: Error, Hashable {
         let message: String
     }
@@ -19,13 +19,13 @@ struct ExecLine: Hashable, Sendable {
         }
         guard let program = words.first, !program.isEmpty else { throw Malformed(message: "it names no program") }
         guard program.hasPrefix("/") || !program.contains("/") else {
-            throw Malformed(message: "'\(program)' is neither an absolute path nor a name to be looked up in PATH")
+            throw Malformed(message: "'\(program)' is neither an absolute path nor a name to search in PATH")
         }
         guard !program.contains("=") else { throw Malformed(message: "the name of a program cannot contain '='") }
         self.words = words
     }
 
-    /// The word without its field codes; nil where it consisted of one.
+    /// The word without its field codes; nil if it consists of one field code only.
     private static func expanded(_ word: Reader.Word) throws(Malformed) -> String? {
         var result = String.UnicodeScalarView()
         var hadCode = false
@@ -38,18 +38,20 @@ struct ExecLine: Hashable, Sendable {
             switch scalars.next() {
             case "%": result.append("%")
             case "f", "F", "u", "U", "i", "c", "k": hadCode = true
-            // Out of use; the specification wants them ignored.
+            // Deprecated; the specification says that they are ignored.
             case "d", "D", "n", "N", "v", "m": hadCode = true
             case let code?:
-                throw Malformed(message: "'%\(code)' is not a field code; a percent sign itself is written '%%'")
-            case nil: throw Malformed(message: "there is nothing behind the last percent sign; write '%%' for the sign")
+                throw Malformed(message: "'%\(code)' is not a field code; write a percent sign itself as '%%'")
+            case nil:
+                throw Malformed(
+                    message: "there is nothing after the last percent sign; write a percent sign itself as '%%'")
             }
         }
         return result.isEmpty && hadCode ? nil : String(result)
     }
 }
 
-/// Takes words off a command line.
+/// Reads words from a command line.
 private struct Reader {
     var rest: Substring.UnicodeScalarView
 
@@ -57,9 +59,9 @@ private struct Reader {
         let text: String
     }
 
-    /// Characters that have to stand in double quotes.
+    /// Characters that are allowed only in double quotes.
     private static let reserved = Set("\"'\\><~|&;$*?#()`\t\n\r".unicodeScalars)
-    /// Characters that a backslash makes ordinary within double quotes.
+    /// Characters that a backslash escapes within double quotes.
     private static let escapable = Set("\"`$\\".unicodeScalars)
 
     mutating func nextWord() throws(ExecLine.Malformed) -> Word? {
@@ -73,7 +75,7 @@ private struct Reader {
         while let scalar = rest.first, scalar != " " {
             guard !Self.reserved.contains(scalar) else {
                 let name = scalar.value < 0x20 ? "a control character" : "'\(scalar)'"
-                throw ExecLine.Malformed(message: "an argument with \(name) has to stand in double quotes as a whole")
+                throw ExecLine.Malformed(message: "an argument with \(name) must be in double quotes as a whole")
             }
             word.append(scalar)
             rest.removeFirst()
@@ -88,7 +90,7 @@ private struct Reader {
             switch scalar {
             case "\"":
                 guard rest.isEmpty || rest.first == " " else {
-                    throw ExecLine.Malformed(message: "there has to be a space behind the closing quote")
+                    throw ExecLine.Malformed(message: "there must be a space after the closing quote")
                 }
                 return String(word)
             case "\\":
@@ -97,13 +99,13 @@ private struct Reader {
                 }
                 guard Self.escapable.contains(next) else {
                     throw ExecLine.Malformed(
-                        message: "within quotes a backslash stands before '\"', '`', '$' or '\\' only "
+                        message: "within quotes a backslash may be only before '\"', '`', '$' or '\\' "
                             + "(and is itself written twice in a desktop entry)")
                 }
                 word.append(next)
             case "`", "$":
                 throw ExecLine.Malformed(
-                    message: "within quotes '\(scalar)' has to be written '\\\\\(scalar)'; variables are not replaced")
+                    message: "within quotes write '\(scalar)' as '\\\\\(scalar)'; variables are not replaced")
             default: word.append(scalar)
             }
         }

@@ -1,13 +1,13 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Glibc
 import Mounts
 
-/// Finds programs as a shell does: by their path, or by their name in the folders of `PATH`.
+/// Finds programs as a shell does: by path, or by name in the folders of `PATH`.
 struct ExecutableSearch: Sendable {
     private let folders: [Substring]
     private let fileSystems: FileSystems
 
-    /// What exec(3) takes where there is no `PATH`.
+    /// The default path of exec(3) when `PATH` is not set.
     private static let usual = "/usr/local/bin:/usr/bin:/bin"
 
     init(environment: [String: String], fileSystems: FileSystems) {
@@ -19,11 +19,11 @@ struct ExecutableSearch: Sendable {
     enum Found: Hashable {
         case program(String)
         case nothing
-        /// The file system of this path does not answer.
+        /// The file system of this path does not respond.
         case silence(String)
     }
 
-    /// The absolute path of a program that may be executed.
+    /// Returns the absolute path of a program that may be executed.
     func find(_ program: String) -> Found {
         if program.hasPrefix("/") { return find(at: program) }
         guard !program.isEmpty, !program.contains("/") else { return .nothing }
@@ -39,16 +39,16 @@ struct ExecutableSearch: Sendable {
         return isExecutable ? .program(path) : .nothing
     }
 
-    /// The program of ``find(_:)``; nil as well when its file system does not answer.
+    /// Returns the path of the program as in ``find(_:)``; nil also if its file system does not respond.
     func path(of program: String) -> String? {
         if case .program(let path) = find(program) { path } else { nil }
     }
 
-    /// Whether the file at `path`, symbolic links followed, runs what others have written: which app a process is of
-    /// cannot be told from it.
+    /// Whether the file at `path`, after symbolic links, is an interpreter. The app of a process cannot be derived from
+    /// an interpreter.
     func isInterpreter(_ path: String) -> Bool {
         let name = String((resolved(path) ?? path).split(separator: "/").last ?? "")
-        // Versions are part of many names: python3.11, perl5.36, lua5.4.
+        // Many names include a version: python3.11, perl5.36, lua5.4.
         return Self.interpreters.contains(String(name.prefix { !$0.isNumber }))
     }
 
@@ -59,7 +59,7 @@ struct ExecutableSearch: Sendable {
         "flatpak", "snap", "bwrap", "swift",
     ]
 
-    /// The path without symbolic links; nil where there is nothing, and where its file system does not answer.
+    /// Returns the path without symbolic links; nil if nothing exists there, or its file system does not respond.
     func resolved(_ path: String) -> String? {
         fileSystems.answer(path) { () -> String? in
             guard let pointer = realpath(path, nil) else { return nil }
@@ -68,7 +68,7 @@ struct ExecutableSearch: Sendable {
         } ?? nil
     }
 
-    /// The file that a path leads to; nil as with ``resolved(_:)``.
+    /// Returns the identity of the file at a path; nil in the same cases as for ``resolved(_:)``.
     func identity(of path: String) -> FileIdentity? {
         fileSystems.answer(path) { FileIdentity(of: path) } ?? nil
     }
@@ -79,12 +79,12 @@ struct ExecutableSearch: Sendable {
     }
 }
 
-/// Which file a path leads to.
+/// The device and inode of a file.
 struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 
-    /// Follows symbolic links; nil where there is nothing.
+    /// Follows symbolic links; nil if the file does not exist.
     init?(of path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else { return nil }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Looks at files that show whether their file system answers. A pipe without a writer holds up none of them.
+/// Accesses files to find out whether their file system responds. A pipe without a writer does not block these calls.
 enum FileLook {
     static func open(_ path: String) { look(at: path) { _ in } }
 
-    /// Reads a byte as well.
+    /// Opens the file and reads a byte.
     static func read(_ path: String) {
         look(at: path) { descriptor in
             var byte: UInt8 = 0

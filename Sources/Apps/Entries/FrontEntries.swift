@@ -1,13 +1,13 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Glibc
 import Mounts
 import NightshiftAPI
 
-/// What the installed entries say of windows. An entry that has not changed is not read again.
+/// The window-related values of installed entries. An unchanged entry is not read again.
 struct FrontEntries {
     private var known: [String: (version: Version, entry: FrontEntry?)] = [:]
 
-    /// What changes with a file's content.
+    /// The file attributes that change with a file's content.
     private struct Version: Equatable, Sendable {
         let file: FileIdentity
         let size: Int64
@@ -24,7 +24,7 @@ struct FrontEntries {
         }
     }
 
-    /// The entries as they are now; blocks on the disk.
+    /// Returns the current entries; blocks on the disk.
     mutating func current(in directories: EntryDirectories) -> [FrontEntry] {
         var latest: [String: (version: Version, entry: FrontEntry?)] = [:]
         for (id, path) in directories.entries() {
@@ -41,7 +41,7 @@ struct FrontEntries {
 }
 
 extension EntryDirectories {
-    /// Nil for what is no entry of an app.
+    /// Returns nil for a file that is not an app's entry.
     fileprivate func frontEntry(of id: AppID, at path: String) -> FrontEntry? {
         guard let text = try? text(ofEntryAt: path),
             let entry = try? DesktopEntry(parsing: text, file: path),

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 
-/// What an installed entry says of its app's windows.
+/// The values of an installed entry that identify its app's windows.
 package struct FrontEntry: Hashable, Sendable {
     package var id: AppID
     /// `StartupWMClass`.
     package var windowClass: String?
-    /// The file that `Exec` starts, symbolic links followed; nil for an interpreter, which is nobody's program.
+    /// The file that `Exec` starts, after symbolic links; nil for an interpreter, which identifies no app.
     package var program: String?
-    /// Whether it has keys of ours.
+    /// Whether the entry has keys of Nightshift.
     package var speaksOfBackground: Bool
 
     package init(id: AppID, windowClass: String? = nil, program: String? = nil, speaksOfBackground: Bool = false) {
@@ -18,13 +18,13 @@ package struct FrontEntry: Hashable, Sendable {
     }
 }
 
-/// What is known of the process that a window is of.
+/// The known facts about the process of a window.
 package struct FrontProcess: Hashable, Sendable {
-    /// The app whose process it is.
+    /// The app that the process belongs to.
     package var app: AppID?
-    /// The app that has started it: it is in that one's session or cgroup, or descends from its process.
+    /// The app that has started the process: they share a session or a cgroup, or the process descends from the app's.
     package var starter: AppID?
-    /// The file that it runs.
+    /// The executable file of the process.
     package var program: String?
 
     package init(app: AppID? = nil, starter: AppID? = nil, program: String? = nil) {
@@ -34,11 +34,12 @@ package struct FrontProcess: Hashable, Sendable {
     }
 }
 
-/// Tells which app a window is of.
+/// Finds the app of a window.
 ///
-/// Pure. What is certain comes first: the process of a known app, then names that are exactly those of an entry, then names
-/// that differ in case, as those of X11 do; last the process's descent and its program. Where several entries fit equally
-/// well, those with keys of ours come before others, and of several such it is nobody's.
+/// It is a pure function. Certain matches come first: the process of a known app, then names equal to those of an
+/// entry, then names that differ in case only, as those of X11 do. The last ones are the ancestors of the process and
+/// its program. Among equal matches, entries with keys of Nightshift come before others; several such entries mean no
+/// match.
 package struct FrontMatcher: Sendable {
     private let entries: [FrontEntry]
 
@@ -59,7 +60,7 @@ package struct FrontMatcher: Sendable {
             ?? process.program.flatMap { program in only(entries.filter { $0.program == program }) }
     }
 
-    /// The entry that the first of the names to fit any fits.
+    /// Returns the app of the first name that matches an entry.
     private func first(_ names: [String], _ fits: (FrontEntry, String) -> Bool) -> AppID? {
         for name in names {
             let candidates = entries.filter { fits($0, name) }
@@ -74,7 +75,8 @@ package struct FrontMatcher: Sendable {
         return left.count == 1 ? left.first?.id : nil
     }
 
-    /// Classes are written with capitals and spaces where the names of entries have neither.
+    /// Lowercases a name and replaces spaces, because window classes have capitals and spaces where names of entries do
+    /// not.
     private static func folded(_ name: String) -> String {
         name.lowercased().replacing(" ", with: "-")
     }

@@ -1,24 +1,27 @@
 package import NightshiftAPI
 package import Store
 
-/// An effect that an ``AppMachine`` asks for. Effects are executed in order.
+/// An effect that an ``AppMachine`` requests. The effects are executed in order.
 package enum AppAction: Hashable, Sendable {
-    /// The wakes are what it is launched for; of a launch in front, what its user has chosen.
+    /// Starts the program.
+    ///
+    /// `wakes` are the wakes that it is launched for. For a launch in the foreground they are the user's responses to
+    /// notifications.
     case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
-    /// To the process's stream of commands.
+    /// Sends a command on the process's command stream.
     case send(ProcessCommand)
-    /// To the stream of another process of the app, by its number.
+    /// Sends a command to a secondary process of the app, given by its pid.
     case tellGuest(Int32, ProcessCommand)
     case freeze
     case thaw
-    /// SIGTERM.
+    /// Sends SIGTERM.
     case terminate
-    /// SIGKILL, to all of it.
+    /// Sends SIGKILL to the process and everything it has started.
     case kill
-    /// A wake is over: the app is not to be woken for it again.
+    /// Records the end of a wake, so that the app is not woken for it again.
     case finishWake(WantedWake, WakeOutcome)
     case cancelTransfers
-    /// It came to the front: tasks that were held back because it was in the background may start.
+    /// The app came to the foreground: tasks that were blocked because it was in the background may start.
     case cameToFront
     case note(Decision, String?, inputs: [String: String] = [:])
 }
@@ -27,7 +30,7 @@ package enum AppAction: Hashable, Sendable {
 package struct BackgroundTerms: Hashable, Sendable {
     package var policy: BackgroundPolicy
     package var source: BackgroundStatus.PolicySource
-    /// Seconds between being told and the end.
+    /// The warning time: seconds between the warning and the end of the background time.
     package var lead: Double
     package var fileLocks: FileLockPolicy
 
@@ -41,7 +44,8 @@ package struct BackgroundTerms: Hashable, Sendable {
         self.fileLocks = fileLocks
     }
 
-    /// The user's word on the app goes before its entry's, and that before the device's.
+    /// The user's setting for the app takes precedence over the app's desktop entry, and the entry over the device's
+    /// policy.
     package init(
         user: BackgroundPolicy?, manifest: BackgroundPolicy?, device: BackgroundPolicy, lead: Double,
         fileLocks: FileLockPolicy = .warn
@@ -51,7 +55,7 @@ package struct BackgroundTerms: Hashable, Sendable {
             lead: lead, fileLocks: fileLocks)
     }
 
-    /// A lead of which something is left in the shortest time.
+    /// The warning time, limited to half of the background time so that some time is left before the warning.
     var effectiveLead: Double { min(lead, policy.seconds / 2) }
 }
 
@@ -66,9 +70,9 @@ package enum BackgroundTaskRefusal: Error, Hashable, Sendable {
         switch self {
         case .notRunning: "The app is not running."
         case .ending: "The app is being ended."
-        case .tooMany: "The app has \(Limits.backgroundTasks) open background tasks already, and may have no more."
+        case .tooMany: "The app has \(Limits.backgroundTasks) open background tasks, and may have no more."
         case .noTime(let left):
-            "Of the app's time in the background \((left * 10).rounded() / 10) s are left, too few for another task."
+            "The app has \((left * 10).rounded() / 10) s of background time left, too little for another task."
         }
     }
 }

@@ -1,11 +1,11 @@
 package import NightshiftAPI
 import Store
 
-/// Background tasks: what keeps an app running after its user has left it, for as long as its time lasts.
+/// Background tasks: they keep an app running in the background, until its background time is over.
 extension AppMachine {
-    /// The app has work to finish. The same number again is the same task.
+    /// The app begins a background task. A repeated number means the same task.
     ///
-    /// - Parameter guest: the process that asks, where that is not the app's own.
+    /// - Parameter guest: the pid of the secondary process that begins the task; nil for the app's own process.
     package mutating func beginTask(
         _ number: Int64, of guest: Int32? = nil, name: String, now: ClockReading
     ) -> Result<[AppAction], BackgroundTaskRefusal> {
@@ -21,7 +21,7 @@ extension AppMachine {
             return .failure(.noTime(left: left))
         }
         var actions: [AppAction] = []
-        // It asked before it was frozen, and must have its answer.
+        // The process sent the request before it was frozen, and must get the response.
         if phase == .frozen {
             phase = .present
             enter(.background, now)
@@ -38,31 +38,32 @@ extension AppMachine {
         return .success(actions + suspendIfIdle(now))
     }
 
-    /// The work is finished. A task that is not open is no error: it may have been ended already.
+    /// The app ends a background task. An unknown number is no error: the task may have ended already.
     package mutating func endTask(_ number: Int64, of guest: Int32? = nil, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.key == TaskKey(guest: guest, number: number) }
         return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
-    /// Another process of the app is gone, and with it its tasks.
+    /// A secondary process of the app has ended, and its background tasks end with it.
     package mutating func guestLeft(_ guest: Int32, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.guest == guest }
         return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
-    /// A task or another process has ended its use of background time.
+    /// Suspends the app if the task that has just ended was its last one.
     private mutating func requestEnded(_ now: ClockReading) -> [AppAction] {
         guard phase == .standing, !hasTasks else { return suspendIfIdle(now) }
-        // It stands still already, and stays so.
+        // The app is frozen already, and stays frozen.
         phase = .frozen
         return suspend(now)
     }
 
-    /// Tells the app that its background time is nearly over, or ends an app with open tasks when the time is over.
+    /// Warns the app that its background time is nearly over, or ends an app that still has open tasks when the time is
+    /// over.
     mutating func expire(_ now: ClockReading) -> [AppAction] {
         guard record.background.stint?.isExpiring == true else { return sendExpiration(now) }
         guard hasTasks else {
-            // It has ended them all, and never said that it was done.
+            // The app has ended all its tasks, but has not acknowledged the expire command.
             commands.removeAll { $0.command.action == .expire }
             return suspendIfIdle(now)
         }
@@ -70,7 +71,7 @@ extension AppMachine {
     }
 
     private mutating func sendExpiration(_ now: ClockReading) -> [AppAction] {
-        // An app that is told late, because the service was away or busy, has as long all the same.
+        // An app that is warned late, because the service was down or busy, still gets the full warning time.
         let left = max(remaining(now) ?? 0, terms.effectiveLead)
         setCounting(true, now)
         record.background.stint?.left = left
@@ -90,18 +91,18 @@ extension AppMachine {
         actions += guests.map { .tellGuest($0, command) }
         guard record.background.tasks.contains(where: { $0.guest == nil }) else { return actions }
         guard hasConnected else { return actions + [.terminate, .send(command)] }
-        // A process that is not connected is told when it connects.
+        // A process that is not connected gets the command when it connects.
         commands.append(PendingCommand(command: command))
         if isConnected { actions.append(.send(command)) }
         return actions
     }
 
-    // MARK: - Connections that broke
+    // MARK: - Broken connections
 
-    /// Awake seconds at which tasks that were not told again are forgotten.
+    /// Awake seconds at which tasks that the process has not reported again are dropped.
     var nextConfirmation: Double? { phase == .present ? confirmBy : nil }
 
-    /// The process tells its tasks again, or has none.
+    /// Starts the time within which the process must report its open tasks again.
     mutating func expectConfirmation(_ now: ClockReading) {
         guard !unconfirmed.isEmpty else { return }
         confirmBy = now.awakeSeconds + Self.confirmationLimit
@@ -114,7 +115,7 @@ extension AppMachine {
         return removeTasks(now) { lost.contains($0.key) }
     }
 
-    /// Without a process there are no tasks.
+    /// Drops all tasks, because the process has ended.
     mutating func forgetTasks() {
         confirmBy = nil
         unconfirmed = []

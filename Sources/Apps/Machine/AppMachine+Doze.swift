@@ -1,9 +1,9 @@
 package import NightshiftAPI
 import Store
 
-/// Background work stands still while the device dozes.
+/// Background work is paused while the device dozes.
 extension AppMachine {
-    /// The device dozes, a window opens, or everything runs.
+    /// The phase of doze has changed: the device dozes, a maintenance window opens, or everything runs.
     package mutating func apply(_ phase: DozePhase, now: ClockReading) -> [AppAction] {
         guard phase != device else { return [] }
         device = phase
@@ -12,7 +12,7 @@ extension AppMachine {
         return self.phase == .standing ? leaveStandstill(now) + suspendIfIdle(now) : []
     }
 
-    /// Its terms may have changed.
+    /// The terms of the app's background time may have changed.
     package mutating func termsChanged(now: ClockReading) -> [AppAction] {
         noteHold(now)
         if phase == .standing, !mayStand { return leaveStandstill(now) + suspendIfIdle(now) }
@@ -21,22 +21,22 @@ extension AppMachine {
 
     var isFrozen: Bool { phase == .frozen || phase == .standing }
 
-    /// Whether doze keeps it from running. An app that was told that its time is nearly over may use the rest of it.
+    /// Whether doze may freeze the app. An app that has got the expiration warning may use the rest of its time.
     private var mayStand: Bool {
         device == .dozing && terms.policy.kind == .opportunistic && record.background.stint?.isExpiring != true
     }
 
-    /// Freezes it where it stands, in the middle of its tasks.
+    /// Freezes the app during doze, with its background tasks open.
     mutating func standStill(_ now: ClockReading) -> [AppAction] {
-        // Tasks that a broken connection left open are cleared up first.
+        // Tasks that a broken connection left open are dropped first.
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)
-        // In this order: where it cannot be frozen, its time goes on.
+        // The order matters: if freezing fails, the background time continues to count.
         return [.note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]), .freeze]
     }
 
-    /// Lets it run on.
+    /// Thaws an app that doze has frozen.
     mutating func leaveStandstill(_ now: ClockReading) -> [AppAction] {
         phase = .present
         setCounting(true, now)
@@ -44,7 +44,7 @@ extension AppMachine {
         return [.thaw, .note(.backgroundTimeResumed, nil, inputs: ["left": Self.text(remaining(now) ?? 0)])]
     }
 
-    /// Locks were found on files that others use, just before it is frozen.
+    /// Records locks on files that other processes have open, found just before the app is frozen.
     package mutating func found(_ locks: [HeldLock], now: ClockReading) -> [AppAction] {
         guard isFrozen, !locks.isEmpty else { return [] }
         var actions: [AppAction] = []

@@ -4,7 +4,7 @@ import Store
 
 /// Inputs from people and from the app itself.
 extension AppMachine {
-    /// Starts it, or brings it to the front where it runs.
+    /// Launches the app, or brings a running app to the foreground.
     package mutating func launch(background: Bool, arguments: [String], now: ClockReading) -> [AppAction] {
         if phase != .absent { return background ? [] : bringToFront(now: now) }
         let cleared = background ? [] : clearFaults()
@@ -13,7 +13,7 @@ extension AppMachine {
         return cleared + [.spawn(background: background, wakes: background ? [] : choices(now), arguments: arguments)]
     }
 
-    /// Brings it before its user.
+    /// Brings the app to the foreground, and launches it if it is not running.
     package mutating func bringToFront(now: ClockReading) -> [AppAction] {
         guard phase != .absent else { return launch(background: false, arguments: [], now: now) }
         var actions = clearFaults()
@@ -25,7 +25,7 @@ extension AppMachine {
             actions.append(.thaw)
             expectConfirmation(now)
         }
-        // An app in front of its user has no time limit. What was called off ends all the same.
+        // An app in the foreground has no time limit. Wakes that were called off keep theirs.
         for index in begun.indices where !begun[index].isCalledOff { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
@@ -33,19 +33,20 @@ extension AppMachine {
         return actions + transition(to: .active, now) + suspendIfIdle(now)
     }
 
-    /// Its entry was installed, for the first time or anew.
+    /// The app's desktop entry was installed or replaced.
     package mutating func installed(_ entry: String, now: ClockReading) -> [AppAction] {
-        // Another program may stand behind it.
+        // The new entry may start another program.
         if phase == .absent { record.linksLibrary = false }
         return [.note(.appInstalled, entry)] + termsChanged(now: now)
     }
 
-    /// Takes it away from its user.
+    /// Sends the app to the background.
     package mutating func sendToBackground(now: ClockReading) -> [AppAction] {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
         var actions = dropChoices()
         let limit = isManaged ? Self.backgroundLimit : nil
-        // Commands that were sent in the foreground have no limit; from here on they would keep the app awake.
+        // Commands sent in the foreground have no deadline. Without one they would keep the app awake in the
+        // background.
         for index in commands.indices where commands[index].command.action == .enter {
             commands[index].deadline = limit.map { now.awakeSeconds + $0 }
         }
@@ -53,16 +54,17 @@ extension AppMachine {
         actions += transition(to: .background, limit: limit, now)
         if isManaged { limitWakes(now) }
         needsSnapshot = true
-        // One that has only just been launched may still be on its way to connecting.
+        // A process that was launched a moment ago may still be about to connect.
         if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
             connectBy = limit
         }
-        // Its commands have a shorter limit from here on.
+        // The commands above have a shorter deadline than the launch.
         if isConnected { launchBy = nil }
         return actions + beginStint(now) + suspendIfIdle(now)
     }
 
-    /// The app says that it came to the front or left it: from here on its word counts, not the desktop's.
+    /// The app reports that it came to the foreground or left it. From here on its reports count, not those of the
+    /// desktop.
     package mutating func changed(to state: AppState, now: ClockReading) -> [AppAction] {
         if record.process != nil { windows.areToldByApp = true }
         switch state {
@@ -75,11 +77,11 @@ extension AppMachine {
         }
     }
 
-    /// A notification of the app is about to be shown: in front of its user the app is asked what of it is.
+    /// Returns the command that asks an app in the foreground how to present its notification.
     ///
-    /// The question is not kept: it does not keep the app awake, and is not asked again.
+    /// The command is not kept: it does not keep the app awake, and is not sent again.
     ///
-    /// - Returns: nil where the app is not in front, or cannot be asked.
+    /// - Returns: nil if the app is not in the foreground, or is not connected.
     package mutating func present(_ identifier: String, _ notification: Data) -> ProcessCommand? {
         guard record.isInFront, isConnected, ending == nil else { return nil }
         var command = newCommand(.present)
@@ -89,36 +91,36 @@ extension AppMachine {
         return command
     }
 
-    /// Ends it: at once where it is suspended, else after it has had its say.
+    /// Ends the app: at once if it is suspended, otherwise after it has had time to finish.
     ///
-    /// - Parameter force: the user's force quit.
+    /// - Parameter force: whether this is the user's force quit.
     package mutating func quit(force: Bool, now: ClockReading) -> [AppAction] {
         var actions: [AppAction] = []
         if force {
             record.isForceQuit = true
             actions = dropOutdated(now)
         }
-        // Its transfers end behind its process: what they come to is for the next one, which the user launches.
+        // The transfers end after the process. The next process, which the user launches, handles their messages.
         guard phase != .absent else { return force ? actions + [.cancelTransfers] : [] }
         let cause: ExitCause = force ? .forceQuit : .quit
         if phase == .standing { actions += leaveStandstill(now) }
         guard phase == .present, record.process != nil else {
             ending = RequestedEnd(cause: cause, deadline: nil)
-            // As on iOS: a suspended app is not told.
+            // As on iOS, a suspended app is not notified.
             return actions + [.kill]
         }
         ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
         return actions + (isConnected ? send(.terminate, to: nil, limit: nil, now) : [.terminate])
     }
 
-    /// Ends it as a crash would.
+    /// Ends the app with SIGKILL, as a crash would.
     package mutating func kill() -> [AppAction] {
         guard phase != .absent else { return [] }
         ending = RequestedEnd(cause: .killed, deadline: nil)
         return [.kill]
     }
 
-    /// The user is there: what was held against the app is forgotten.
+    /// Clears faults, the force quit and start delays, because the user has opened the app.
     mutating func clearFaults() -> [AppAction] {
         let wasInFront = record.state == .active || record.state == .inactive
         let mayStart = !wasInFront || record.startDelay > 0

@@ -6,7 +6,7 @@ package import Store
 extension AppMachine {
     package var isManaged: Bool { record.process?.isManaged ?? false }
 
-    /// It was launched as ``AppAction/spawn(background:wakes:arguments:)`` asked.
+    /// The process was launched as requested by ``AppAction/spawn(background:wakes:arguments:)``.
     package mutating func spawned(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         phase = .present
         record.process = process
@@ -14,18 +14,19 @@ extension AppMachine {
         launchedAt = now.awakeSeconds
         isBackgroundLaunch = record.state == .background
         if record.state == .inactive {
-            // A program that does not link the library has no other way to say so; one that does is told when it connects.
+            // A program that does not link the library cannot report its state. One that does gets the command when
+            // it connects.
             enter(.active, now)
         } else if begun.isEmpty {
             connectBy = now.awakeSeconds + Self.connectLimit
         }
-        // A program that a wake starts in place of the app need not link the library.
+        // The program of `X-Nightshift-Wake` need not link the library, even if the app does.
         if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
         let how: LaunchWords = record.state == .background ? .inBackground : .forUser
         var actions: [AppAction] = [.note(.appLaunched, how.detail(process.processID))]
         if record.state == .active { actions.append(.note(.appEntered, AppState.active.rawValue)) }
         if record.state == .background { actions += beginStint(now) }
-        // Its end was asked for before it was there.
+        // The end was requested before the process existed.
         if ending != nil { actions.append(.kill) }
         return actions
     }
@@ -34,11 +35,11 @@ extension AppMachine {
         ended(AppExit(time: now.date, cause: .launchFailed, detail: message), now)
     }
 
-    /// Its process reads commands: for the first time, or again.
+    /// The process has opened its command stream, for the first time or again.
     package mutating func connected(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         var actions: [AppAction] = []
         if phase == .absent {
-            // Its user has started it: it is not the service's to suspend.
+            // The user has started this process, so the service may not suspend it.
             actions += clearFaults()
             phase = .present
             record.process = process
@@ -61,7 +62,8 @@ extension AppMachine {
             hasConnected = true
             switch record.state {
             case .active: actions += send(.enter, to: .active, limit: nil, now)
-            // It was launched in front, takes itself for active, and its user has left it meanwhile.
+            // The process was launched in the foreground and takes itself for active, but the app has been sent to
+            // the background since.
             case .background where !isBackgroundLaunch:
                 actions += send(.enter, to: .background, limit: isManaged ? Self.backgroundLimit : nil, now)
             case .background, .inactive, .notRunning, .suspended: launchBy = nil
@@ -72,14 +74,15 @@ extension AppMachine {
         return actions + suspendIfIdle(now)
     }
 
-    /// A command that somebody runs as background work: no app, and not launched by the service, but its to limit.
+    /// Adopts a command that somebody runs as background work. It is not an app and was not launched by the service,
+    /// but the service limits it.
     package mutating func adoptedCommand(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         guard phase == .absent else { return [] }
         phase = .present
         isCommand = true
         record.process = process
         enter(.background, now)
-        // Until then it has its first background task, or is done.
+        // By then the command must have its first background task, or it is suspended.
         connectBy = now.awakeSeconds + Self.confirmationLimit
         return [.note(.appLaunched, LaunchWords.asCommand.detail(process.processID))] + beginStint(now)
     }
@@ -88,9 +91,9 @@ extension AppMachine {
         isConnected = false
     }
 
-    /// The app has done what a command asked.
+    /// The app has acknowledged a command.
     ///
-    /// - Parameter result: what came of a wake.
+    /// - Parameter result: the result of a wake.
     package mutating func acknowledged(
         _ number: Int64, result: RefreshResult = .newData, now: ClockReading
     ) -> [AppAction] {
@@ -106,7 +109,7 @@ extension AppMachine {
         return actions + suspendIfIdle(now)
     }
 
-    /// The process is gone.
+    /// The process has ended.
     package mutating func exited(_ exit: AppExit, now: ClockReading) -> [AppAction] {
         var exit = exit
         if let ending {
@@ -118,8 +121,10 @@ extension AppMachine {
         return completed + ended(exit, isForgiven: isForgiven, now)
     }
 
-    /// A program says with its exit status what has come of what it was launched for; of a fetch, or a task of its own, also that
-    /// nothing has. Those go wrong without the program being at fault: whoever gives them gives fewer.
+    /// Applies the exit status of a program to the wakes that it was launched for.
+    ///
+    /// For fetches and scheduled tasks the status may also mean that there was no data, or a failure. Such a failure is
+    /// no fault of the program: the feature that requested the wake requests fewer.
     private mutating func applyStatus(
         of exit: inout AppExit, _ now: ClockReading
     ) -> (actions: [AppAction], isForgiven: Bool) {
@@ -137,14 +142,14 @@ extension AppMachine {
             }
             return (complete(.exited(status), now) { $0.wake.source.hasResult }, isForChances)
         case .signalled where exit.signal == SIGTERM && begun.allSatisfy({ $0.expiration != nil }):
-            return (dropLost("It was asked to end, and did not say what came of it.", now), true)
+            return (dropLost("It was asked to end, and did not report a result.", now), true)
         case .unseen:
-            return (dropHeard(now) + endUnseen("Nobody saw with what status it ended.", now), isForChances)
+            return (dropHeard(now) + endUnseen("Its exit status is unknown.", now), isForChances)
         default: return ([], false)
         }
     }
 
-    /// Time has passed.
+    /// Executes everything that is due by now.
     package mutating func tick(now: ClockReading) -> [AppAction] {
         let time = now.awakeSeconds
         if let ending {
@@ -157,19 +162,19 @@ extension AppMachine {
         return actions + givenUp + applyLimits(now, hasRoom: !givenUp.isEmpty)
     }
 
-    /// - Parameter hasRoom: whether something has just ended that kept it from rest.
+    /// - Parameter hasRoom: whether a wake has just ended that kept the app from being suspended.
     private mutating func applyLimits(_ now: ClockReading, hasRoom: Bool) -> [AppAction] {
         let time = now.awakeSeconds
         let late = commands.filter { $0.deadline ?? .infinity <= time }.map(\.command)
         commands.removeAll { late.contains($0.command) }
-        // No snapshot is no reason to end an app.
+        // A missing snapshot is no reason to end an app.
         if late.contains(where: { $0.action == .enter }) { return end(.backgroundTimeout) }
         if let overdueWake, overdueWake.deadline <= time { return end(overdueWake.cause) }
         if launchBy ?? .infinity <= time { return end(.launchTimeout) }
         let isUnconnected = connectBy ?? .infinity <= time
         if isUnconnected {
             connectBy = nil
-            // Nobody is there to hear it.
+            // No process is connected that could receive them.
             if !isConnected { commands.removeAll { $0.command.action == .enter || $0.command.action == .snapshot } }
         }
         let isConfirmed = nextConfirmation ?? .infinity <= time
@@ -188,7 +193,7 @@ extension AppMachine {
 
     mutating func ended(_ exit: AppExit, isForgiven: Bool = false, _ now: ClockReading) -> [AppAction] {
         let wasBackground = record.state == .background || record.state == .suspended
-        // Its user may close an app in the middle of a task that they have begun.
+        // The user may close an app in the middle of a continued task.
         let isUnanswered = begun.contains { $0.wake.source.rules.limit != .unlimited }
         let isFault = isUnanswered || wasBackground && exit.cause.isFault && exit.cause != .unseen
         if isFault, !isForgiven, exit.cause != .quit, exit.cause != .forceQuit {
@@ -212,7 +217,7 @@ extension AppMachine {
             + endOfTransfers + beginPossibleWakes(now)
     }
 
-    /// The effect on its transfers when its process is gone: a force quit ends them.
+    /// The effect on the app's transfers when its process is gone: a force quit cancels them.
     var endOfTransfers: [AppAction] {
         record.isForceQuit ? [.cancelTransfers] : []
     }
@@ -231,7 +236,7 @@ extension ExitCause {
 }
 
 extension AppExit {
-    /// How it ended, in a person's words.
+    /// A sentence for people that says how the process ended.
     package var sentence: String {
         var words = cause.sentence
         if let status, status != 0 { words += " Its status was \(status)." }

@@ -1,15 +1,15 @@
 package import NightshiftAPI
 import Store
 
-/// What is known of the process, as the record keeps it.
+/// The known facts about the process, stored in the record.
 extension AppMachine {
-    /// Empty without a process.
+    /// The stored state of the process; a default value without a process.
     private var known: StoredProcessState {
         get { record.processState ?? StoredProcessState() }
         set { record.processState = newValue }
     }
 
-    /// Whether the process ever has read commands: it links the library.
+    /// Whether the process has ever opened its command stream, which means that it links the library.
     var hasConnected: Bool {
         get { known.hasConnected }
         set { known.hasConnected = newValue }
@@ -27,67 +27,67 @@ extension AppMachine {
         set { known.launchedAt = newValue }
     }
 
-    /// Whether it was launched without its user seeing it.
+    /// Whether the process was launched in the background.
     var isBackgroundLaunch: Bool {
         get { known.isBackgroundLaunch }
         set { known.isBackgroundLaunch = newValue }
     }
 
-    /// Until when a process launched in the background may still turn out to link the library.
+    /// The deadline by which a process launched in the background must connect, to be known to link the library.
     var connectBy: Double? {
         get { known.connectBy }
         set { known.connectBy = newValue }
     }
 
-    /// Until when an app that is known to link the library has to have connected and entered its first state.
+    /// The deadline by which an app that links the library must have connected and entered its first state.
     var launchBy: Double? {
         get { known.launchBy }
         set { known.launchBy = newValue }
     }
 
-    /// Commands that are not acknowledged, in their order.
+    /// Commands that are not acknowledged, in order.
     var commands: [PendingCommand] {
         get { known.commands }
         set { known.commands = newValue }
     }
 
-    /// Reasons that it was woken for and has not completed.
+    /// Wakes that have begun and are not completed.
     var begun: [BegunWake] {
         get { known.begun }
         set { known.begun = newValue }
     }
 
-    /// Why its end was asked for, and when it is made to end.
+    /// The cause for which the process is being ended, and the time at which it is killed.
     var ending: RequestedEnd? {
         get { known.ending }
         set { known.ending = newValue }
     }
 
-    /// Whether something has changed since the last snapshot.
+    /// Whether the app needs a new snapshot before it is suspended.
     var needsSnapshot: Bool {
         get { known.needsSnapshot }
         set { known.needsSnapshot = newValue }
     }
 
-    /// Background time that was left when it was last suspended.
+    /// Background time that was left when the app was last suspended.
     var leftAtRest: Double? {
         get { known.leftAtRest }
         set { known.leftAtRest = newValue }
     }
 
-    /// Whether locks that it holds were told in this stint.
+    /// Whether the locks that the process holds were recorded during this background run.
     var hasToldLocks: Bool {
         get { known.hasToldLocks }
         set { known.hasToldLocks = newValue }
     }
 
-    /// Whose word on its being in front counts.
+    /// Whether the app's own reports or its windows decide that it is in the foreground.
     var windows: StoredWindows {
         get { known.windows ?? StoredWindows() }
         set { known.windows = newValue }
     }
 
-    /// A command with a number of its own.
+    /// Returns a command with a new number.
     mutating func newCommand(_ action: ProcessCommand.Action) -> ProcessCommand {
         let command = ProcessCommand(number: nextNumber, action: action)
         known.lastCommand = nextNumber
@@ -95,13 +95,13 @@ extension AppMachine {
         return command
     }
 
-    // MARK: - The next service
+    // MARK: - Restart of the service
 
-    /// Takes over the process that the last service has left.
+    /// Takes over the process that the previous run of the service has left.
     ///
     /// - Parameters:
-    ///   - isAlive: whether the process of the record is still there; it is not frozen then.
-    ///   - hadBegun: whether the program of a process that has ended had begun; if not, the app is woken again.
+    ///   - isAlive: whether the process of the record still exists; it is not frozen then.
+    ///   - hadBegun: whether the program of a process that has ended was ever executed; if not, the app is woken again.
     package mutating func recover(isAlive: Bool, hadBegun: Bool = true, now: ClockReading) -> [AppAction] {
         guard record.process != nil else {
             record.state = .notRunning
@@ -112,12 +112,12 @@ extension AppMachine {
         guard isAlive else {
             guard hadBegun || ending != nil else {
                 begun = []
-                return ended(AppExit(time: now.date, cause: .unseen, detail: "Its program had not begun."), now)
+                return ended(AppExit(time: now.date, cause: .unseen, detail: "Its program was never executed."), now)
             }
-            // One of another boot may have been in the middle of its work.
+            // A process of an earlier boot may have been interrupted in the middle of its work.
             let heard = record.process?.bootID == now.bootID && ending == nil ? dropHeard(now) : []
-            // Nobody has seen what came of it, nor whether it was its own fault, unless its end was asked for.
-            let why = "Its process ended while the service was away."
+            // Unless the service ended the process, its result and its own fault are unknown.
+            let why = "Its process ended while the service was not running."
             let dropped = heard + (ending == nil ? endUnseen(why, now) : dropLost(why, now))
             if ending == nil { begun = [] }
             return dropped + ended(AppExit(time: now.date, cause: ending?.cause ?? .unseen), now)
@@ -127,18 +127,18 @@ extension AppMachine {
         nextNumber = max(nextNumber, known.lastCommand + 1)
         awaitConnection(now)
         var actions: [AppAction] = [.note(.appAdopted, "Process \(record.process?.processID ?? 0).")]
-        // The last service may have died before it could.
+        // The previous run of the service may have died before it could kill the process.
         if let ending, ending.deadline == nil { actions.append(.kill) }
-        // The service may have died between the user's force quit and the last of the transfers. Where the process is still
-        // being ended, they end behind it.
+        // The service may have died between the user's force quit and the last of the transfers. If the process is
+        // still being ended, the transfers end after it.
         return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + suspendIfIdle(now)
     }
 
-    /// The end of a service breaks all connections: who could connect while none was there may do so anew, and what
-    /// awaits an answer has its time from then on.
+    /// Gives processes time to connect again after a restart of the service, which breaks all connections.
+    /// Unacknowledged commands get their time from then on.
     private mutating func awaitConnection(_ now: ClockReading) {
         if record.processState == nil {
-            // An earlier version has written no more than this.
+            // An earlier version of the service stored only `linksLibrary`.
             hasConnected = record.linksLibrary
             connectBy = now.awakeSeconds
         }
@@ -151,7 +151,8 @@ extension AppMachine {
             needsSnapshot = true
         }
         for index in commands.indices { commands[index].deadline = nil }
-        // A program without the library has never needed the service: its limit stays what it was told at its launch.
+        // A program without the library does not connect to the service: its limit stays the one that it got at its
+        // launch.
         guard hasConnected || record.linksLibrary && !hasWakeCommand else { return }
         for index in begun.indices where begun[index].deadline != nil {
             begun[index].deadline = deadline(of: begun[index], now)

@@ -1,28 +1,30 @@
 import NightshiftAPI
 import Store
 
-/// Choices of its user that bring the app to the front: the app hears of them there, and nothing is launched for them in the
-/// background. Whoever puts one also brings the app to the front.
+/// Responses to notifications that bring the app to the foreground.
+///
+/// The app receives them there, and is not launched in the background for them. The code that stores such a response
+/// also brings the app to the foreground.
 extension AppMachine {
-    /// The choices that a program in front has not heard of, in their order.
+    /// The responses that a program in the foreground has not received, in order.
     func choices(_ now: ClockReading) -> [WantedWake] { wanted.filter { $0.isForFront && mayBegin($0, now) } }
 
-    /// Whether a program that does not link the library may still read the choices for which it was launched.
+    /// Whether a program that does not link the library may still read the responses for which it was launched.
     var mayReadChoices: Bool {
         phase != .absent && !hasConnected && wanted.contains { $0.isForFront && isOpen($0) }
     }
 
-    /// A program that does not link the library is told of choices by its launch alone. One that was in front when they were
-    /// made needs no more than that, and is not started for them once it has left.
+    /// Drops responses that a program without the library cannot receive. Such a program reads them only when it is
+    /// launched. If it was in the foreground when you chose, it is not started for them after it has left.
     mutating func dropChoices() -> [AppAction] {
         guard record.isInFront, !hasConnected, !record.linksLibrary else { return [] }
         return discard(
-            wanted.filter(\.isForFront), "Its user has had the app in front, which does not link the library.")
+            wanted.filter(\.isForFront), "You had the app in the foreground, and it does not link the library.")
     }
 }
 
 extension WantedWake {
-    /// Whether it is a choice that brings the app to the front.
+    /// Whether the wake is a response that brings the app to the foreground.
     var isForFront: Bool {
         guard source == .response, let payload,
             let response = try? JSON.decode(NotificationResponse.self, from: payload)

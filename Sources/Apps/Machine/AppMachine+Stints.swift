@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// Stints in the background, and the time that an app has in one.
+/// Background runs, and the background time that an app has in each.
 extension AppMachine {
     /// Seconds of background time that are left; nil where there is no limit.
     package func remaining(_ now: ClockReading) -> Double? {
@@ -10,14 +10,14 @@ extension AppMachine {
         return max(0, left - (stint.countsFrom.map { now.awakeSeconds - $0 } ?? 0))
     }
 
-    /// What the process reads of its time.
+    /// The reading of the background time that the process gets.
     package var clock: BackgroundClock {
         guard let stint = record.background.stint, let left = stint.left else { return .unlimited }
         guard let from = stint.countsFrom else { return .standing(Int64(saturating: (left * 1e9).rounded())) }
         return .counting(until: Int64(saturating: ((from + left) * 1e9).rounded()))
     }
 
-    /// Its background time, as the world sees it.
+    /// The status of the background time, for the API.
     package func background(now: ClockReading) -> BackgroundStatus {
         var status = BackgroundStatus(policy: terms.policy, policySource: terms.source)
         status.remaining = remaining(now)
@@ -30,7 +30,7 @@ extension AppMachine {
         return status
     }
 
-    /// Present while it holds the device awake.
+    /// The description of the app for the device's list of apps that hold it awake; nil if it does not.
     package var holder: AwakeHolder? {
         guard let since = record.background.stint?.heldSince else { return nil }
         var names: [String] = []
@@ -41,8 +41,10 @@ extension AppMachine {
         return AwakeHolder(app: record.id, tasks: names, since: Date(timeIntervalSince1970: since))
     }
 
-    /// Wakes that have begun and are not completed, and a launch in the background that is under way. What an app is told that
-    /// may take its time has no end that the device could wait for.
+    /// The number of wakes that have begun and are not completed, or 1 for a launch in the background that is in
+    /// progress.
+    ///
+    /// Wakes without a limit are not counted, because the device could not wait for their end.
     var wakesUnderWay: Int {
         let count = begun.count { wake in
             let rules = wake.wake.source.rules
@@ -51,16 +53,16 @@ extension AppMachine {
         return phase == .starting && record.state == .background ? max(1, count) : count
     }
 
-    /// Whether it has work in the background that runs, or waits for a window.
+    /// Whether it has work in the background that runs, or waits for a maintenance window.
     var isWorking: Bool { hasTasks && isManaged && record.state == .background }
 
-    /// Awake seconds at which its background time is over; nil while that stands still, or has no limit.
+    /// Awake seconds at which its background time is over; nil while the time is paused or has no limit.
     private var end: Double? {
         guard let stint = record.background.stint, let left = stint.left else { return nil }
         return stint.countsFrom.map { $0 + left }
     }
 
-    /// Awake seconds at which its background time has to be looked at: it is nearly over, or over.
+    /// Awake seconds of the next expiration step: the warning, or the end of the background time.
     var nextExpiration: Double? {
         guard phase == .present, ending == nil, let stint = record.background.stint, let end else { return nil }
         if stint.isExpiring { return hasTasks || commands.contains { $0.command.action == .expire } ? end : nil }
@@ -69,9 +71,9 @@ extension AppMachine {
 
     var hasTasks: Bool { !record.background.tasks.isEmpty }
 
-    /// Its state is the background from now on, and it runs.
+    /// Starts a background run. The app runs in the background from now on.
     ///
-    /// - Parameter left: seconds that it has; as many as its policy says where that is nil.
+    /// - Parameter left: the seconds of background time; nil for as many as the policy gives.
     mutating func beginStint(left: Double? = nil, _ now: ClockReading) -> [AppAction] {
         guard record.background.stint == nil, record.process != nil else { return [] }
         let seconds = isManaged && !isUnlimited ? left ?? terms.policy.seconds : nil
@@ -105,7 +107,7 @@ extension AppMachine {
         return [.note(.stintEnded, end.sentence, inputs: inputs)]
     }
 
-    /// A wake begins: all of the time is there again.
+    /// Gives the app all of its background time again, because a wake begins.
     mutating func refill(for wakes: [WantedWake], _ now: ClockReading) {
         guard var open = record.background.stint else { return }
         open.stint.add(wakes.map(\.reason))
@@ -120,7 +122,8 @@ extension AppMachine {
         limitStint(now)
     }
 
-    /// A task that its user has begun takes the limit from its time; without one it has all of its time again.
+    /// Removes the limit of the background time while a continued task is under way. After its end the app has all of
+    /// its time again.
     mutating func limitStint(_ now: ClockReading) {
         guard isManaged, var open = record.background.stint, (open.left == nil) != isUnlimited else { return }
         open.stint = open.settled(now)
@@ -131,7 +134,7 @@ extension AppMachine {
         commands.removeAll { $0.command.action == .expire }
     }
 
-    /// Time stands still, or passes again.
+    /// Pauses or continues the background time.
     mutating func setCounting(_ counts: Bool, _ now: ClockReading) {
         guard var open = record.background.stint else { return }
         let left = remaining(now)
@@ -141,19 +144,19 @@ extension AppMachine {
         record.background.stint = open
     }
 
-    /// Goes on with the time that the last service has left.
+    /// Continues the background run that the previous run of the service has left.
     mutating func recoverStint(_ now: ClockReading) -> [AppAction] {
-        // A command is its own task: the process that ran it need not be there any more.
+        // A command is its own task: the process that ran it may be gone.
         if !isCommand { unconfirmed = Set(record.background.tasks.map(\.key)) }
         if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
         guard record.state == .background else { return [] }
         guard let open = record.background.stint else { return beginStint(now) }
-        // A process that stood still goes on from here: nothing has kept it from running since.
+        // A process that doze had frozen runs since the service ended, so its time counts from here.
         if open.countsFrom == nil { setCounting(true, now) }
         return []
     }
 
-    /// Notes since when it holds the device awake, or that it does not.
+    /// Records since when the app holds the device awake, or that it does not.
     mutating func noteHold(_ now: ClockReading) {
         guard record.background.stint != nil else { return }
         guard hasTasks, terms.policy.kind == .contiguous else {
@@ -164,7 +167,7 @@ extension AppMachine {
         if record.background.stint?.heldSince == nil { record.background.stint?.heldSince = now.wallSeconds }
     }
 
-    /// Seconds for people: whole ones as such, others to a thousandth.
+    /// Returns seconds as text for people: whole seconds without a fraction, others to a thousandth.
     static func text(_ seconds: Double) -> String {
         let rounded = (seconds * 1_000).rounded() / 1_000
         return rounded == rounded.rounded() ? String(Int64(saturating: rounded)) : String(rounded)
@@ -172,7 +175,7 @@ extension AppMachine {
 }
 
 extension OpenStint {
-    /// The stint as it would be if it ended now.
+    /// The background run as it would be if it ended now.
     fileprivate func settled(_ now: ClockReading) -> BackgroundStint {
         var stint = stint
         if let countsFrom { stint.seconds += max(0, now.awakeSeconds - countsFrom) }

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 import Store
 
-/// Wakes whose time is nearly over, or that are not to go on: the app is told once of each, and has a little time left.
+/// Expiration warnings of wakes: the app is warned once for each, and has a little time left.
 extension AppMachine {
-    /// Tells the app that a wake is not to go on: its time is nearly over from here on. Once for each wake.
+    /// Warns the app that a wake is called off: only its warning time is left. Each wake is warned of once.
     ///
-    /// What the app has not heard of is given up at once.
+    /// A wake that the app has not received is dropped at once.
     ///
-    /// - Returns: nil where no such wake is under way or wanted, or the source knows no such thing.
+    /// - Returns: nil if no such wake is under way or wanted, or the source has no expiration warning.
     package mutating func expireWake(_ source: WakeSource, key: String, now: ClockReading) -> [AppAction]? {
         guard source.rules.isWarned else { return nil }
         let identity = WantedWake.Identity(source: source, key: key)
@@ -21,27 +21,27 @@ extension AppMachine {
             return warn(now) { $0.wake.identity == identity }
         }
         let dropped = drop(removeBegun(now) { $0.wake.identity == identity }, why)
-        // A launch that was for it alone may still turn out to be that of an app that links the library.
+        // A process launched for this wake alone may still turn out to link the library.
         if !hasConnected, connectBy == nil, phase == .present { connectBy = now.awakeSeconds + Self.connectLimit }
         return dropped + suspendIfIdle(now)
     }
 
-    /// Seconds between being told of a wake's end and that end: of a short wake no more than half.
+    /// The warning time of a source in seconds, at most half of its limit.
     func lead(of source: WakeSource) -> Double {
         let limit = source.limit(declared: wakeLimit)
         return min(terms.effectiveLead, limit.map { $0 / 2 } ?? .infinity)
     }
 
-    /// Awake seconds at which the app has to be told that the time of a wake is nearly over.
+    /// Awake seconds of the next expiration warning of a wake.
     var nextWarning: Double? { warnings.map(\.time).min() }
 
-    /// Tells the app of the wakes whose time is nearly over.
+    /// Warns the app of the wakes whose time is nearly over.
     mutating func warnOfEnds(_ now: ClockReading) -> [AppAction] {
         let due = Set(warnings.filter { $0.time <= now.awakeSeconds }.map(\.identity))
         return due.isEmpty ? [] : warn(now) { due.contains($0.wake.identity) }
     }
 
-    /// When the app has to be told of which wake.
+    /// The wakes that still need an expiration warning, each with its time.
     private var warnings: [(identity: WantedWake.Identity, time: Double)] {
         guard phase == .present, ending == nil else { return [] }
         guard completesByExiting else {
@@ -50,7 +50,7 @@ extension AppMachine {
                 return (wake.wake.identity, end - lead(of: wake.wake.source))
             }
         }
-        // SIGTERM is about everything that a program was launched for.
+        // SIGTERM concerns all wakes that a program was launched for.
         guard begun.allSatisfy(\.isWarnable), let end = overdueWake?.deadline else { return [] }
         return begun.map { ($0.wake.identity, end - lead(of: $0.wake.source)) }
     }
@@ -65,14 +65,14 @@ extension AppMachine {
             command.through = begun[index].wake.through
             actions.append(expire(index, by: command.number, now))
             command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
-            // A process that is not connected is told when it connects.
+            // A process that is not connected gets the command when it connects.
             commands.append(PendingCommand(command: command))
             if isConnected { actions.append(.send(command)) }
         }
         return actions
     }
 
-    /// A program hears of nothing but SIGTERM, and of that once.
+    /// Warns a program that does not link the library: it gets SIGTERM, once.
     private mutating func warnProgram(_ now: ClockReading) -> [AppAction] {
         let number = newCommand(.expireWake).number
         var notes: [AppAction] = []
@@ -80,8 +80,11 @@ extension AppMachine {
         return notes.isEmpty ? [] : notes + [.terminate]
     }
 
-    /// Where nothing limits the wake because its user sees the app, nothing does from here on either, unless it is the wake that
-    /// ends and not the app. Who is told late, because the service was away or busy, has as long all the same.
+    /// Records the expiration warning of a wake, and sets its last deadline.
+    ///
+    /// A wake without a deadline, because the app is in the foreground, stays without one. The exception is a source
+    /// without a limit: there the wake ends, not the app. An app that is warned late, because the service was down or
+    /// busy, still gets the full warning time.
     private mutating func expire(_ index: Int, by number: Int64, _ now: ClockReading) -> AppAction {
         let source = begun[index].wake.source
         begun[index].expiration = number
@@ -93,27 +96,29 @@ extension AppMachine {
         return .note(.wakeExpiring, begun[index].wake.name, inputs: inputs)
     }
 
-    /// Awake seconds at which a wake is given up for which no app is ended: it was called off, or nobody has heard of it.
+    /// Awake seconds of the next deadline of a wake that ends without ending the app: it was called off, or the app has
+    /// not received it.
     var nextGivingUp: Double? { begun.filter(\.isGivenUp).compactMap(\.deadline).min() }
 
-    /// Gives up what was called off and has not ended, or was not heard of. The app goes on by the ordinary rules.
+    /// Drops wakes that were called off and have not ended, or that the app has not received. The app continues by the
+    /// ordinary rules.
     mutating func giveUpLate(_ now: ClockReading) -> [AppAction] {
         let late = begun.filter { $0.isGivenUp && $0.deadline ?? .infinity <= now.awakeSeconds }
         return late.flatMap { wake in
             drop(
                 removeBegun(now) { $0 == wake },
-                wake.isCalledOff ? "It was called off, and did not end in time." : "The app did not hear of it.")
+                wake.isCalledOff ? "It was called off, and did not end in time." : "The app did not receive it.")
         }
     }
 }
 
 extension BegunWake {
-    /// Whether the app can be told that its time is nearly over, and was not.
+    /// Whether the source has an expiration warning, and none was sent yet.
     fileprivate var isWarnable: Bool { expiration == nil && wake.source.rules.isWarned }
 
-    /// Whether it is the wake that ends when its time is over, and not the app.
+    /// Whether an overdue wake is dropped, and the app is not ended.
     fileprivate var isGivenUp: Bool { wake.source.rules.overdue == nil }
 
-    /// Whether the app was told that it is not to go on, and goes on itself.
+    /// Whether the app was warned that the wake ends, and the app itself continues to run.
     var isCalledOff: Bool { isGivenUp && expiration != nil }
 }

@@ -1,15 +1,16 @@
 package import NightshiftAPI
 package import Store
 
-/// Why an app is awake in the background, and when it may rest.
+/// Wakes of an app: when they begin, and when the app is suspended after them.
 extension AppMachine {
-    /// Replaces the wanted wakes by those that the store has now, and begins what may begin.
+    /// Replaces the wanted wakes by those that the store has now, and begins those that may begin.
     package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
         return dropOutdated(now) + replaceUntold(now) + beginPossibleWakes(now)
     }
 
-    /// Whether ``setWantedWakes(_:now:)`` may do something: wakes that wait may begin since the clock or the entry has changed.
+    /// Whether ``setWantedWakes(_:now:)`` may have an effect: a waiting wake may be able to begin because of the clock
+    /// or a changed entry.
     package func isChanged(by wakes: [WantedWake]) -> Bool {
         wakes != wanted || wakes.contains { isOpen($0) && !isUnderWay($0) }
     }
@@ -29,14 +30,14 @@ extension AppMachine {
         }
     }
 
-    /// Whether nothing but the state of the app stands against a wake.
+    /// Whether a wake may begin, apart from the state of the app.
     func mayBegin(_ wake: WantedWake, _ now: ClockReading) -> Bool {
         isOpen(wake) && !wake.isExpired(now) && wake.source.rules.mode.map(modes.contains) ?? true
     }
 
-    /// News of which the app has not heard gives way to newer: it hears of the newer alone.
+    /// Replaces wakes with a payload that the app has not received by newer ones of the same key.
     ///
-    /// A program that does not link the library has heard of what it was launched for.
+    /// A program that does not link the library has received what it was launched for.
     mutating func replaceUntold(_ now: ClockReading) -> [AppAction] {
         guard !completesByExiting, ending == nil else { return [] }
         var actions: [AppAction] = []
@@ -46,7 +47,7 @@ extension AppMachine {
             guard let newer, old.source.handover == .payloads else { continue }
             begun[index].wake = newer
             finish(old)
-            actions += drop([old], "A newer one took its place.")
+            actions += drop([old], "A newer one replaced it.")
         }
         return actions
     }
@@ -65,7 +66,7 @@ extension AppMachine {
             if faultPauseEnd != nil {
                 guard !hasToldPause else { return [] }
                 hasToldPause = true
-                return [.note(.appLaunchPaused, "After \(record.faults) launches that went wrong.")]
+                return [.note(.appLaunchPaused, "After \(record.faults) failed launches.")]
             }
             hasToldPause = false
             begin(wakes, now)
@@ -73,28 +74,29 @@ extension AppMachine {
             enter(.background, now)
             return [note(wakes), .spawn(background: true, wakes: wakes, arguments: [])]
         case .frozen, .standing:
-            // A frozen program that does not link the library has no way to hear of it.
+            // A frozen program that does not link the library cannot receive a wake.
             guard hasConnected else { return [] }
             let actions = phase == .standing ? leaveStandstill(now) : wakeUp(now)
             return actions + beginHere(wakes, now)
         case .present:
             guard hasConnected else { return [] }
-            // In front of its user it reads the messages of its sessions itself; going to rest it comes back here.
+            // In the foreground the app reads the messages of its sessions itself. Once it is in the background,
+            // this runs again.
             guard !isUnhurried else { return beginUnhurried(wakes, now) }
             guard !begun.isEmpty || isAtRest else { return [] }
             return beginHere(wakes, now)
         }
     }
 
-    /// Begins wakes of a running process. A process whose connection is broken is told when it is back; else the wakes
-    /// are overdue.
+    /// Begins wakes of a running process. A process with a broken connection receives them when it connects again; if
+    /// it does not, the wakes become overdue.
     private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begin(wakes, now)
         return [note(wakes)] + handle(from: first, now)
     }
 
-    /// Tells a process that is awake anyway, and may take its time.
+    /// Begins wakes of a process in the foreground, without a limit.
     private mutating func beginUnhurried(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begun += wakes.filter(\.source.rules.reachesForeground).map { BegunWake(wake: $0, deadline: nil) }
@@ -106,7 +108,7 @@ extension AppMachine {
         return (first..<begun.count).reduce(into: []) { $0 += handle($1, now) }
     }
 
-    /// Suspends it when there is nothing left to do in the background.
+    /// Suspends the app if it has nothing left to do in the background.
     mutating func suspendIfIdle(_ now: ClockReading) -> [AppAction] {
         guard phase == .present else { return [] }
         guard !isUnhurried else { return beginPossibleWakes(now) }
@@ -123,7 +125,8 @@ extension AppMachine {
         return suspend(now) + [.freeze]
     }
 
-    /// It could not be suspended, as where a disk has one of its threads wait: it runs on, its time passes, and that is tried again.
+    /// Handles a failed suspension, as when a thread of the process waits for a disk: the app continues to run, its
+    /// time counts, and suspending is tried again later.
     package mutating func suspensionFailed(now: ClockReading) -> [AppAction] {
         guard isFrozen else { return [] }
         suspensionPause = min(max(Self.firstSuspensionPause, suspensionPause * 2), Self.longestSuspensionPause)
@@ -137,7 +140,7 @@ extension AppMachine {
         return [.thaw, .note(.appEntered, record.state.rawValue)] + stint
     }
 
-    /// Lets it run in the background again after it was suspended.
+    /// Lets a suspended app run in the background again.
     mutating func wakeUp(_ now: ClockReading) -> [AppAction] {
         phase = .present
         suspensionPause = 0
@@ -145,7 +148,7 @@ extension AppMachine {
         return [.thaw] + beginStint(now)
     }
 
-    /// Its stint is over, because nothing is left to do.
+    /// Ends the background run, because nothing is left to do.
     mutating func suspend(_ now: ClockReading) -> [AppAction] {
         leftAtRest = remaining(now)
         let actions = endStint(.suspended, now)
@@ -153,10 +156,10 @@ extension AppMachine {
         return actions + [.note(.appEntered, AppState.suspended.rawValue)]
     }
 
-    /// Whether its user sees it, or the service may not suspend it: then nothing that it is told has a limit.
+    /// Whether the app is in the foreground, or the service may not suspend it: then wakes and commands have no limit.
     var isUnhurried: Bool { !isManaged || record.state == .active || record.state == .inactive }
 
-    /// Nothing that it was asked is unanswered.
+    /// Whether every command was acknowledged, and no connection or end is awaited.
     var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
 
     private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
@@ -180,7 +183,7 @@ extension AppMachine {
         .note(.appWoken, wakes.map { WakeStatus($0, deadline: nil).sentence }.joined(separator: " "))
     }
 
-    /// Asks the app to handle what it was woken for.
+    /// Sends a wake to the app.
     mutating func handle(_ index: Int, _ now: ClockReading) -> [AppAction] {
         startDeadline(ofWake: index, now)
         let wake = begun[index].wake
@@ -195,12 +198,12 @@ extension AppMachine {
         command.through = wake.through
         command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
         begun[index].command = command.number
-        // Its limit is the wake's own.
+        // The command's limit is that of the wake.
         commands.append(PendingCommand(command: command))
         return [.send(command)]
     }
 
-    /// Enters a state, writes it down and tells the app.
+    /// Enters a state, records it and notifies the app.
     mutating func transition(to state: AppState, limit: Double? = nil, _ now: ClockReading) -> [AppAction] {
         enter(state, now)
         return [.note(.appEntered, state.rawValue)] + send(.enter, to: state, limit: limit, now)
@@ -214,7 +217,7 @@ extension AppMachine {
         command.state = state
         command.limit = limit
         guard isConnected else {
-            // Its connection broke. What it is to do waits for the next one, and so does the limit.
+            // The connection is broken. The command and its limit wait for the next connection.
             commands.append(PendingCommand(command: command))
             connectBy = connectBy ?? now.awakeSeconds + Self.connectLimit
             return []

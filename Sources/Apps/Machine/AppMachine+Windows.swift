@@ -1,12 +1,12 @@
 package import NightshiftAPI
 import Store
 
-/// Inputs from the desktop, which knows whose windows are in front.
+/// Inputs from the desktop, which knows which windows have the focus.
 extension AppMachine {
-    /// A window of its process is in front, or none is any more.
+    /// A window of the process got the focus, or none has it any longer.
     ///
-    /// The desktop's word counts for an app that does not say itself when it comes to the front, and from the first window
-    /// on that was seen there: a program that has none is not in the background because another one's is in front.
+    /// This counts only for an app that does not report its own state, and only after one of its windows has had the
+    /// focus: a program without windows is not in the background because another program's window has the focus.
     package mutating func desktopShows(inFront: Bool, now: ClockReading) -> [AppAction] {
         guard record.process != nil, !isCommand, !windows.areToldByApp, ending == nil else { return [] }
         guard inFront else { return windows.haveBeenInFront ? sendToBackground(now: now) : [] }
@@ -14,7 +14,7 @@ extension AppMachine {
         return bringToFront(now: now)
     }
 
-    /// Whether ``desktopShows(inFront:now:)`` with false is anything to it.
+    /// Whether ``desktopShows(inFront:now:)`` with false has an effect.
     package var isShownByDesktop: Bool {
         record.process != nil && windows.haveBeenInFront && (record.state == .active || record.state == .inactive)
     }

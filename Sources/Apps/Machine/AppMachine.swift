@@ -1,65 +1,68 @@
 package import NightshiftAPI
 package import Store
 
-/// One app's states and its process: what happens goes in, what is to be done comes out.
+/// The states of one app and its process: takes inputs, and returns actions.
 ///
-/// It reads no clock and touches no process. Limits count awake seconds (``ClockReading/awakeSeconds``), pauses seconds
-/// since 1970. The states and their exits are UIKit's: not running → inactive → active → inactive → background →
-/// suspended, and from every one of them to not running.
+/// It reads no clock and touches no process. Limits count awake seconds (``ClockReading/awakeSeconds``), pauses count
+/// seconds since 1970. The states and their transitions are UIKit's: not running → inactive → active → inactive →
+/// background → suspended, and from each of them to not running.
 ///
-/// What it knows of the process is in ``record`` and outlives the service (`AppMachine+ProcessState`). Everything that it
-/// keeps beside the record is told or found out anew by a service that starts.
+/// Its knowledge of the process is in ``record`` and outlives the service (`AppMachine+ProcessState`). A service that
+/// starts determines everything else again.
 package struct AppMachine: Sendable {
-    /// The part that is stored.
+    /// The part of the state that is stored.
     package internal(set) var record: AppRecord
-    /// Whether a desktop entry lets the service launch it.
+    /// Whether the app has a desktop entry, so that the service can launch it.
     package var isInstalled: Bool
-    /// Seconds that a wake may take whose source has no limit of its own (`X-Nightshift-WakeLimit`).
+    /// The limit in seconds for wakes whose source has no limit of its own (`X-Nightshift-WakeLimit`).
     package var wakeLimit: Double
-    /// What its entry lets it be woken for (`X-Nightshift-BackgroundModes`).
+    /// The background modes that the app's entry declares (`X-Nightshift-BackgroundModes`).
     package var modes: Set<BackgroundMode> = []
     /// Whether wakes start a program of their own (`X-Nightshift-Wake`).
     package var hasWakeCommand = false
     /// The terms of its background time.
     package var terms = BackgroundTerms()
-    /// Whether background work runs on the device.
+    /// The phase of doze, which says whether background work runs on the device.
     package internal(set) var device = DozePhase.awake
 
     var phase = Phase.absent
-    /// Whether the process reads commands.
+    /// Whether the process has its command stream open.
     package internal(set) var isConnected = false
-    /// Of the next command; ``newCommand(_:)`` keeps the last one.
+    /// The number of the next command. The record keeps the last number used.
     var nextNumber: Int64
-    /// Reasons to wake it, as the store tells them.
+    /// Wanted wakes, as the store last returned them.
     var wanted: [WantedWake] = []
-    /// How far it is done with what has woken it: what the store tells may be older.
+    /// For each wake identity, the newest wake that has ended. The wakes that the store returns may be older.
     var finished: [WantedWake.Identity: Int64] = [:]
-    /// Boot seconds less awake seconds, as of the last look at the clocks.
+    /// Boot seconds less awake seconds, at the last reading of the clocks.
     var sleptSeconds: Double = 0
-    /// Background tasks that the process has not told again since its connection broke, and until when it has to.
+    /// Background tasks that the process has not reported again since its connection broke. The deadline for that is
+    /// `confirmBy`.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?
-    /// Whether the pause after faults has been told.
+    /// Whether the journal already has an entry for the current pause after faults.
     var hasToldPause = false
 
     enum Phase: Sendable {
         case absent
-        /// Its launch is under way.
+        /// The launch is in progress.
         case starting
         case present
-        /// Suspended: it has nothing left to do.
+        /// Suspended: the app has nothing left to do.
         case frozen
-        /// In doze, with background tasks open: it stands still until a window.
+        /// Frozen by doze with background tasks open, until a maintenance window.
         case standing
     }
 
-    /// A background task: its number, and the process that gave it where that is not the app's own.
+    /// The key of a background task: its number, and the pid of the secondary process that began it; nil for the app's
+    /// own process.
     struct TaskKey: Hashable, Sendable {
         var guest: Int32?
         var number: Int64
     }
 
-    /// - Parameter firstNumber: of its commands; greater than any that a process can still hold from an earlier service.
+    /// - Parameter firstNumber: the number of the first command; greater than any that a process can still hold from an
+    ///   earlier run of the service.
     package init(record: AppRecord, isInstalled: Bool, wakeLimit: Double, firstNumber: Int64) {
         self.record = record
         self.isInstalled = isInstalled
@@ -67,33 +70,36 @@ package struct AppMachine: Sendable {
         nextNumber = firstNumber
     }
 
-    /// Seconds that `didEnterBackground` has (UIKit: about five).
+    /// Seconds that the app has for `didEnterBackground` (UIKit: about five).
     package static let backgroundLimit: Double = 5
-    /// Seconds for a snapshot; without one the app is suspended all the same.
+    /// Seconds that the app has for a snapshot; it is suspended even if none arrives.
     package static let snapshotLimit: Double = 5
-    /// Seconds between being asked to quit and being killed.
+    /// Seconds between the request to quit and the kill.
     package static let quitLimit: Double = 5
-    /// Seconds in which an app in front may say what of a notification is shown.
+    /// Seconds that an app in the foreground has to answer how to present a notification.
     package static let presentationLimit: Double = 5
-    /// Seconds in which a process launched in the background may connect before it is taken for one that never will.
+    /// Seconds that a process launched in the background has to connect. After that it is assumed not to link the
+    /// library.
     package static let connectLimit: Double = 20
     /// Seconds between the launch of an app that links the library and its first state (Apple's watchdog).
     package static let launchLimit: Double = 20
-    /// Seconds after a connection in which a process tells its background tasks again, or a command its first one.
+    /// Seconds after a connection within which a process reports its background tasks again, or a command its first
+    /// one.
     package static let confirmationLimit: Double = 5
-    /// Seconds until what could not be suspended is tried again, at first and at most.
+    /// The first and the longest pause in seconds before a failed suspension is tried again.
     static let firstSuspensionPause: Double = 10
     static let longestSuspensionPause: Double = 300
-    /// Seconds; doubled by each further fault.
+    /// The first pause of launches after a fault, in seconds; each further fault doubles it.
     package static let firstFaultPause: Double = 1
     package static let longestFaultPause: Double = 3_600
-    /// Seconds: Apple's resume rate limiter was seen to begin with this, and to double.
+    /// The first delay of tasks added in the background, in seconds. Apple's resume rate limiter was observed to begin
+    /// with this, and to double.
     package static let firstStartDelay: Double = 60
     package static let longestStartDelay: Double = 86_400
 
     /// Awake seconds at which ``tick(now:)`` has something to do.
     package var nextDeadline: Double? {
-        // An app whose end is under way has no other deadline.
+        // An app that is being ended has no other deadline.
         if let ending { return ending.deadline }
         let pause: Double? =
             phase == .absent && isInstalled && !record.isForceQuit && !wanted.isEmpty ? faultPauseEnd : nil
@@ -108,14 +114,15 @@ package struct AppMachine: Sendable {
     /// Whether ``tick(now:)`` has something to do.
     package func isDue(_ now: ClockReading) -> Bool { nextDeadline ?? .infinity <= now.awakeSeconds }
 
-    /// Awake seconds, as of the last look at the clocks.
+    /// The end of the pause after faults, in awake seconds, computed at the last reading of the clocks.
     var faultPauseEnd: Double?
 
-    /// When what could not be suspended is tried again, in awake seconds, and the pause before that.
+    /// The time of the next try to suspend, in awake seconds. The pause before it is `suspensionPause`.
     var suspendAgain: Double?
     var suspensionPause: Double = 0
 
-    /// How long it is not launched in the background after its faults, in seconds since 1970.
+    /// The time until which the app is not launched in the background after faults, in seconds since 1970; nil if it
+    /// may be.
     package func launchesPausedUntil(now: ClockReading) -> Double? {
         guard record.faults > 0 else { return nil }
         var pause = Self.firstFaultPause
@@ -123,15 +130,15 @@ package struct AppMachine: Sendable {
         return Self.end(of: pause, from: record.faultAt, now: now)
     }
 
-    /// Whether it is running, and its user does not see it: what it adds waits for a good moment.
+    /// Whether the app runs in the background or is suspended. Tasks that it adds then are discretionary.
     package var isInBackground: Bool { record.isInBackground }
 
-    /// How long tasks that it adds in the background do not start, in seconds since 1970.
+    /// The time until which tasks that the app adds in the background do not start, in seconds since 1970.
     package func startsPausedUntil(now: ClockReading) -> Double? {
         record.startsPausedUntil(now: now)
     }
 
-    /// The end of a pause that is not over. A wall clock that was set back must not make it longer.
+    /// The end of a pause; nil if it is over. Setting the wall clock back does not make it longer.
     static func end(of pause: Double, from start: Double, now: ClockReading) -> Double? {
         let end = start + pause
         return now.wallSeconds >= start && now.wallSeconds < end ? end : nil

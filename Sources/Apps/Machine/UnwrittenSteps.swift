@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// Apps whose last step the store did not take, and when that is tried again.
+/// Apps whose last step could not be written to the store, and the time of the next try.
 struct UnwrittenSteps: Sendable {
     private(set) var apps: Set<AppID> = []
-    /// In awake seconds; nil while nothing is to be tried again.
+    /// The time of the next try in awake seconds; nil if nothing has to be written.
     private(set) var again: Double?
 
-    /// Seconds after which it is tried again, where nothing happens before.
+    /// Seconds until the next try, unless a step of the app is written before.
     private static let pause = 30.0
 
     mutating func failed(_ app: AppID, now: ClockReading) {
@@ -19,7 +19,7 @@ struct UnwrittenSteps: Sendable {
         if apps.isEmpty { again = nil }
     }
 
-    /// Those that are tried again now.
+    /// Returns the apps that are due for another try.
     mutating func takeDue(_ now: ClockReading) -> Set<AppID> {
         guard let again, again <= now.awakeSeconds else { return [] }
         self.again = nil

@@ -1,31 +1,36 @@
 package import NightshiftAPI
 package import Store
 
-/// What holds for the wakes of one source: how long they may take, whom they reach, and what becomes of those that are not
-/// completed. Several sources share one launch, and each has its own completion and limit.
+/// The rules for the wakes of one source: their limit, which apps receive them, and what happens if they are not
+/// completed.
+///
+/// Wakes of several sources can share one launch. Each has its own completion and limit.
 package struct WakeRules: Hashable, Sendable {
     /// The time between the beginning of a wake and its completion.
     package var limit: Limit
-    /// What the app's entry has to declare. Nil where nothing has to be, and for sessions, which are refused when a task is
-    /// handed over.
+    /// The background mode that the app's entry must declare. Nil if none is needed, and for sessions: there the check
+    /// is made when a task is added.
     package var mode: BackgroundMode?
-    /// Why an app is ended that does not complete the wake in time; nil where the wake is given up and the app goes on.
+    /// The cause for which an app is ended that does not complete the wake in time; nil if the wake is dropped and the
+    /// app continues.
     package var overdue: ExitCause?
-    /// Whether the app is woken again where its process ends before it has completed the wake: it has to learn of something.
-    /// Otherwise the wake was a chance to do something, and is gone.
+    /// Whether the app is woken again if its process ends before it has completed the wake. If false, the wake was an
+    /// opportunity, and is dropped.
     package var isTriedAgain: Bool
-    /// Whether the wake is kept, for when its user starts the app, where that is or was force-quit.
+    /// Whether a wake of a force-quit app is kept until the user starts the app.
     package var outlivesForceQuit: Bool
-    /// Whether an app that runs before its user, or that the service does not suspend, is told at once and without a limit.
+    /// Whether an app in the foreground, or one that the service does not suspend, receives the wake at once and
+    /// without a limit.
     package var reachesForeground: Bool
-    /// Whether tasks that the app adds in the background wait the longer, the more often it is woken so (Apple's resume rate
-    /// limiter, which is about background sessions).
+    /// Whether each such wake lengthens the delay of tasks that the app adds in the background (Apple's resume rate
+    /// limiter, which applies to background sessions).
     package var delaysStarts: Bool
-    /// Whether the app is told shortly before the wake's time is over, or that it is not to go on (`expirationHandler`).
+    /// Whether the app gets a warning before the wake's time is over, or when the wake is called off
+    /// (`expirationHandler`).
     package var isWarned: Bool
 
     package enum Limit: Hashable, Sendable {
-        /// The app's entry says it (`X-Nightshift-WakeLimit`).
+        /// The limit that the app's entry declares (`X-Nightshift-WakeLimit`).
         case declared
         case seconds(Double)
         case unlimited
@@ -36,7 +41,7 @@ extension WakeSource {
     package var rules: WakeRules {
         switch self {
         case .session:
-            // In front of its user an app reads the messages of its sessions itself.
+            // In the foreground an app reads the messages of its sessions itself.
             WakeRules(
                 limit: .declared, mode: nil, overdue: .eventsOverdue, isTriedAgain: true, outlivesForceQuit: true,
                 reachesForeground: false, delaysStarts: true, isWarned: false)
@@ -45,18 +50,18 @@ extension WakeSource {
                 limit: .seconds(30), mode: .fetch, overdue: .fetchOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)
         case .push:
-            // A force quit discards what waits (WWDC 2013, session 204). Its alert waits for the end of the wake, so that
-            // comes with the process's.
+            // A force quit discards waiting pushes (WWDC 2013, session 204). The alert of a push waits for the end
+            // of its wake, and so is shown when the process ends.
             WakeRules(
                 limit: .seconds(30), mode: .remoteNotification, overdue: .pushOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: true, delaysStarts: false, isWarned: false)
         case .response:
-            // Its user waits for it: the app is told wherever it is, and kept for when it is started.
+            // The user waits for this: the app receives it in any state, and it is kept until the app is started.
             WakeRules(
                 limit: .seconds(30), mode: nil, overdue: .pushOverdue, isTriedAgain: true, outlivesForceQuit: true,
                 reachesForeground: true, delaysStarts: false, isWarned: false)
         case .region, .significantChange:
-            // Apple asks for no background mode for either, and gives "about ten seconds".
+            // Apple requires no background mode for either, and gives "about ten seconds".
             WakeRules(
                 limit: .seconds(10), mode: nil, overdue: .locationOverdue, isTriedAgain: true,
                 outlivesForceQuit: true, reachesForeground: true, delaysStarts: false, isWarned: false)
@@ -66,20 +71,20 @@ extension WakeSource {
                 limit: .seconds(300), mode: .processing, overdue: .processingOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)
         case .continued:
-            // Its user sees it and may cancel it: no time ends it, and nothing ends the app for it.
+            // The user sees the task and can cancel it, so it has no limit, and the app is not ended for it.
             WakeRules(
                 limit: .unlimited, mode: nil, overdue: nil, isTriedAgain: false, outlivesForceQuit: false,
                 reachesForeground: true, delaysStarts: false, isWarned: true)
         }
     }
 
-    /// How a program that does not link the library hears what its wakes are about.
+    /// How a program that does not link the library learns which wakes it was launched for.
     enum Handover: Hashable, Sendable {
-        /// By the names of the sessions.
+        /// Through the names of the sessions.
         case sessions
-        /// By the identifiers of the tasks.
+        /// Through the identifiers of the tasks.
         case identifiers
-        /// By a file with the payloads of all that waited. They are news, of which the newest of each key counts.
+        /// Through a file with the payloads of all waiting wakes. Only the newest payload of each key counts.
         case payloads
     }
 
@@ -91,9 +96,9 @@ extension WakeSource {
         }
     }
 
-    /// Seconds that a wake may take; nil for as long as it likes.
+    /// The limit of a wake in seconds; nil if there is no limit.
     ///
-    /// - Parameter declared: what the app's entry gives to wakes whose source has no limit of its own.
+    /// - Parameter declared: the limit from the app's entry, for sources that have no limit of their own.
     package func limit(declared: Double) -> Double? {
         switch rules.limit {
         case .declared: declared
@@ -103,18 +108,19 @@ extension WakeSource {
     }
 }
 
-/// How a wake came to its end.
+/// How a wake ended.
 package enum WakeOutcome: Hashable, Sendable {
-    /// The app has acknowledged the command that asked for it, and says what came of it.
+    /// The app has acknowledged the command of the wake, with this result.
     case acknowledged(RefreshResult)
-    /// The app has exited with a status that completes it; the messages of a session are acknowledged with it.
+    /// The program has exited with a status that completes the wake; the messages of a session are acknowledged with
+    /// it.
     case exited(Int32)
-    /// The app is not woken for it any more, and has not completed it, because of this.
+    /// The wake was dropped for this reason: the app has not completed it, and is not woken for it again.
     case dropped(String)
-    /// Its process has ended, and nobody saw with what status: it may have completed the wake.
+    /// The process has ended with an unknown status, so it may have completed the wake.
     case unseen(String)
 
-    /// Nil where nobody knows.
+    /// The result of the wake; nil if it is unknown.
     package var result: RefreshResult? {
         switch self {
         case .acknowledged(let result): result
@@ -124,7 +130,7 @@ package enum WakeOutcome: Hashable, Sendable {
         }
     }
 
-    /// As those read it who wait for what comes of a wake.
+    /// The form in which features that wait for the result read it.
     package func end(at time: Double) -> WakeEnd {
         let detail: String? =
             switch self {

@@ -2,34 +2,34 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One cgroup (v2) of processes that are frozen, thawed and killed together: a folder of the kernel's.
+/// One cgroup (v2) whose processes are frozen, thawed and killed together.
 struct ControlGroup: Hashable, Sendable {
     let path: String
 
-    /// The file that freezes and thaws.
+    /// The file that freezes and thaws the cgroup.
     var freezeFile: String { "\(path)/cgroup.freeze" }
 
-    /// Begins to freeze; ``waitUntilFrozen(within:)`` tells when it is done.
+    /// Begins to freeze; ``waitUntilFrozen(within:)`` waits for the end.
     func freeze() -> Bool { Self.write("1", to: freezeFile) }
 
     func thaw() -> Bool { Self.write("0", to: freezeFile) }
 
-    /// Moves the calling process in.
+    /// Moves the calling process into the cgroup.
     func takeIn() -> Bool { Self.write("0", to: "\(path)/cgroup.procs") }
 
-    /// Opens the file through which a process moves itself in; -1 with errno set where it cannot be.
+    /// Opens the file through which a process moves itself into the cgroup; returns -1 and sets errno on failure.
     func openProcesses() -> Int32 { open("\(path)/cgroup.procs", O_WRONLY | O_CLOEXEC) }
 
-    /// Blocks until every process in it stands still; false when that takes longer than ``Patience`` of `bound`.
+    /// Blocks until every process in it is frozen; returns false if that takes longer than ``Patience`` of `bound`.
     func waitUntilFrozen(within bound: Duration) -> Bool {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A notice ends a pause.
+        // A notification of the kernel file ends a pause early.
         var patience = Patience(bound, first: .milliseconds(100), longest: .milliseconds(100))
         var buffer = [UInt8](repeating: 0, count: 256)
         while true {
-            // Reading also arms the notice for the next change.
+            // Reading also re-arms the notification of the next change.
             let count = pread(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else { return false }
             let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
@@ -43,24 +43,25 @@ struct ControlGroup: Hashable, Sendable {
     /// Sends SIGKILL to every process in it.
     func kill() {
         if Self.write("1", to: "\(path)/cgroup.kill") { return }
-        // Before Linux 5.14: frozen, so that none forks between the reading and the signal. SIGKILL ends frozen ones.
+        // Before Linux 5.14 there is no cgroup.kill: freezing prevents forks between reading the pids and the
+        // signal. SIGKILL ends frozen processes.
         _ = freeze()
         for process in processes { Glibc.kill(process, SIGKILL) }
         _ = thaw()
     }
 
-    /// Removes the folder, unless a process is in it: then it is false.
+    /// Removes the cgroup; returns false if it still has processes.
     @discardableResult
     func removeIfEmpty() -> Bool { rmdir(path) == 0 || errno != EBUSY }
 
-    /// Opens the file that gives notice when the last process leaves; -1 where it cannot be.
+    /// Opens the file that notifies when the last process leaves; returns -1 on failure.
     func openEvents() -> Int32 {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         Self.expectNotice(descriptor)
         return descriptor
     }
 
-    /// Reading arms the notice for the next change; false where the cgroup is gone.
+    /// Re-arms the notification of the next change by reading; returns false if the cgroup is gone.
     @discardableResult
     static func expectNotice(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0

@@ -2,35 +2,35 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The part of the cgroup v2 tree that belongs to one service: a folder below its own cgroup, with one for each app.
+/// The part of the cgroup v2 tree that belongs to one service: a cgroup below its own, with one child per app.
 struct ControlGroups: Sendable {
-    /// Where the tree is mounted.
+    /// The mount point of the cgroup tree.
     private let mount: String
-    /// `nightshift-` and 16 hexadecimal digits that tell services apart.
+    /// `nightshift-` and 16 hexadecimal digits that are unique to a service's home.
     private let name: String
-    /// The folder that holds those of the apps.
+    /// The cgroup that contains those of the apps.
     let path: String
 
-    /// Why there can be no cgroups.
+    /// The reason why cgroups cannot be used.
     struct Unavailable: Error {
         let message: String
     }
 
     private static let prefix = "nightshift-"
 
-    /// Makes the folder, and lets everything run that a service before this one may have left frozen in it.
+    /// Creates the cgroup of the service, and thaws everything in it that a previous run has left frozen.
     init(home: String) throws(Unavailable) {
         guard let mount = Self.mountPoint() else { throw Unavailable(message: "no cgroup v2 is mounted") }
         self.mount = mount
         name = Self.prefix + AppID.tag(of: home)
         let base = try Self.base(mount: mount)
         path = "\(base)/\(name)"
-        // A process can only be moved by those who may write to the cgroup that both places lie in.
+        // Moving a process requires write access to the common ancestor of both cgroups.
         guard access("\(base)/cgroup.procs", W_OK) == 0 else {
             throw Unavailable(message: "\(base)/cgroup.procs cannot be written: \(String(cString: strerror(errno)))")
         }
         guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-            throw Unavailable(message: "\(path) cannot be made: \(String(cString: strerror(errno)))")
+            throw Unavailable(message: "\(path) cannot be created: \(String(cString: strerror(errno)))")
         }
         guard ControlGroup(path: path).thaw() else {
             throw Unavailable(message: "\(path)/cgroup.freeze cannot be written: \(String(cString: strerror(errno)))")
@@ -42,8 +42,8 @@ struct ControlGroups: Sendable {
         }
     }
 
-    /// Lets every process run that a service with this home has frozen, wherever in the tree that service was: this one may be
-    /// elsewhere, or may not make cgroups at all. Also those whose app has ended.
+    /// Thaws every process that a service with this home has frozen, anywhere in the tree. The previous run may have
+    /// been in another cgroup, and this one may not be able to use cgroups. Processes whose app has ended are included.
     static func thawAll(home: String) {
         guard let mount = mountPoint(),
             let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc")
@@ -61,9 +61,10 @@ struct ControlGroups: Sendable {
         for group in groups { _ = group.thaw() }
     }
 
-    /// A cgroup for a process of an app, made where there is none; everything in it runs.
+    /// Returns a cgroup for a process of an app, and creates it if necessary. Everything in it is thawed.
     ///
-    /// A second process of the app, beside one that has a cgroup in `taken`, is to be suspended by itself.
+    /// A further process of the app, next to one whose cgroup is in `taken`, gets a cgroup of its own, so that it is
+    /// suspended separately.
     func group(of app: AppID, besides taken: Set<ControlGroup>) -> ControlGroup? {
         var group = ControlGroup(path: "\(path)/\(Self.appPrefix)\(app.shortFileName)")
         var number = 1
@@ -75,9 +76,9 @@ struct ControlGroups: Sendable {
         return group
     }
 
-    /// The cgroup that a process of an app is in, if a service with this home has put it there.
+    /// Returns the cgroup of an app's process, if a service with this home has put it there.
     ///
-    /// That service may have had another cgroup itself, so only the end of the path is looked at.
+    /// That service may itself have been in another cgroup, so only the end of the path is compared.
     func group(ofProcess process: pid_t) -> ControlGroup? {
         guard let path = Self.path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
@@ -85,13 +86,13 @@ struct ControlGroups: Sendable {
         return ControlGroup(path: mount + folders[...(place + 1)].reduce("") { "\($0)/\($1)" })
     }
 
-    /// Removes every folder that holds no process.
+    /// Removes every cgroup without processes.
     func removeEmpty() {
         for folder in folders() { ControlGroup(path: folder).removeIfEmpty() }
         ControlGroup(path: path).removeIfEmpty()
     }
 
-    /// The folder of an app that a process is in, whichever service has made it; nil where it is in none.
+    /// Returns the app cgroup that a process is in, for any home; nil if it is in none.
     static func appFolder(ofProcess process: pid_t) -> String? {
         guard let path = path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
@@ -103,22 +104,22 @@ struct ControlGroups: Sendable {
 
     private func folders() -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return [] }
-        // Every cgroup's own files are told from folders by their dots; names of apps begin with `app-`.
+        // The kernel's own files in a cgroup have dots in their names; cgroups of apps begin with `app-`.
         return names.filter { $0.hasPrefix(Self.appPrefix) }.map { "\(path)/\($0)" }
     }
 
     private static let appPrefix = "app-"
 
-    /// The folder of the service's own cgroup.
+    /// Returns the path of the service's own cgroup.
     ///
-    /// A service that an app has started is in the app's cgroup, and would freeze with it: it moves out first.
+    /// A service that an app has started is in the app's cgroup, and would be frozen with it. It first moves out.
     private static func base(mount: String) throws(Unavailable) -> String {
         guard let own = path(ofProcess: "self") else {
             throw Unavailable(message: "the service has no cgroup v2 of its own")
         }
         let folders = own.split(separator: "/")
         guard !folders.contains("..") else {
-            throw Unavailable(message: "the service's cgroup lies outside of its cgroup namespace")
+            throw Unavailable(message: "the service's cgroup is outside of its cgroup namespace")
         }
         let outer = folders.prefix { !isServiceFolder($0) }
         let base = mount + outer.reduce("") { "\($0)/\($1)" }
@@ -138,7 +139,8 @@ struct ControlGroups: Sendable {
         guard let text = KernelFile.text("/proc/mounts") else { return nil }
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            // A space or a backslash in the path would be written as an octal number (fstab(5)); then it is left alone.
+            // A space or a backslash in the path would be written as an octal number (fstab(5)); such a mount is not
+            // used.
             if fields.count > 2, fields[2] == "cgroup2", !fields[1].contains("\\") { return String(fields[1]) }
         }
         return nil

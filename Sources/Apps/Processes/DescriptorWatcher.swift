@@ -2,15 +2,15 @@ import CNightshift
 import Glibc
 import Synchronization
 
-/// One thread that sleeps until a watched descriptor becomes readable, and then says so.
+/// One thread that sleeps until a watched descriptor becomes readable, and then calls a closure.
 ///
-/// The thread keeps its closure until ``stop()``.
+/// The thread keeps the closure until ``stop()``.
 final class DescriptorWatcher: Sendable {
     private let epoll: Int32
     private let wakeup: Int32
     private let thread = Mutex<pthread_t?>(nil)
 
-    /// The thread's own part.
+    /// The state that the thread uses.
     private final class Body: Sendable {
         let epoll: Int32
         let onReadable: @Sendable (UInt64) -> Void
@@ -21,7 +21,7 @@ final class DescriptorWatcher: Sendable {
         }
     }
 
-    /// The token of ``wakeup``; everybody else's are larger.
+    /// The token of ``wakeup``; all other tokens are larger.
     private static let stopToken: UInt64 = 0
 
     init() {
@@ -36,28 +36,29 @@ final class DescriptorWatcher: Sendable {
         close(epoll)
     }
 
-    /// Watches a descriptor: to become readable, or for notices of a kernel file. `token` is not 0.
+    /// Watches a descriptor for being readable, or for notifications of a kernel file. `token` must not be 0.
     func add(_ descriptor: Int32, token: UInt64, notices: Bool = false) -> Bool {
         let events = notices ? EPOLLPRI.rawValue : EPOLLIN.rawValue
         var event = epoll_event(events: events, data: epoll_data_t(u64: token))
         return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
-    /// Watches a descriptor no longer; to be called before it is closed.
+    /// Stops watching a descriptor. Must be called before it is closed.
     func remove(_ descriptor: Int32) {
         epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     }
 
-    /// Ends the thread and waits for it. Not to be called on it.
+    /// Ends the thread and waits for it. Must not be called on that thread.
     func stop() {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         eventfd_write(wakeup, 1)
         pthread_join(thread, nil)
     }
 
-    /// Starts the thread; to be called once.
+    /// Starts the thread. Must be called once.
     ///
-    /// `onReadable` gets the token of each descriptor that is readable, on that thread, until it is removed.
+    /// `onReadable` is called on that thread with the token of each readable descriptor, until the descriptor is
+    /// removed.
     func start(_ onReadable: @escaping @Sendable (UInt64) -> Void) {
         let body = Body(epoll: epoll, onReadable: onReadable)
         var thread = pthread_t()
@@ -67,7 +68,7 @@ final class DescriptorWatcher: Sendable {
             { context in
                 guard let context else { return nil }
                 nightshift_name_thread("nightshift-apps")
-                // Signals belong to the program.
+                // The thread blocks all signals: other threads of the program handle them.
                 var signals = sigset_t()
                 sigfillset(&signals)
                 pthread_sigmask(SIG_BLOCK, &signals, nil)

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A lock as the kernel writes it in `/proc/locks` and `/proc/PID/fdinfo` (proc_locks(5)).
+/// A file lock as the kernel lists it in `/proc/locks` and `/proc/PID/fdinfo` (proc_locks(5)).
 struct FileLock: Hashable, Sendable {
     let kind: Kind
     let isExclusive: Bool
-    /// Who holds it or waits for it; -1 where it belongs to an open file, not to a process.
+    /// The process that holds the lock or waits for it; -1 if it belongs to an open file description.
     let process: pid_t
     /// Device and inode, as the kernel writes them.
     let file: Substring
-    /// The bytes: from, to.
+    /// The first and the last byte.
     let range: [Substring]
-    /// Whether it is not held but waited for.
+    /// Whether a process waits for the lock and does not hold it.
     let isAwaited: Bool
 
     enum Kind: String, Sendable {
@@ -20,7 +20,8 @@ struct FileLock: Hashable, Sendable {
         case lease
     }
 
-    /// `1: POSIX  ADVISORY  WRITE 3548 08:01:131105 0 EOF`, with `->` behind the number where it is waited for.
+    /// Parses `1: POSIX  ADVISORY  WRITE 3548 08:01:131105 0 EOF`. After the number, `->` marks a lock that is waited
+    /// for.
     init?(parsing line: some StringProtocol) {
         var words = line.split(whereSeparator: \.isWhitespace).map { Substring($0) }
         guard words.count > 1 else { return nil }
@@ -41,13 +42,13 @@ struct FileLock: Hashable, Sendable {
         range = [words[5], words[6]]
     }
 
-    /// Whether an SQLite database that is merely open holds it: it keeps nobody from anything.
+    /// Whether this is the lock of an SQLite database that is merely open. It blocks no other process.
     ///
     /// In WAL mode every connection holds two shared locks for as long as it is open: one on the database (os_unix.c,
-    /// `SHARED_FIRST`), one on the byte of the index that is behind those that readers and writers lock (`UNIX_SHM_DMS`).
-    /// In other modes the first one means a reader.
+    /// `SHARED_FIRST`), and one on the byte of the index after those that readers and writers lock (`UNIX_SHM_DMS`). In
+    /// other modes the first one means a reader.
     ///
-    /// - Parameter isWriteAhead: whether `path` is of a database in WAL mode, or of its index.
+    /// - Parameter isWriteAhead: whether `path` is a database in WAL mode, or its index.
     func isLifeSign(path: String, isWriteAhead: Bool) -> Bool {
         guard kind == .posix, !isExclusive, isWriteAhead else { return false }
         return range == (path.hasSuffix("-shm") ? ["128", "128"] : ["1073741826", "1073742335"])

@@ -2,37 +2,37 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The process that thaws everything when this one dies, and is there only while something is frozen.
+/// The guardian: a process that thaws everything if the service dies. It exists only while something is frozen.
 ///
-/// A fork without descriptors of its own, which is told over a socket what is frozen until the other end is closed, be
-/// it here or by the kernel.
+/// It is a fork without descriptors of its own. The service sends it the list of frozen processes over a socket. It
+/// thaws them when the other end is closed, by the service or by the kernel.
 struct Guardian {
     private let watcher: DescriptorWatcher
     private var current: (pid: pid_t, socket: Int32)?
-    /// Children that have not been waited for, with their pidfds.
+    /// Child processes that have not been reaped, with their pidfds.
     private var children: [pid_t: Int32] = [:]
-    /// What is frozen, with its cgroup's file; nil where signals stop it.
+    /// Frozen processes, each with the freeze file of its cgroup; nil if it was stopped by signals.
     private var guarded: [ProcessIdentity: String?] = [:]
 
-    /// What one guardian can hold: more than any desktop has apps.
+    /// The number of processes that one guardian can hold: more than any desktop has apps.
     static let capacity = Int(NIGHTSHIFT_GUARDIAN_CAPACITY)
-    /// Tokens with this bit are of guardians; the other bits are the pid.
+    /// The bit that marks tokens of guardians; the other bits are the pid.
     private static let tokenBit: UInt64 = 1 << 63
-    /// It has nothing to do but to thaw.
+    /// How long to wait for the guardian's end. All it does is thaw.
     private static let longestEnd: Duration = .seconds(5)
 
     init(watcher: DescriptorWatcher) {
         self.watcher = watcher
     }
 
-    /// The process that watches now.
+    /// The pid of the guardian that runs now.
     var pid: pid_t? { current?.pid }
 
     static func owns(_ token: UInt64) -> Bool { token & tokenBit != 0 }
 
-    /// To be called before a group is frozen, and names the file that freezes it unless signals do.
+    /// Adds a process that is about to be frozen. `freezeFile` is the file that freezes it; nil if signals do.
     ///
-    /// False where there can be no guardian: then nothing may be frozen.
+    /// Returns false if no guardian can run; the process must not be frozen then.
     mutating func add(_ process: ProcessIdentity, freezeFile: String?) -> Bool {
         guard guarded.count < Self.capacity, ensureRunning() else { return false }
         guard sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) else { return false }
@@ -40,15 +40,16 @@ struct Guardian {
         return true
     }
 
-    /// To be called after a group was thawed. Ends the guardian with the last one.
+    /// Removes a process that was thawed. The guardian ends with the last one.
     mutating func remove(_ process: ProcessIdentity) {
         guard guarded.removeValue(forKey: process) != nil else { return }
-        // Told before it is released: it would thaw what has been frozen anew by then.
+        // The guardian must know before it is released: otherwise it would thaw a process that has been frozen again
+        // by then.
         _ = sendToGuardian(process, isFrozen: false, freezeFile: nil)
         if guarded.isEmpty { release() }
     }
 
-    /// A child has ended. Where somebody else ended it, another one takes its place.
+    /// A child process has ended. If it was the current guardian, another one is started.
     mutating func childEnded(token: UInt64) {
         let pid = pid_t(token & ~Self.tokenBit)
         guard let pidfd = children.removeValue(forKey: pid) else { return }
@@ -60,7 +61,7 @@ struct Guardian {
         for (process, freezeFile) in guarded { _ = sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) }
     }
 
-    /// Ends the guardian, which thaws what it has been told of and not heard otherwise, and waits for it.
+    /// Ends the guardian and waits for it. It thaws everything that it still has in its list.
     mutating func shutdown() {
         release()
         for (_, pidfd) in children {
@@ -100,7 +101,7 @@ struct Guardian {
         close(sockets[1])
         let pidfd = result == 0 ? nightshift_pidfd_open(pid) : -1
         guard pidfd >= 0, watcher.add(pidfd, token: Self.tokenBit | UInt64(pid)) else {
-            // Without its end of the socket it ends by itself.
+            // The guardian ends when this end of its socket is closed.
             close(sockets[0])
             if result == 0 { waitpid(pid, nil, 0) }
             if pidfd >= 0 { close(pidfd) }

@@ -1,23 +1,24 @@
 import Glibc
 package import NightshiftAPI
 
-/// What a process is started with.
+/// The program, environment and limits with which a process is started.
 package struct LaunchPlan: Hashable, Sendable {
     package var app: AppID
-    /// An absolute path, or a name that is looked up in the `PATH` of ``environment``.
+    /// An absolute path, or a name that is searched in the `PATH` of ``environment``.
     package var program: String
-    /// Those behind the program.
+    /// The arguments after the program's name.
     package var arguments: [String]
-    /// Nothing is added to it.
+    /// The complete environment; nothing is added.
     package var environment: [String: String]
     package var directory: String
-    /// The file to whose end both outputs come; made, with its folders, where there is none.
+    /// The file to which both outputs are appended. It is created with its folders if it does not exist.
     package var log: String
-    /// Bytes that each half of the log may have: as many of the last are kept at least, and twice as many at most.
+    /// The size limit of each half of the log in bytes. At least that many of the last bytes are kept, and at most
+    /// twice as many.
     package var logLimit = AppManifest.defaultLogLimit
-    /// The umask it gets; that of the service where it is nil.
+    /// The umask of the process; nil for that of the service.
     package var fileCreationMask: UInt32?
-    /// How many descriptors it may have open unless it asks for more; as many as the service where it is nil.
+    /// The soft limit of open descriptors; nil for that of the service.
     package var openFiles: UInt64?
 
     package init(
@@ -33,11 +34,11 @@ package struct LaunchPlan: Hashable, Sendable {
     }
 }
 
-/// A program could not be started; nothing of it is left.
+/// An error from starting a program; no process is left behind.
 package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The error number, where a system call failed.
+    /// The errno of the system call that failed, if one did.
     package let reason: Int32?
-    /// For a person.
+    /// The message for people.
     package let message: String
 
     package init(reason: Int32? = nil, _ message: String) {
@@ -50,10 +51,10 @@ package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     static func silence(_ path: String) -> LaunchFailure {
-        LaunchFailure(reason: EAGAIN, "The file system of \(path) does not answer")
+        LaunchFailure(reason: EAGAIN, "The file system of \(path) does not respond")
     }
 
-    /// Whether trying again cannot help: not where the machine was merely short of something.
+    /// Whether another try cannot succeed. False if the machine was only short of a resource.
     package var isPermanent: Bool {
         switch reason {
         case EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, ENOSPC, EDQUOT: false

@@ -1,14 +1,14 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Glibc
 
-/// A file that processes append to, kept within bounds.
+/// A size-limited file to which processes append.
 package enum LogFile {
     private static let chunk = 256 << 10
 
-    /// Cuts the file at `path` to its last `limit` bytes once it has more than twice as many; true where it was cut.
+    /// Cuts the file at `path` to its last `limit` bytes if it has more than twice as many; returns true if it did.
     ///
-    /// The writers go on with the same file, opened for appending. What they write while the end is moved to the front
-    /// is lost: microseconds for the usual limit. The first line that stays is whole.
+    /// Writers continue with the same file, which they have opened for appending. What they write while the end is
+    /// moved to the front is lost; this takes microseconds for the usual limit. The first remaining line is complete.
     @discardableResult
     package static func trim(_ path: String, limit: Int64) -> Bool {
         let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -21,16 +21,17 @@ package enum LogFile {
         return moveToFront(descriptor, from: lineStart(descriptor, from: size - limit), to: size)
     }
 
-    /// The beginning of the first line behind `offset`; `offset` itself where the line is longer than a chunk.
+    /// Returns the beginning of the first line after `offset`; `offset` itself if the line is longer than a chunk.
     private static func lineStart(_ descriptor: Int32, from offset: Int64) -> Int64 {
         var buffer = [UInt8](repeating: 0, count: chunk)
-        // One byte earlier: the line may begin just there.
+        // One byte earlier, because a line may begin exactly at the offset.
         let count = pread(descriptor, &buffer, buffer.count, Int(offset) - 1)
         guard count > 0, let end = buffer[..<count].firstIndex(of: UInt8(ascii: "\n")) else { return offset }
         return offset + Int64(end)
     }
 
-    /// The kept part is less than half of the file, so no byte is overwritten before it was read.
+    /// Moves the kept part to the front. It is less than half of the file, so no byte is overwritten before it was
+    /// read.
     private static func moveToFront(_ descriptor: Int32, from start: Int64, to end: Int64) -> Bool {
         var buffer = [UInt8](repeating: 0, count: chunk)
         var (source, target) = (start, Int64(0))

@@ -1,14 +1,14 @@
 import CNightshift
 import Glibc
 
-/// The keepers of the logs of apps that run: whoever ends one of them, another one takes its place.
+/// The log keepers of the running apps. A keeper that ends while its app runs is replaced.
 ///
-/// They outlive the service, as the apps do, and end with them.
+/// Keepers outlive the service, as the apps do, and end with their apps.
 struct LogKeepers {
     private let watcher: DescriptorWatcher
     private var watched: [pid_t: (pidfd: Int32, output: AppOutput)] = [:]
 
-    /// Tokens with this bit are of keepers; the other bits are the pid.
+    /// The bit that marks tokens of keepers; the other bits are the pid.
     private static let tokenBit: UInt64 = 1 << 62
 
     init(watcher: DescriptorWatcher) {
@@ -17,15 +17,15 @@ struct LogKeepers {
 
     static func owns(_ token: UInt64) -> Bool { !Guardian.owns(token) && token & tokenBit != 0 }
 
-    /// The processes that work.
+    /// The pids of the running keepers.
     var processes: [pid_t] { watched.keys.sorted() }
 
-    /// To be called while somebody can write to the FIFO.
+    /// Starts a keeper if none runs. The FIFO must have a writer.
     mutating func ensure(_ output: AppOutput) throws(LaunchFailure) {
         let process = try output.ensureKeeper()
         guard watched[process] == nil else { return }
         let pidfd = nightshift_pidfd_open(process)
-        // It has ended already, because another one works.
+        // The process has ended already, because another keeper holds the lock.
         guard pidfd >= 0 else { return }
         guard watcher.add(pidfd, token: Self.tokenBit | UInt64(process)) else {
             _ = close(pidfd)
@@ -34,17 +34,17 @@ struct LogKeepers {
         watched[process] = (pidfd, output)
     }
 
-    /// One has ended: with its app, or because somebody has killed it.
+    /// A keeper has ended: with its app, or because it was killed.
     mutating func ended(token: UInt64) {
         guard let (pidfd, output) = watched.removeValue(forKey: pid_t(token & ~Self.tokenBit)) else { return }
         watcher.remove(pidfd)
         close(pidfd)
         guard output.hasWriters else { return }
-        // Where that fails, the app waits for the next launch or service as soon as its FIFO is full.
+        // On failure the app blocks once its FIFO is full, until the next launch or start of the service.
         try? ensure(output)
     }
 
-    /// Watches them no longer; they go on.
+    /// Stops watching the keepers; they continue to run.
     mutating func shutdown() {
         for (pidfd, _) in watched.values {
             watcher.remove(pidfd)

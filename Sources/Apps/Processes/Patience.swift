@@ -1,23 +1,23 @@
-/// How long others are waited for who need the processor themselves, in pauses between looks at them.
+/// A timeout for other processes that need CPU time themselves, divided into pauses between checks.
 ///
-/// The pauses count as they were planned, not the clock: where the machine stood still, or others had it for long, the clock says
-/// that the time is over, and those who are waited for have had nothing of it. A look follows every pause.
+/// It adds up the planned pauses and does not read the clock: after the machine has slept, or was busy for long, the
+/// clock would report a timeout although the other processes have had no time to run. A check follows every pause.
 struct Patience {
     private var left: Duration
     private var next: Duration
     private let longest: Duration
 
     /// - Parameters:
-    ///   - total: of all pauses together.
+    ///   - total: the sum of all pauses.
     ///   - first: the first pause; each is twice the one before it.
-    ///   - longest: no pause is longer.
+    ///   - longest: the longest pause.
     init(_ total: Duration, first: Duration, longest: Duration) {
         left = total
         next = min(first, longest)
         self.longest = longest
     }
 
-    /// What to wait before the next look; nil where the look before was the last.
+    /// Returns the pause before the next check; nil if the last check was the final one.
     mutating func pause() -> Duration? {
         guard left > .zero else { return nil }
         let pause = min(next, left)

@@ -1,53 +1,57 @@
 package import NightshiftAPI
 
-/// Where the processes of apps live: the seam at which simulations take the machine's place.
+/// The processes of apps. Simulations and tests replace it.
 ///
-/// All calls may come from any thread, and block it for a moment: for as long as a program takes to start, or a group of
-/// processes to stand still.
+/// All calls may come from any thread, and block it briefly: until a program has started, or a group of processes has
+/// stopped.
 package protocol ProcessHost: AnyObject, Sendable {
-    /// How processes are suspended, and why so: for a person.
+    /// How processes are suspended, and why that way, for people.
     var name: String { get }
 
-    /// Processes that were launched or adopted and have ended. For one reader.
+    /// Launched or adopted processes that have ended. It may have one reader.
     var exits: AsyncStream<(ProcessIdentity, ProcessEnd)> { get }
 
-    /// Whether a process has ended. ``exits`` reports it, now or soon.
+    /// Whether a process has ended. ``exits`` reports its end, if it has not already.
     func hasEnded(_ process: ProcessIdentity) -> Bool
 
-    /// Makes the process of a program, which waits for ``begin(_:)``: whoever dies before leaves nothing behind that nobody knows of.
+    /// Creates the process of a program, which waits for ``begin(_:)``. If the service dies before that, no unknown
+    /// process is left.
     func launch(_ plan: LaunchPlan) throws(LaunchFailure) -> ProcessIdentity
 
-    /// Lets the program of a process run that ``launch(_:)`` has made; returns when it does. One that cannot be executed has ended.
+    /// Lets a process from ``launch(_:)`` execute its program, and returns when it does. If the program cannot be
+    /// executed, the process has ended.
     func begin(_ process: ProcessIdentity) throws(LaunchFailure)
 
-    /// Whether the program of a process that has ended had begun, which a service before this one has launched for the app last: if
-    /// not, what it was launched for is still to be done.
+    /// Whether a process launched by a previous run of the service ever executed its program. If not, the app's wakes
+    /// are still to be handled. It must be the last process of the app, and have ended.
     func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool
 
-    /// Takes over a process that a service before this one has launched: false where it has ended.
+    /// Takes over a process that a previous run of the service has launched; returns false if it has ended.
     ///
-    /// It runs from now on, though it may have been suspended, and so does what it has started, though it may have ended.
+    /// The process runs from now on, even if it was suspended. So do the processes that it has started, even if it has
+    /// ended itself.
     func adopt(_ process: ProcessIdentity) -> Bool
 
-    /// Makes sure that somebody reads what the adopted processes of an app write, into a log with halves of `limit` bytes.
+    /// Makes sure that a log keeper reads the output of an adopted app, into a log whose halves have `limit` bytes.
     func keepLog(of app: AppID, log: String, limit: Int64)
 
-    /// Locks that the process and what it has started hold on files that others have open as well.
+    /// Returns the locks of the process, and of those that it has started, on files that other processes have open as
+    /// well.
     func locks(_ process: ProcessIdentity) -> [HeldLock]
 
-    /// Stops the process with everything that it has started; false where it could not be, and then it runs.
+    /// Suspends the process with everything that it has started. If this returns false, it continues to run.
     func suspend(_ process: ProcessIdentity) -> Bool
 
-    /// Lets it run again, if it does not; false where it has ended.
+    /// Resumes a suspended process; returns false if it has ended.
     func resume(_ process: ProcessIdentity) -> Bool
 
-    /// Asks it to end (SIGTERM to its group). A suspended one runs again.
+    /// Asks the process to end (SIGTERM to its group). A suspended process is resumed for it.
     func terminate(_ process: ProcessIdentity)
 
-    /// Ends it with everything that it has started.
+    /// Kills the process with everything that it has started.
     func kill(_ process: ProcessIdentity)
 
-    /// Lets everything run that was suspended, and leaves it all alone from now on. The processes live on.
+    /// Resumes everything that was suspended, and stops managing the processes. They continue to run.
     func shutdown()
 }
 
@@ -55,6 +59,6 @@ package protocol ProcessHost: AnyObject, Sendable {
 package enum ProcessEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
-    /// Nobody can tell: this service is not its parent.
+    /// The status is unknown, because this service is not the parent.
     case unknown
 }

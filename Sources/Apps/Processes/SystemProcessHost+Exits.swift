@@ -11,7 +11,8 @@ extension SystemProcessHost {
         }
     }
 
-    /// On the watcher's thread: a process, a guardian, a keeper, or the last one of a cgroup has ended.
+    /// Handles the end of a process, a guardian or a keeper, or a cgroup that became empty. Runs on the watcher's
+    /// thread.
     func descriptorBecameReadable(_ token: UInt64) {
         if Guardian.owns(token) {
             state.withLock { $0.guardian.childEnded(token: token) }
@@ -26,8 +27,8 @@ extension SystemProcessHost {
                 state.leftoverChanged(token)
                 return nil
             }
-            // What it has started may live on, and must not stay frozen. Before its status is read: until then nobody
-            // else is given its number.
+            // Processes that it has started may live on, and must not stay frozen. This comes before its status is
+            // read: until then its pid is not used again.
             state.thaw(identity)
             let end = Self.readStatus(of: hosted.pidfd)
             state.forget(identity)
@@ -47,7 +48,7 @@ extension SystemProcessHost {
 }
 
 extension SystemProcessHost.State {
-    /// Whether the end of a process is told now, and not by whoever lets its program begin.
+    /// Whether the end of a process is reported now, and not by ``begin(_:)``.
     fileprivate mutating func tells(_ end: ProcessEnd, of process: ProcessIdentity) -> Bool {
         switch waiting[process]?.phase {
         case nil: return true
@@ -63,10 +64,10 @@ extension SystemProcessHost.State {
         }
     }
 
-    /// Removes a cgroup, now or when what its processes have started and left behind has ended as well.
+    /// Removes a cgroup, at once or when the last process in it has ended.
     fileprivate mutating func remove(_ group: ControlGroup) {
         let notices = group.openEvents()
-        // What an earlier process of the app has left is waited for already.
+        // An earlier process of the app has left processes here, and their end is watched already.
         let known = leftovers.filter { $0.value.group == group }.map(\.key)
         let isGone = group.removeIfEmpty()
         guard !isGone, known.isEmpty, notices >= 0 else {
@@ -81,7 +82,7 @@ extension SystemProcessHost.State {
 
     fileprivate mutating func leftoverChanged(_ token: UInt64) {
         guard let leftover = leftovers[token] else { return }
-        // Of a cgroup that is gone there are notices without end, though another one may have its name by now.
+        // A cgroup that is gone produces endless notifications, even if another one has its name by now.
         guard !ControlGroup.expectNotice(leftover.notices) || leftover.group.removeIfEmpty() else { return }
         forgetLeftover(token)
     }

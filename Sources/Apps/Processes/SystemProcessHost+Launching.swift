@@ -11,7 +11,7 @@ extension SystemProcessHost {
         let (isShutDown, taken) = state.withLock { state in
             (state.isShutDown, Set(state.processes.values.compactMap(\.group)))
         }
-        guard !isShutDown else { throw LaunchFailure(reason: EAGAIN, "The service is about to end") }
+        guard !isShutDown else { throw LaunchFailure(reason: EAGAIN, "The service is stopping") }
         let program = try findProgram(of: plan)
         guard !nightshift_lacks_descriptors() else {
             throw LaunchFailure("\(plan.app) cannot be launched", code: errno)
@@ -30,20 +30,20 @@ extension SystemProcessHost {
             close(started.gate)
             Glibc.kill(started.pid, SIGKILL)
             waitpid(started.pid, nil, 0)
-            throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) could not be watched")
+            throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) cannot be watched")
         }
         return identity
     }
 
-    /// The program of a launch, looked at as the kernel will; its directory as well. A file system that does not answer would hold up
-    /// the new process, and this one with it.
+    /// Finds the program of a launch as the kernel will, and checks its directory. A file system that does not respond
+    /// would block the new process, and the service with it.
     private func findProgram(of plan: LaunchPlan) throws(LaunchFailure) -> String {
         let path: String
         switch ExecutableSearch(environment: plan.environment, fileSystems: fileSystems).find(plan.program) {
         case .program(let found): path = found
         case .silence(let silent): throw .silence(silent)
         case .nothing:
-            throw LaunchFailure(reason: ENOENT, "There is no program '\(plan.program)' that can be executed")
+            throw LaunchFailure(reason: ENOENT, "The program '\(plan.program)' does not exist or cannot be executed")
         }
         for (path, isProgram) in [(path, true), (plan.directory, false)] {
             guard fileSystems.answer(path, { isProgram ? FileLook.read(path) : FileLook.open(path) }) != nil else {
@@ -75,7 +75,7 @@ extension SystemProcessHost {
     package func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool {
         guard process.bootID == bootID else { return true }
         let descriptor = open(AppOutput.begun(paths, app), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        // An earlier version has launched it without.
+        // An earlier version of the service has launched it without this file.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var written: Int32 = 0
@@ -88,13 +88,13 @@ extension SystemProcessHost {
         guard process.bootID == bootID, let statistics = ProcessStatistics(of: process.pid),
             statistics.startTime == process.startTime, !statistics.isZombie
         else {
-            // What it has started may live on, stopped with it by a service that could not let it go on.
+            // Its child processes may live on, stopped by a run of the service that could not resume them.
             if process.bootID == bootID { process.signalGroup(SIGCONT) }
             return false
         }
         let group = groups?.group(ofProcess: process.pid)
         guard host(process, group: group, waiting: nil) else { return false }
-        // The service before this one, and its guardian with it, may have been ended without a chance to thaw.
+        // The previous run of the service and its guardian may both have been killed before they could thaw.
         _ = group?.thaw()
         if statistics.isStopped(as: process.pid) { process.signalGroup(SIGCONT) }
         return true
@@ -102,9 +102,9 @@ extension SystemProcessHost {
 
     package func keepLog(of app: AppID, log: String, limit: Int64) {
         let output = AppOutput(paths, app: app, log: log, limit: limit)
-        // One that an earlier version has launched writes to the file itself.
+        // An app launched by an earlier version of the service writes to the log directly.
         guard output.hasWriters else { return }
-        // Where that fails, the app waits for the next launch or service as soon as its FIFO is full.
+        // On failure the app blocks once its FIFO is full, until the next launch or start of the service.
         try? keep(output)
     }
 
@@ -120,12 +120,12 @@ extension SystemProcessHost {
         try result.get()
     }
 
-    /// Watches a process from now on; false where it cannot be, or is another one.
+    /// Starts watching a process; returns false if that fails, or the pid belongs to another process.
     private func host(_ process: ProcessIdentity, group: ControlGroup?, waiting: Waiting?) -> Bool {
         let pidfd = nightshift_pidfd_open(process.pid)
         guard pidfd >= 0 else { return false }
         let isHosted = state.withLock { state in
-            // Asked again now that the descriptor holds on to whatever process has this number.
+            // Compared again, because from here on the descriptor refers to one process for certain.
             guard !state.isShutDown, ProcessStatistics(of: process.pid)?.startTime == process.startTime else {
                 return false
             }
@@ -144,11 +144,12 @@ extension SystemProcessHost {
         return isHosted
     }
 
-    /// Starts it in a cgroup of its own; where that will not take it, it runs all the same, and signals suspend it.
+    /// Starts the process in a cgroup of its own. If that cgroup cannot be used, it runs without one and is suspended
+    /// by signals.
     private func start(
         _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, besides taken: Set<ControlGroup>
     ) throws(LaunchFailure) -> (Started, ControlGroup?) {
-        // Twice: the cgroup of a process before may be removed just now.
+        // Two tries, because the cgroup of an earlier process may be removed at this moment.
         for _ in 0..<2 {
             guard let group = groups?.group(of: plan.app, besides: taken) else { break }
             do {
@@ -165,7 +166,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// A process that waits at its gate.
+    /// A process that waits at its exec barrier.
     private struct Started {
         var pid: pid_t = 0
         var gate: Int32 = -1
@@ -223,7 +224,7 @@ extension SystemProcessHost {
             for pointer in pointers { free(pointer) }
         }
         return pointers.withUnsafeMutableBufferPointer { buffer in
-            // Never empty: it ends with nil.
+            // Never empty, because the last element is nil.
             body(buffer.baseAddress!)
         }
     }

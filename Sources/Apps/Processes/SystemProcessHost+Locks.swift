@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Clock
 import Foundation
 import Glibc
@@ -7,7 +7,7 @@ import Synchronization
 
 extension SystemProcessHost {
     package func locks(_ process: ProcessIdentity) -> [HeldLock] {
-        // Without any lock on the machine there is nothing to look for.
+        // If /proc/locks is empty, there are no locks.
         guard let text = KernelFile.text("/proc/locks"), !text.isEmpty else { return [] }
         guard let hosted = state.withLock({ $0.processes[process] }) else { return [] }
         let members = hosted.group?.processes ?? Self.members(ofGroup: process.pid)
@@ -25,7 +25,7 @@ extension SystemProcessHost {
         let awaited = Set(
             text.split(separator: "\n").compactMap { FileLock(parsing: $0) }
                 .filter { $0.isAwaited && !members.contains($0.process) }.map(\.file))
-        // One for each file and kind: who holds many ranges of it is told once.
+        // One per file and kind: several ranges of a file are reported once.
         var result: Set<HeldLock> = []
         for (file, locks) in held {
             for (lock, process, path) in locks where shared.contains(file) || awaited.contains(lock.file) {
@@ -36,7 +36,7 @@ extension SystemProcessHost {
         return result.sorted { ($0.path, $0.kind) < ($1.path, $1.kind) }
     }
 
-    /// A file that a process has open; the same for all who have it open.
+    /// The identity of an open file, equal in all processes that have it open.
     private struct OpenFile: Hashable {
         let device: dev_t
         let inode: ino_t
@@ -63,7 +63,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// The locks of a process, with the descriptors that they are on.
+    /// The locks of a process, each with its descriptor.
     private static func locks(of process: pid_t) -> [(descriptor: String, lock: FileLock)] {
         names("/proc/\(process)/fdinfo").flatMap { descriptor in
             (KernelFile.text("/proc/\(process)/fdinfo/\(descriptor)") ?? "").split(separator: "\n").compactMap { line in
@@ -75,7 +75,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// Those of `files` that processes beside `members` have open, as far as one may look.
+    /// Returns those of `files` that processes outside of `members` have open, as far as permissions allow.
     private static func open(outside members: Set<pid_t>, among files: Set<OpenFile>) -> Set<OpenFile> {
         var found: Set<OpenFile> = []
         for process in processes where !members.contains(process) {

@@ -5,7 +5,8 @@ import NightshiftAPI
 import Synchronization
 
 extension SystemProcessHost {
-    /// A process that waits for a disk stands still only when it has its answer; longer than this is a fault.
+    /// The timeout for freezing. A process that waits for a disk freezes only after the disk has answered; longer than
+    /// this is treated as a failure.
     private static let patience: Duration = .seconds(2)
 
     package func suspend(_ process: ProcessIdentity) -> Bool {
@@ -15,7 +16,7 @@ extension SystemProcessHost {
             return state.freeze(process) ? hosted : nil
         }
         guard let begun else { return false }
-        // Outside of the lock: it takes its time, and the end of a process must not wait for that.
+        // Not under the lock, because this takes time, and handling the end of a process must not wait for it.
         let standsStill = begun.group.map { $0.waitUntilFrozen(within: Self.patience) } ?? waitUntilStopped(process)
         return state.withLock { state in
             guard let hosted = state.processes[process], hosted.isSuspended else { return false }
@@ -32,8 +33,9 @@ extension SystemProcessHost {
         }
     }
 
-    /// The signal is on its way to every process of the group; each stops before it runs another instruction of its
-    /// own. Nothing announces it to those who are not the parent, so the leader is looked at.
+    /// Waits until the process is stopped. SIGSTOP reaches every process of the group, and each stops before it runs
+    /// another instruction of its own. Only a parent is notified of that, so the state of the leader is checked
+    /// repeatedly.
     private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
         var patience = Patience(Self.patience, first: .microseconds(100), longest: .milliseconds(10))
         while true {
@@ -48,7 +50,7 @@ extension SystemProcessHost {
 }
 
 extension SystemProcessHost.State {
-    /// Begins to freeze a process that runs. False where there is no guardian, or the kernel refuses.
+    /// Begins to freeze a running process. Returns false if no guardian can run, or the kernel refuses.
     mutating func freeze(_ process: ProcessIdentity) -> Bool {
         guard let hosted = processes[process], guardian.add(process, freezeFile: hosted.group?.freezeFile) else {
             return false
@@ -63,7 +65,7 @@ extension SystemProcessHost.State {
         return hasBegun
     }
 
-    /// Lets a process run, if it does not.
+    /// Thaws a process if it is frozen.
     mutating func thaw(_ process: ProcessIdentity) {
         guard let hosted = processes[process], hosted.isSuspended else { return }
         if let group = hosted.group { _ = group.thaw() } else { process.signalGroup(SIGCONT) }
@@ -71,7 +73,7 @@ extension SystemProcessHost.State {
         guardian.remove(process)
     }
 
-    /// Watches a process no longer.
+    /// Stops watching a process.
     mutating func forget(_ process: ProcessIdentity) {
         guard let hosted = processes.removeValue(forKey: process) else { return }
         identities[hosted.token] = nil

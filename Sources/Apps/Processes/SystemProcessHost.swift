@@ -5,9 +5,9 @@ package import Mounts
 package import NightshiftAPI
 import Synchronization
 
-/// Processes of this machine: started by fork and exec, watched through pidfds, suspended with their cgroups.
+/// Processes of this machine, started by fork and exec, watched through pidfds, and suspended with their cgroups.
 ///
-/// Its thread sleeps until a process ends. A host lives until ``shutdown()``; the processes outlive it.
+/// Its thread sleeps until a process ends. The host works until ``shutdown()``; the processes outlive it.
 package final class SystemProcessHost: ProcessHost {
     package let name: String
     package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
@@ -20,7 +20,7 @@ package final class SystemProcessHost: ProcessHost {
 
     /// How processes are suspended.
     package enum Suspension: Sendable, Hashable, CaseIterable {
-        /// By a cgroup where there can be one, else by signals.
+        /// By a cgroup if possible, otherwise by signals.
         case automatic
         /// By SIGSTOP and SIGCONT to the process group.
         case signals
@@ -29,26 +29,26 @@ package final class SystemProcessHost: ProcessHost {
     /// A process that is watched.
     struct Hosted {
         let identity: ProcessIdentity
-        /// Nil where signals have to suspend it.
+        /// The cgroup of the process; nil if it is suspended by signals.
         let group: ControlGroup?
         let pidfd: Int32
         let token: UInt64
         var isSuspended = false
     }
 
-    /// A process whose program has not begun.
+    /// A process that has not executed its program yet.
     struct Waiting {
-        /// Closed, it ends the process.
+        /// The descriptor of the exec barrier. Closing it ends the process.
         let gate: Int32
         let program: String
         var phase = Phase.atGate
-        /// How it has ended while its program was to begin.
+        /// The end of the process, if it ended while its program was being executed.
         var end: ProcessEnd?
 
         enum Phase {
             case atGate
             case beginning
-            /// It is told that the program cannot be executed, and not also that the process has ended.
+            /// The caller of ``begin(_:)`` gets an error, so the end of the process is not reported as well.
             case failed
         }
     }
@@ -61,12 +61,12 @@ package final class SystemProcessHost: ProcessHost {
         var identities: [UInt64: ProcessIdentity] = [:]
         var waiting: [ProcessIdentity: Waiting] = [:]
         var lastToken: UInt64 = 0
-        /// Cgroups of processes that have ended, with others in them still, and their notices.
+        /// Cgroups of ended processes that still contain other processes, with their notification descriptors.
         var leftovers: [UInt64: (group: ControlGroup, notices: Int32)] = [:]
         var isShutDown = false
     }
 
-    /// `paths` tells services apart; no two that run at once have the same.
+    /// `paths` identifies the service; two services that run at once must have different paths.
     package init(
         paths: ServicePaths, bootID: String, suspension: Suspension = .automatic, fileSystems: FileSystems? = nil
     ) {
@@ -76,7 +76,7 @@ package final class SystemProcessHost: ProcessHost {
         switch suspension {
         case .signals:
             groups = nil
-            name = "SIGSTOP to the process group, as was asked"
+            name = "SIGSTOP to the process group, as configured"
         case .automatic:
             ControlGroups.thawAll(home: paths.state.path(percentEncoded: false))
             do {
@@ -95,10 +95,10 @@ package final class SystemProcessHost: ProcessHost {
         watcher.start { self.descriptorBecameReadable($0) }
     }
 
-    /// The process that will thaw everything if this one dies; nil while nothing is frozen.
+    /// The process that thaws everything if the service dies; nil while nothing is frozen.
     package var guardian: Int32? { state.withLock { $0.guardian.pid } }
 
-    /// The processes that keep the logs of apps.
+    /// The pids of the log keepers.
     package var keepers: [Int32] { state.withLock { $0.keepers.processes } }
 
     package func terminate(_ process: ProcessIdentity) {
@@ -127,7 +127,7 @@ package final class SystemProcessHost: ProcessHost {
             state.keepers.shutdown()
             return state.watcher
         }
-        // Outside of the lock: what the thread does last may want it.
+        // Not under the lock, because the thread may still need it.
         watcher.stop()
         state.withLock { state in
             for hosted in state.processes.values { close(hosted.pidfd) }

@@ -2,11 +2,11 @@ package import NightshiftAPI
 
 /// The activity of apps in the background, as far as it matters to doze.
 package struct AppActivity: Hashable, Sendable {
-    /// Apps with open background tasks under the contiguous policy, by their ids.
+    /// Apps with open background tasks and the contiguous policy, in the order of their ids.
     package var holders: [AwakeHolder] = []
-    /// Wakes that have begun and are not completed, and launches in the background that are under way.
+    /// The number of wakes that have begun and are not completed, and of background launches in progress.
     package var wakes = 0
-    /// Apps in the background with open tasks that run, or wait for a window.
+    /// The number of apps in the background whose open tasks run, or wait for a maintenance window.
     package var working = 0
 
     package init() {}

@@ -3,18 +3,18 @@ import Glibc
 import NightshiftAPI
 package import Store
 
-/// What launched processes find in their environment: the session's, not that of whichever shell has started the service.
+/// The environment of launched processes: that of the login session, not of the shell that has started the service.
 ///
 /// Documented in docs/apps.md.
 package struct AppEnvironment: Sendable {
     /// The environment of the service.
     package var service: [String: String]
-    /// What the session's manager gives to what it starts; nil where there is none.
+    /// The environment that the session's manager gives to the programs that it starts; nil without such a manager.
     package var session: [String: String]?
     package var account: Account?
     package var homeDirectory: String
 
-    /// What the system's list of users says of one.
+    /// The entry of a user in the system's user database.
     package struct Account: Hashable, Sendable {
         package var name: String
         package var shell: String
@@ -32,7 +32,7 @@ package struct AppEnvironment: Sendable {
         self.homeDirectory = homeDirectory
     }
 
-    /// Where programs are looked for when nobody has said so: systemd's default for users.
+    /// The default `PATH`, which is systemd's default for users.
     package static let defaultPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 
     package var variables: [String: String] {
@@ -45,9 +45,10 @@ package struct AppEnvironment: Sendable {
         variables["USER"] = account?.name ?? variables["USER"]
         variables["LOGNAME"] = account?.name ?? variables["LOGNAME"]
         variables["SHELL"] = account?.shell ?? variables["SHELL"]
-        // The library looks for the service by these, and starts it with them where it is gone.
+        // The library finds the service by these, and starts it with them if it is not running.
         for name in Self.ofPaths {
-            // A service that cron has started has no runtime directory; the session has, and the library finds the service by its lock.
+            // A service started by cron has no runtime directory, but the session has one. The library finds the
+            // service by its lock.
             if name == "XDG_RUNTIME_DIR", service[name] == nil { continue }
             variables[name] = service[name]
         }
@@ -57,26 +58,27 @@ package struct AppEnvironment: Sendable {
         return variables
     }
 
-    /// The variables that describe its wakes to a program that is started for them.
+    /// Returns the variables that describe the wakes for which a program is started.
     ///
-    /// - Parameter declaredLimit: seconds that the app's entry gives to wakes whose source has no limit of its own.
+    /// - Parameter declaredLimit: the limit in seconds from the app's entry, for sources that have no limit of their
+    ///   own.
     package static func wakeVariables(_ wakes: [WantedWake], declaredLimit: Double) -> [String: String] {
         guard !wakes.isEmpty else { return [:] }
         var variables = ["NIGHTSHIFT_WAKE": Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")]
         let limits = wakes.map { $0.source.limit(declared: declaredLimit) }
-        // One that may take as long as it likes gives all of them that time.
+        // One wake without a limit removes the limit of all.
         if !limits.contains(nil), let limit = limits.compactMap(\.self).max() {
             variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(saturating: limit))
         }
         let sessions = wakes.filter { $0.source == .session }.map(\.key)
         if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
-        // A fetch of the classic form has no identifier.
+        // An ordinary fetch has no identifier.
         let tasks = wakes.filter { $0.source.handover == .identifiers && !$0.key.isEmpty }.map(\.key)
         if !tasks.isEmpty { variables["NIGHTSHIFT_TASK"] = tasks.joined(separator: "\n") }
         return variables
     }
 
-    /// Folders where the shell happened to stand are no places to take programs from.
+    /// The `PATH` without relative folders, because programs must not depend on the directory of the shell.
     private var path: String {
         let folders = (session?["PATH"] ?? service["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
         return folders.isEmpty ? Self.defaultPath : folders.joined(separator: ":")
@@ -84,7 +86,7 @@ package struct AppEnvironment: Sendable {
 
     // MARK: - Names
 
-    /// Whether a variable is the login's or the desktop's, and not one that somebody has set in a shell.
+    /// Whether a variable belongs to the login session or the desktop, and was not set in a shell.
     static func isOfSession(_ name: String) -> Bool {
         login.contains(name) || desktop.contains(name) || proxies.contains(name.lowercased())
             || name.hasPrefix("LC_") || name.hasPrefix("XDG_")
@@ -98,10 +100,10 @@ package struct AppEnvironment: Sendable {
         "DESKTOP_SESSION", "XMODIFIERS", "GTK_IM_MODULE", "QT_IM_MODULE", "GDK_BACKEND", "QT_QPA_PLATFORM",
         "PULSE_SERVER",
     ]
-    /// On some networks nothing can be reached without them.
+    /// Proxy variables, because on some networks nothing can be reached without them.
     private static let proxies: Set = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"]
 
-    /// Whether a variable is said to one process alone, and is wrong for every other.
+    /// Whether a variable is meant for one process only, and is wrong for every other.
     private static func isOfOneProcess(_ name: String) -> Bool { ofOneProcess.contains(name) }
 
     /// systemd.exec(5), sd_notify(3), sd_listen_fds(3); the desktop's tokens for one launch.
@@ -111,10 +113,10 @@ package struct AppEnvironment: Sendable {
         "MEMORY_PRESSURE_WRITE", "XDG_ACTIVATION_TOKEN", "DESKTOP_STARTUP_ID",
     ]
 
-    /// By which the service and the library find each other.
+    /// Variables by which the service and the library find each other.
     private static let ofPaths = ["XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
 
-    /// Variables that belong to one launch: a service that an app has started must not pass that app's on.
+    /// Variables of one launch. A service that an app has started must not pass on those of that app.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
         "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK", "NIGHTSHIFT_PAYLOAD", ServicePaths.startedByClient,
@@ -122,7 +124,7 @@ package struct AppEnvironment: Sendable {
 }
 
 extension AppEnvironment.Account {
-    /// The user of this process; nil where the system does not know one.
+    /// The user of this process; nil if the user database has no entry.
     package static let current: AppEnvironment.Account? = {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?

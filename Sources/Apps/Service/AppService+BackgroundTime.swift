@@ -4,27 +4,30 @@ import Logging
 package import NightshiftAPI
 import Store
 
-/// Background tasks, and what the device says of the time for them.
+/// Background tasks, and the device settings and states that affect them.
 extension AppService {
-    /// The app of the calling process has work to finish: it is not suspended before that ends or its time is over.
+    /// Begins a background task for the app of the calling process. The app is not suspended before the task ends or
+    /// its time is over.
     ///
-    /// An answer means that the task is on disk, or that the disk has failed: then it is written with the app's next step. A full
-    /// disk is no reason to refuse it: the app may be about to make room. The same number again is the same task.
+    /// When this returns, the task is on disk, or the disk has failed: then it is written with the app's next step. A
+    /// full disk is no reason to refuse a task, because the app may be about to free space. A repeated number means the
+    /// same task.
     package func beginBackgroundTask(
         process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
     ) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         guard (1...Limits.backgroundTaskNameLength).contains(request.name.utf8.count) else {
             throw .invalid(
-                "The name of a background task has 1 to \(Limits.backgroundTaskNameLength) bytes.", pointer: "/name")
+                "The name of a background task must have 1 to \(Limits.backgroundTaskNameLength) bytes.",
+                pointer: "/name")
         }
         guard request.number > 0 else {
-            throw .invalid("The number of a background task is at least 1.", pointer: "/number")
+            throw .invalid("The number of a background task must be at least 1.", pointer: "/number")
         }
         guard machines[id] != nil else { throw .noBackgroundTime(BackgroundTaskRefusal.notRunning.sentence) }
         let guest = connections[pid]?.isGuest == true ? pid : nil
         var refusal: BackgroundTaskRefusal? = .notRunning
-        // Not where the service stops meanwhile: then it is refused.
+        // If the service is stopping by now, this does nothing and the request is refused.
         await perform(id) { machine, now in
             switch machine.beginTask(request.number, of: guest, name: request.name, now: now) {
             case .success(let actions):
@@ -40,7 +43,7 @@ extension AppService {
         if let refusal { throw .noBackgroundTime(refusal.sentence) }
     }
 
-    /// The work is finished. A number that is not, or no longer, that of a task is no error.
+    /// Ends a background task. An unknown number is no error.
     package func endBackgroundTask(
         process pid: Int32, channel: String? = nil, number: Int64
     ) async throws(Problem) {
@@ -50,14 +53,14 @@ extension AppService {
         await perform(id) { $0.endTask(number, of: guest, now: $1) }
     }
 
-    /// Changes what the user says of an app, once it is kept.
+    /// Changes the user's setting for an app, and applies it once it is stored.
     package func change(_ id: AppID, _ change: AppChange) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if let text = change.backgroundPolicy {
             let policy = BackgroundPolicy(text)
             guard policy != nil || text == "default" else {
                 throw .invalid(
-                    "'\(text)' is no policy: contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted, or "
+                    "'\(text)' is not a policy. Use contiguous or opportunistic, optionally with :SECONDS (10 to 3600), or "
                         + "default.", pointer: "/backgroundPolicy")
             }
             let record = machine(id).record
@@ -70,19 +73,19 @@ extension AppService {
             } catch {
                 throw .unavailable(error.message)
             }
-            // It may have been removed meanwhile, or changed once more.
+            // The app may have been removed in the meantime, or changed again.
             try requireApp(id)
             policies[id, default: StoredValue(nil)].take(policy, order)
             var machine = machine(id)
             machine.record.background.policy = policies[id]?.value
             machines[id] = machine
-            // As a step of its own, so that it sees the new terms.
+            // A separate step, so that it uses the new terms.
             await perform(id) { $0.termsChanged(now: $1) }
         }
         return try await status(id)
     }
 
-    /// Applies the settings that the user has made for the device. May be called before ``run()``.
+    /// Applies the user's settings for the device. May be called before ``run()``.
     package func apply(_ settings: DeviceSettings) async {
         self.settings = settings
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
@@ -91,23 +94,23 @@ extension AppService {
         await followFront()
     }
 
-    /// Applies a moment, which says whether background work runs. May be called before ``run()``.
+    /// Applies the device state, which says whether background work runs. May be called before ``run()``.
     package func apply(_ moment: DeviceMoment) async {
         let woke = moment.conditions.woke(since: lastConditions)
         lastConditions = moment.conditions
-        // Pauses pass while the machine sleeps; the clock that the alarm counts in does not.
+        // Pauses elapse while the machine sleeps, but the clock of the alarm does not count then.
         if woke { await updateWantedWakes() }
         front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping
         updateFrontUse()
         guard phase != moment.phase else { return }
         phase = moment.phase
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
-            // It may be another one by the time that its turn comes.
+            // The phase may have changed again before this step runs, so its value is captured.
             await perform(id) { [phase] in $0.apply(phase, now: $1) }
         }
     }
 
-    /// Tells what keeps the device busy, where that has changed.
+    /// Reports the activity that keeps the device busy, if it has changed.
     func reportActivity() {
         let current = machines.activity
         guard current != activity else { return }
@@ -115,7 +118,7 @@ extension AppService {
         environment.activity(current)
     }
 
-    /// Removes what processes that are gone have read.
+    /// Deletes the clock files of processes that are gone.
     func removeStaleClocks() {
         let folder = clockFolder.path(percentEncoded: false)
         let kept = Set(clocks.keys.map(\.fileName))
@@ -126,7 +129,7 @@ extension AppService {
 
     private var clockFolder: URL { environment.paths.runtime.appending(path: "clocks", directoryHint: .isDirectory) }
 
-    /// Shows a process that the service may suspend how much time it has.
+    /// Writes the background time to the file that the process reads, if the service may suspend that process.
     func writeClock(_ id: AppID) {
         guard let machine = machines[id], machine.isManaged else { return }
         if clocks[id] == nil {
@@ -134,7 +137,7 @@ extension AppService {
                 clocks[id] = try ClockFile(folder: clockFolder, name: id.fileName)
             } catch {
                 environment.logger.warning(
-                    "An app cannot be shown its background time", metadata: ["app": "\(id)", "error": "\(error)"])
+                    "The background time of an app cannot be written", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
         clocks[id]?.write(machine.clock)

@@ -1,20 +1,20 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
 import Clock
 import Foundation
 import Glibc
 import NightshiftAPI
 import Store
 
-/// Commands that somebody runs as background work: `nightshift task run`.
+/// Commands that run as background work: `nightshift task run`.
 extension AppService {
-    /// Takes a child of the caller for an app of its own, and lets the caller hear of it.
+    /// Treats a child process of the caller as an app of its own, and sends the caller its events.
     ///
-    /// It stays limited when the caller is gone, until it ends.
+    /// The command stays limited until it ends, even if the caller is gone.
     func connect(
         runner pid: Int32, of child: Int32, _ executable: String?
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
         let process = try Self.child(child, of: pid, bootID: now.bootID)
-        // Whether it has begun its program yet, the caller knows better.
+        // The kernel may still report the program of the parent; only the caller knows which one the child executes.
         let program =
             executable.flatMap { $0.hasPrefix("/") ? $0 : nil }
             ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child)/exe"))
@@ -25,7 +25,7 @@ extension AppService {
         try requireReadable(id)
         if isNew {
             guard environment.host.adopt(process) else { throw .conflict("Process \(child) has ended.") }
-            // Before anything is waited for, so that the program's end finds it.
+            // Before the first suspension point, so that the end of the process is handled for this machine.
             machines[id] = machine(id)
         }
         let stream = open(pid, id, isGuest: false, isRunner: true)
@@ -41,7 +41,7 @@ extension AppService {
         return stream
     }
 
-    /// Nobody can have a process limited that is not its own child and does not lead its group.
+    /// Returns the process to limit. It must be a child of the caller and lead its own process group.
     private static func child(_ child: Int32, of parent: Int32, bootID: String) throws(Problem) -> ProcessIdentity {
         guard let statistics = ProcessStatistics(of: child), !statistics.isZombie,
             let process = ProcessIdentity.of(child, bootID: bootID)

@@ -5,11 +5,12 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// From what a machine decides to what is done.
+/// Execution of the actions that machines decide.
 extension AppService {
-    /// Gives a machine an input and carries out what it wants.
+    /// Gives a machine an input and executes its actions.
     func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async {
-        // Nothing is begun that nobody would look after; the next service takes it up.
+        // While the service stops, nothing is begun, because it would not be supervised. The next run of the service
+        // does it.
         guard !isStopping, unreadable[id] == nil else { return }
         var machine = machine(id)
         let before = machine
@@ -18,7 +19,8 @@ extension AppService {
         writeClock(id)
         removePayloads(of: id)
         reportActivity()
-        // Its states tell of its use from here on, and its windows before: not both at once, and in this order.
+        // Up to here the app's windows count as its use, from here on its states. The order prevents counting both
+        // at once.
         if front.use.app == id { updateFrontUse() }
         tellParts(id, from: before, to: machine)
         if actions.isEmpty, machine.record == before.record { return setAlarm() }
@@ -26,7 +28,7 @@ extension AppService {
         if front.app == id { updateFrontUse() }
     }
 
-    /// The machine of an app, with what its entry says now.
+    /// Returns the machine of an app, updated with the current desktop entry.
     func machine(_ id: AppID) -> AppMachine {
         let manifest = manifest(id)
         var machine = machines[id] ?? newMachine(id)
@@ -56,7 +58,8 @@ extension AppService {
         id.isProgram ? nil : (try? environment.entries.find(id)) ?? nil
     }
 
-    /// Processes first, in the order that was decided; then what is written down of it; then who has to know.
+    /// Executes actions: first those on processes, in order; then the write to the store; then notifications to other
+    /// features.
     func execute(_ actions: [AppAction], _ id: AppID) async {
         writes[id, default: PendingWrites()].begin()
         var actions = (recovered.removeValue(forKey: id) ?? []) + actions
@@ -94,31 +97,31 @@ extension AppService {
             }
         }
         setAlarm()
-        // First, so that a service that dies in between leaves no messages that nobody is woken for.
+        // First, so that messages without a wake are not left if the service dies in between.
         for end in finished where end.wake.source == .session {
             guard case .exited = end.outcome else { continue }
             await environment.transfers.acknowledge(id, end.wake.key, end.wake.through)
         }
         let hasLifted = await write(id, entries, finished, isInFront: isInFront)
         if let spawned { await begin(spawned, id) }
-        // The caller is answered after this.
+        // Before the caller gets its response.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
-        // A finished wake may have made room for one that came meanwhile.
+        // The end of a wake may let a waiting one begin.
         if !finished.isEmpty { await readWantedWakes(of: id) }
     }
 
-    /// The end of a wake, until it is on disk.
+    /// The end of a wake that is not yet on disk.
     struct FinishedWake {
         var wake: WantedWake
         var outcome: WakeOutcome
-        /// Seconds since 1970.
+        /// The time of the end, in seconds since 1970.
         var time: Double
     }
 
-    /// Suspends the app, unless that would leave others waiting for a lock of its.
+    /// Suspends the app, unless another process would wait for a lock that it holds.
     private func freeze(_ id: AppID) -> [AppAction] {
         guard let process = process(of: id) else { return [] }
         let locks = environment.host.locks(process)
@@ -131,9 +134,10 @@ extension AppService {
         return consequences
     }
 
-    /// - Parameter isInFront: whether the app came to the front. What that lets start is part of the same transaction: a task
-    ///   that is added reads the app's row in its own, and so comes before this, and is let go, or after it, and is not held.
-    /// - Returns: whether tasks of the app were let go.
+    /// - Parameter isInFront: whether the app came to the foreground. Its blocked tasks are unblocked in the same
+    ///   transaction. A task being added reads the app's row in its own transaction: either that comes first and the
+    ///   task is unblocked here, or it comes later and the task is not blocked.
+    /// - Returns: whether tasks of the app were unblocked.
     @discardableResult
     func write(
         _ id: AppID, _ entries: [JournalEntry], _ finished: [FinishedWake], isInFront: Bool = false
@@ -146,7 +150,7 @@ extension AppService {
         defer { stepWritten(id) }
         do {
             try await store.write { transaction in
-                // A program without an entry is known only while it runs.
+                // A program without a desktop entry is stored only while it runs.
                 if let record, !id.isProgram || record.process != nil {
                     try transaction.put(record)
                 } else if id.isProgram {
@@ -163,7 +167,8 @@ extension AppService {
         } catch {
             if lifts { unlifted.insert(id) }
             if !finished.isEmpty { unfinished[id, default: []] += finished }
-            // The row is written again with the app's next step, or after a while; until then a crash would find it a step behind.
+            // The row is written again with the app's next step, or after a pause. A crash before that loses this
+            // step.
             unwritten.failed(id, now: now)
             setAlarm()
             environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
@@ -176,7 +181,7 @@ extension AppService {
         if writes[id]?.areUnderWay == false { writes[id] = nil }
     }
 
-    /// Returns when everything that was decided of the app is on disk, or could not be written: nobody is told before.
+    /// Returns when all steps of the app are on disk, or could not be written. Callers get no response before.
     func written(_ id: AppID) async {
         while writes[id] != nil {
             await withCheckedContinuation { writes[id, default: PendingWrites()].add($0) }
@@ -206,7 +211,8 @@ extension AppService {
         }
     }
 
-    /// Lets a program run, now that its process is on disk: the next service knows it, and does not launch it a second time.
+    /// Lets a process execute its program, now that the process is on disk: the next run of the service knows it, and
+    /// does not launch the app a second time.
     private func begin(_ process: ProcessIdentity, _ id: AppID) async {
         do throws(LaunchFailure) {
             try environment.host.begin(process)
@@ -216,7 +222,8 @@ extension AppService {
         }
     }
 
-    /// With everything that it has started, where the service has launched it; else nothing but the process.
+    /// Sends a signal to the process. If the service has launched it, everything that it has started gets the signal as
+    /// well.
     private func signal(_ id: AppID, _ signal: Int32) {
         guard let process = process(of: id) else { return }
         guard machines[id]?.isManaged == true else {
@@ -226,10 +233,11 @@ extension AppService {
         if signal == SIGKILL { environment.host.kill(process) } else { environment.host.terminate(process) }
     }
 
-    /// The usual soft limit, which the service raises for itself: programs that use select(2) rely on it.
+    /// The usual soft limit of open files. The service raises its own, but programs that use select(2) rely on the
+    /// usual one.
     private static let openFiles: UInt64 = 1_024
 
-    /// A step of a machine in the middle of another's consequences.
+    /// Gives a machine an input while the actions of an earlier input are being executed.
     private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
         var machine = machine(id)
         let before = machine
@@ -254,7 +262,7 @@ extension AppService {
         variables["NIGHTSHIFT_SOCKET"] = environment.paths.socket.path
         variables["NIGHTSHIFT_LAUNCH"] = background ? "background" : "foreground"
         var wakes = AppEnvironment.wakeVariables(wakes, declaredLimit: manifest.wakeLimit)
-        // Nothing ends a program in front of its user.
+        // A program in the foreground has no limit.
         if !background { wakes["NIGHTSHIFT_WAKE_LIMIT"] = nil }
         return variables.merging(wakes) { $1 }
     }
@@ -263,7 +271,7 @@ extension AppService {
         machines[id]?.record.process.map { ProcessIdentity($0) }
     }
 
-    /// The stream of the process that the app's machine is about.
+    /// Returns the command stream of the app's own process.
     func connection(of id: AppID) -> Connection? {
         func isOwn(_ connection: Connection) -> Bool { connection.app == id && !connection.isGuest }
         if let pid = process(of: id)?.pid, let own = connections[pid], isOwn(own) { return own }
@@ -281,7 +289,7 @@ extension AppService {
     func setAlarm() {
         let now = now
         let next = ([unwritten.again, machines.nextDeadline()].compactMap(\.self) + presentationDeadlines).min()
-        // Early where the machine sleeps meanwhile: then it is set again.
+        // If the machine sleeps in between, the alarm rings early and is set again.
         let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
         alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
             await self.alarmRang($0)
@@ -291,7 +299,7 @@ extension AppService {
     private func alarmRang(_ awakeSeconds: Double) async {
         alarm.rang(awakeSeconds)
         for id in machines.takeDue(now) {
-            // Its end is on the way here, and says what has come of it: it is not late.
+            // The process has ended and its exit is about to be handled, so it is not overdue.
             if let process = process(of: id), environment.host.hasEnded(process) { continue }
             await perform(id) { $0.tick(now: $1) }
         }

@@ -4,42 +4,42 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// What the desktop shows in front, and what that makes of the apps.
+/// The window with the focus, and its effect on the states of apps.
 extension AppService {
-    /// What is known of the desktop.
+    /// The known state of the desktop.
     struct Front {
-        /// Whether it has told anything yet.
+        /// Whether the desktop has reported anything yet.
         var isTold = false
-        /// The installed app, or one that the service knows otherwise, whose window is in front.
+        /// The app whose window has the focus, if it is installed or otherwise known to the service.
         var app: AppID?
-        /// Whether the app has keys of ours: of others nobody's use is of interest.
+        /// Whether the app has keys of Nightshift. The use of other apps is not recorded.
         var isInstalled = false
         var use = FrontUse()
         var entries = FrontEntries()
-        /// Whether nobody uses the device, or it sleeps.
+        /// Whether the device is idle or sleeps.
         var isUserAway = false
     }
 
-    /// Another application's window is in front, or none is.
+    /// The focus has changed to another application's window, or to none.
     ///
-    /// Where the user's settings want it, that brings apps to the front and sends them to the background, as long as they do
-    /// not say so themselves.
+    /// If the user's settings allow it, this brings apps to the foreground and sends them to the background, as long as
+    /// they do not report their own state.
     package func front(_ application: FrontApplication?) async {
         front.isTold = true
         (front.app, front.isInstalled) = application.map { identify($0) } ?? (nil, false)
         await followFront()
     }
 
-    /// The app whose window is in front; nil where none is, or it is nobody's.
+    /// The app whose window has the focus; nil if no window has it, or the app is unknown.
     package var frontApp: AppID? { front.app }
 
-    /// Gives the apps the states that their windows have.
+    /// Brings the states of apps in line with their windows.
     func followFront() async {
         if settings.followsFront, front.isTold {
             for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where id != front.app {
                 guard machines[id]?.isShownByDesktop == true else { continue }
                 await refreshWantedWakes(of: id)
-                // Another window may have come to the front meanwhile.
+                // The focus may have changed in the meantime.
                 guard id != front.app else { continue }
                 await perform(id) { $0.desktopShows(inFront: false, now: $1) }
             }
@@ -48,7 +48,7 @@ extension AppService {
         updateFrontUse()
     }
 
-    /// Tells of the use of an app that nothing else tells of.
+    /// Reports the use of an app whose use is known from its windows only.
     func updateFrontUse() {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
@@ -57,7 +57,7 @@ extension AppService {
         for change in changes { partCalls.add { await parts.use(change.app, change.isInFront) } }
     }
 
-    /// The app that a window is of, and whether it has keys of ours.
+    /// Returns the app of a window, and whether it has keys of Nightshift.
     private func identify(_ application: FrontApplication) -> (app: AppID?, isInstalled: Bool) {
         let entries = front.entries.current(in: environment.entries)
         let process = application.processID.map { windowProcess($0) } ?? FrontProcess()
@@ -65,7 +65,7 @@ extension AppService {
         return (app, entries.contains { $0.id == app && $0.speaksOfBackground })
     }
 
-    /// What is known of the process that a window says it is of.
+    /// Returns the known facts about the process that a window names.
     private func windowProcess(_ pid: Int32) -> FrontProcess {
         guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else { return FrontProcess() }
         var known = FrontProcess()
@@ -79,7 +79,7 @@ extension AppService {
         machines.first { $0.value.record.process.map { ProcessIdentity($0) } == process && !$0.value.isCommand }?.key
     }
 
-    /// The app that a process descends from, or in whose cgroup it is.
+    /// Returns the app that a process descends from, or in whose cgroup it is.
     private func starter(of process: ProcessIdentity) -> AppID? {
         var ancestor = process
         for _ in 0..<Self.deepestDescent {
@@ -96,6 +96,6 @@ extension AppService {
         }?.key
     }
 
-    /// Programs start programs, but not in longer rows.
+    /// The number of ancestors that are checked. Programs start programs, but not in longer chains.
     private static let deepestDescent = 32
 }

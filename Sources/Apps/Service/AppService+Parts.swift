@@ -2,15 +2,15 @@ import Clock
 package import NightshiftAPI
 import Store
 
-/// The other parts of the service: what they hear of apps, what they tell them, and what they ask of them.
+/// Exchange with the other features of the service: reports about apps, notices for apps, and requests.
 extension AppService {
-    /// Fires an app's expiration handler for one wake: it is not to go on. Returns when the app has been told.
+    /// Runs an app's expiration handler for one wake that is called off. Returns when the command was sent.
     ///
-    /// What the app was not told of yet is given up.
+    /// A wake that the app has not received is dropped.
     package func expire(_ id: AppID, _ source: WakeSource, key: String) async throws(Problem) {
         try requireApp(id)
         guard !isStopping else { throw .unavailable("The service is stopping.") }
-        // The row may have been written just before.
+        // The row may have been written a moment ago.
         await readWantedWakes(of: id)
         var isFound = false
         await perform(id) { machine, now in
@@ -19,12 +19,12 @@ extension AppService {
             return actions
         }
         guard !isFound else { return }
-        throw .conflict("Nothing of the kind is under way: \(key.isEmpty ? source.rawValue : key) of \(id).")
+        throw .conflict("No such wake of \(id) is under way: \(key.isEmpty ? source.rawValue : key).")
     }
 
-    /// Tells an app's processes the last word of a part: a notice of refresh, location or push.
+    /// Sends the current notice of a feature to an app's processes: refresh, location or push.
     package func tell(_ id: AppID, _ notice: ProcessEvent) {
-        guard let kind = notice.noticeKind else { return assertionFailure("\(notice) is no notice.") }
+        guard let kind = notice.noticeKind else { return assertionFailure("\(notice) is not a notice.") }
         lastTelling += 1
         tellings[id, default: [:]][kind] = Telling(number: lastTelling, notice: notice)
         for connection in connections.values where connection.app == id && !connection.isRunner {
@@ -32,13 +32,13 @@ extension AppService {
         }
     }
 
-    /// The last word of a part on an app: what was asked may be older by the time that the answer is there.
+    /// The last notice of a feature for an app. The answer to an earlier request for notices may be older.
     struct Telling {
         var number: Int
         var notice: ProcessEvent
     }
 
-    /// What a process of an app that connects has to know.
+    /// Returns the current notices for a process that connects.
     func notices(of id: AppID) async -> [ProcessEvent] {
         let before = tellings[id] ?? [:]
         var notices = await environment.parts.notices(id)
@@ -50,8 +50,9 @@ extension AppService {
         return notices
     }
 
-    /// Tells the parts what an app's entry says now, one manifest after the other; nil where it was removed. Returns when they have
-    /// heard it: who is answered then can ask them about it. A service that stops waits for nobody.
+    /// Reports the current desktop entry of an app to the features, one manifest after the other; nil if it was
+    /// removed. Returns when they have handled it, so that callers can then ask them about the app. Does not wait while
+    /// the service stops.
     func tellParts(_ id: AppID, installed manifests: [AppManifest?]) async {
         guard !isStopping else { return }
         lastHearing += 1
@@ -67,7 +68,7 @@ extension AppService {
 
     private func heard(_ hearing: Int) { hearings.removeValue(forKey: hearing)?.resume() }
 
-    /// Tells the parts what a step of an app's machine has changed.
+    /// Reports to the features how a step of an app's machine has changed the app.
     func tellParts(_ id: AppID, from before: AppMachine, to machine: AppMachine) {
         let (old, new, isInstalled) = (before.record, machine.record, machine.isInstalled)
         let parts = environment.parts
@@ -83,7 +84,7 @@ extension AppService {
         if old.isInFront != new.isInFront { partCalls.add { await parts.use(id, !hasLeft) } }
     }
 
-    /// Tells the parts of an app that the last service has left: what that service told may not have come through.
+    /// Reports an adopted app to the features, because the reports of the previous run may be lost.
     func tellParts(ofAdopted id: AppID) {
         guard let machine = machines[id], machine.isInstalled, !id.isProgram else { return }
         let (record, parts) = (machine.record, environment.parts)
@@ -93,7 +94,7 @@ extension AppService {
 }
 
 extension ProcessEvent {
-    /// The kinds of what parts tell processes: the last notice of each counts.
+    /// The kinds of notices; the last notice of each kind counts.
     enum NoticeKind: Hashable, Sendable {
         case refresh
         case location

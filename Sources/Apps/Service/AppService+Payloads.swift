@@ -4,13 +4,13 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// The files from which programs read what they were launched for. Payloads can be private: they are in no environment and
-/// no arguments, which other programs can read.
+/// The files from which programs read the payloads of their wakes. Payloads can be private, and other programs could
+/// read an environment or arguments.
 extension AppService {
-    /// Writes the payloads of wakes that a program is launched for, in their order.
+    /// Writes the payloads of the wakes for which a program is launched, in order.
     ///
-    /// - Returns: the file's path; nil where no wake has one.
-    /// - Throws: ``LaunchFailure``: a program that is launched without would do nothing, and say that it is done.
+    /// - Returns: the file's path; nil if no wake has a payload.
+    /// - Throws: ``LaunchFailure``: a program launched without the file would do nothing, and exit with success.
     func writePayloads(of id: AppID, _ wakes: [WantedWake]) throws(LaunchFailure) -> String? {
         let payloads = wakes.filter { $0.source.handover == .payloads }.compactMap(\.payload)
         guard !payloads.isEmpty else { return nil }
@@ -18,13 +18,13 @@ extension AppService {
         guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else {
             throw LaunchFailure(payloadFolder, code: errno)
         }
-        // Of a process that is gone.
+        // The file of a process that is gone.
         unlink(path)
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LaunchFailure(path, code: errno) }
         payloadFiles.insert(id)
         defer { Glibc.close(descriptor) }
-        // Each is JSON as its part has stored it.
+        // Each payload is JSON as its feature has stored it.
         let text = [UInt8](Data("[".utf8) + Data(payloads.joined(separator: Data(",".utf8))) + Data("]\n".utf8))
         var written = 0
         while written < text.count {
@@ -35,19 +35,19 @@ extension AppService {
         return path
     }
 
-    /// Removes the file of an app once its process is done with what was in it, or gone.
+    /// Deletes the file of an app when its process is done with the wakes in it, or gone.
     func removePayloads(of id: AppID) {
         guard payloadFiles.contains(id), machines[id]?.hasPayloads != true else { return }
         unlink(payloadPath(id))
         payloadFiles.remove(id)
     }
 
-    /// The process that the last service has left may still read its file.
+    /// Keeps the file of an adopted process, which may still read it.
     func adoptPayloads(of id: AppID) {
         if machines[id]?.hasPayloads == true { payloadFiles.insert(id) }
     }
 
-    /// Removes the files that earlier services have left to processes that are gone.
+    /// Deletes the files of processes that are gone, left by previous runs of the service.
     func removeStalePayloads() {
         let kept = Set(payloadFiles.map(\.fileName))
         for name in (try? FileManager.default.contentsOfDirectory(atPath: payloadFolder)) ?? []
@@ -64,6 +64,6 @@ extension AppService {
 }
 
 extension AppMachine {
-    /// Whether something is under way of which a program reads in a file.
+    /// Whether a wake is under way whose payload a program reads from a file.
     fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } || mayReadChoices }
 }

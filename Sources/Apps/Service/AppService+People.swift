@@ -2,15 +2,15 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// Operations that people ask for.
+/// Operations that people request.
 extension AppService {
-    /// Every app, and those of which what is kept makes no sense beside them.
+    /// Returns every app, and a list of apps whose stored rows are unreadable.
     package func list() async throws(Problem) -> AppList {
         let apps = try await apps()
         return AppList(apps: apps, unreadable: unreadable.values.sorted { $0.id.rawValue < $1.id.rawValue })
     }
 
-    /// What the entries of all apps say of which ``list()`` tells.
+    /// Returns the manifests of all apps in ``list()``.
     package func manifests() -> [AppManifest] {
         var manifests: [AppID: AppManifest] = [:]
         for case .success(let manifest) in environment.entries.all() { manifests[manifest.id] = manifest }
@@ -18,7 +18,8 @@ extension AppService {
         return manifests.values.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
-    /// Every app that is installed for the background, or that the service knows otherwise, but for the unreadable ones.
+    /// Returns every app that is installed for the background or otherwise known to the service, except those with
+    /// unreadable rows.
     package func apps() async throws(Problem) -> [AppStatus] {
         var ids = Set(machines.keys)
         for case .success(let manifest) in environment.entries.all() { ids.insert(manifest.id) }
@@ -34,7 +35,7 @@ extension AppService {
         return try await status(id)
     }
 
-    /// Installs the desktop entry at an absolute path, in place of an older one of the same id.
+    /// Installs the desktop entry at an absolute path. It replaces an entry of the same id.
     package func install(_ entry: String) async throws(Problem) -> AppStatus {
         let manifest: AppManifest
         do {
@@ -49,15 +50,15 @@ extension AppService {
         return try await status(manifest.id)
     }
 
-    /// Takes the entry away. The app has to be ended first; its transfers and their messages stay.
+    /// Removes the app's desktop entry. The app must not be running. Its transfers and their messages stay.
     ///
-    /// Of an app whose row makes no sense the row goes, and nothing else: what there is of it begins anew. Of one whose entry is gone
-    /// already, as where a service died over its removal, goes what is known of it.
+    /// If the app's row is unreadable, only the row is deleted, and the app starts with a new one. If the entry is gone
+    /// already, as after a crash during its removal, the stored state of the app is deleted.
     package func uninstall(_ id: AppID) async throws(Problem) {
         guard unreadable[id] == nil else { return try await removeUnreadable(id) }
         try requireApp(id)
         guard machines[id]?.record.state ?? .notRunning == .notRunning else {
-            throw .conflict("\(id) is running; quit it first.")
+            throw .conflict("\(id) is running. Quit it first.")
         }
         let entry: EntryDirectories.Removed?
         do {
@@ -67,11 +68,12 @@ extension AppService {
             entry = nil
         }
         let now = now
-        // Nothing is begun for it while that is being written.
+        // Without its machine nothing is begun for the app during the write.
         let (machine, ends) = (machines.removeValue(forKey: id), unfinished.removeValue(forKey: id))
         do {
             try await store.write { transaction in
-                // All parts' at once: a service that dies before they hear of it leaves nothing that its like would inherit.
+                // The rows of all features in one transaction: a crash before the features are notified leaves
+                // nothing that a later app of this id would inherit.
                 try transaction.deleteEverything(of: id)
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
@@ -86,7 +88,7 @@ extension AppService {
         tellings[id] = nil
         policies[id] = nil
         readings[id] = nil
-        // One that was installed in its place meanwhile was told before.
+        // An app installed in its place in the meantime was reported before, so it is reported again.
         await tellParts(id, installed: [nil] + [manifest(id)].compactMap(\.self))
     }
 
@@ -96,7 +98,8 @@ extension AppService {
                 try transaction.deleteApp(id)
                 try transaction.record(
                     JournalEntry(
-                        time: now.date, decision: .unreadable, app: id, detail: "It was removed; the app begins anew."))
+                        time: now.date, decision: .unreadable, app: id,
+                        detail: "The unreadable row was removed. The app starts with a new one."))
             }
         } catch {
             throw .unavailable(error.message)
@@ -105,16 +108,16 @@ extension AppService {
         await updateWantedWakes()
     }
 
-    /// A session of the app is gone, and its messages: they are nothing to wake the app for.
+    /// Drops the wakes of a removed session: its messages are gone.
     package func sessionRemoved(of id: AppID) async { await refreshWantedWakes(of: id) }
 
-    /// Rows of wakes of the app are gone: another part has taken them back.
+    /// Drops wakes of the app whose rows another feature has deleted.
     package func wakesTakenBack(of id: AppID) async { await refreshWantedWakes(of: id) }
 
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
-        // JSON can say what a program cannot be given: its arguments end with this character (execve(2)).
+        // JSON can represent NUL, but an argument of a program cannot contain it (execve(2)).
         if let index = request.arguments?.firstIndex(where: { $0.utf8.contains(0) }) {
-            throw .invalid("An argument cannot hold the character NUL.", pointer: "/arguments/\(index)")
+            throw .invalid("An argument cannot contain the character NUL.", pointer: "/arguments/\(index)")
         }
         try requireEntry(id)
         let background = request.background ?? false
@@ -128,7 +131,7 @@ extension AppService {
         try requireApp(id)
         if machines[id]?.record.process == nil {
             try requireEntry(id)
-            // Its user may have chosen a notification just before.
+            // The user may have chosen a notification a moment ago.
             await readWantedWakes(of: id)
         }
         await perform(id) { $0.bringToFront(now: $1) }
@@ -142,10 +145,10 @@ extension AppService {
         return try await status(id)
     }
 
-    /// Returns when the process is gone.
+    /// Quits the app, and returns when its process is gone.
     ///
-    /// - Throws: 503 where it cannot be written down that the user has forced the app to quit: it has quit, and a service that
-    ///   starts before it is written would launch the app again.
+    /// - Throws: 503 if the user's force quit could not be stored. The app has quit, but if the service restarts before
+    ///   it is stored, it would launch the app again.
     package func quit(_ id: AppID, force: Bool) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if !force { try requireProcess(id) }
@@ -154,12 +157,12 @@ extension AppService {
         await gone(process, of: id)
         if force, unwritten.apps.contains(id) {
             throw .unavailable(
-                "\(id) has ended, but that its user wants that could not be written down; the log says why.")
+                "\(id) has ended, but your force quit could not be stored. The log of the service says why.")
         }
         return try await status(id)
     }
 
-    /// Returns when the process is gone.
+    /// Kills the app, and returns when its process is gone.
     package func kill(_ id: AppID) async throws(Problem) -> AppStatus {
         try requireProcess(id)
         let process = process(of: id)
@@ -176,7 +179,7 @@ extension AppService {
         return status
     }
 
-    /// Returns when the process is gone. What the app is wanted for may have launched another one by then.
+    /// Returns when the process is gone. A waiting wake may have launched another one by then.
     private func gone(_ process: ProcessIdentity?, of id: AppID) async {
         guard let process else { return }
         while self.process(of: id) == process, !isStopping {
@@ -184,14 +187,14 @@ extension AppService {
         }
     }
 
-    /// Throws where nothing is known of the app.
+    /// Throws if the app is unknown.
     func requireApp(_ id: AppID) throws(Problem) {
         try requireReadable(id)
         guard machines[id] == nil else { return }
         try requireEntry(id)
     }
 
-    /// Throws where what is kept of the app makes no sense.
+    /// Throws if the stored row of the app is unreadable.
     func requireReadable(_ id: AppID) throws(Problem) {
         if let app = unreadable[id] { throw .conflict(app.sentence) }
     }
@@ -206,7 +209,7 @@ extension AppService {
         do {
             guard try environment.entries.find(id) != nil else {
                 throw Problem.notFound(
-                    "There is no app '\(id)'. 'nightshift app list' shows those there are; 'nightshift app install FILE' "
+                    "There is no app '\(id)'. 'nightshift app list' lists all apps; 'nightshift app install FILE' "
                         + "installs a desktop entry.")
             }
         } catch let error as EntryError {

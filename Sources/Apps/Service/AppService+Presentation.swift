@@ -3,11 +3,11 @@ import Foundation
 import Logging
 package import NightshiftAPI
 
-/// Notifications that are about to be shown while their app is in front.
+/// Questions to apps in the foreground about how to present a notification.
 extension AppService {
-    /// A notification that an app in front was asked about.
+    /// A notification whose presentation an app in the foreground decides.
     struct Presentation {
-        /// In awake seconds.
+        /// The deadline of the answer, in awake seconds.
         var deadline: Double
         var answer: PresentationAnswer?
         var waiter: CheckedContinuation<PresentationAnswer, Never>?
@@ -19,7 +19,8 @@ extension AppService {
         }
     }
 
-    /// Asks an app that is in front what of a notification is shown. Takes as long as the app has for its answer, at most.
+    /// Asks an app in the foreground how to present a notification. Returns at the latest when the app's time to answer
+    /// is over.
     package func present(_ id: AppID, _ notification: AppNotification) async -> PresentationAnswer {
         guard isInFront(id) else { return .notInFront }
         guard !isStopping, connection(of: id) != nil else { return .asSent }
@@ -34,7 +35,7 @@ extension AppService {
         await perform(id) { machine, now in
             guard let command = machine.present(notification.identifier, payload) else { return [] }
             let key = Presentation.Key(app: id, command: command.number)
-            // Before it is sent: the answer may come while the step is written down.
+            // Before the command is sent, because the answer may arrive while the step is being written.
             presentations[key] = Presentation(deadline: now.awakeSeconds + AppMachine.presentationLimit)
             asked = key
             return [.send(command)]
@@ -47,12 +48,12 @@ extension AppService {
         return await withCheckedContinuation { presentations[asked]?.waiter = $0 }
     }
 
-    /// Whether its user has the app in front, by its states or by its windows.
+    /// Whether the app is in the foreground, by its states or by its windows.
     private func isInFront(_ id: AppID) -> Bool { machines[id]?.record.isInFront == true || front.use.app == id }
 
-    /// An app has answered, or will not.
+    /// Ends a question with the app's answer, or with a default one.
     ///
-    /// - Returns: whether it was asked, and had not answered yet.
+    /// - Returns: whether the question existed and had no answer yet.
     @discardableResult
     func endPresentation(_ key: Presentation.Key, _ answer: PresentationAnswer) -> Bool {
         guard let presentation = presentations[key], presentation.answer == nil else { return false }
@@ -65,15 +66,15 @@ extension AppService {
         return true
     }
 
-    /// Nobody is there any more who could answer.
+    /// Ends the questions to an app whose process is gone.
     func endPresentations(of id: AppID) {
         for key in presentations.keys where key.app == id { endPresentation(key, .asSent) }
     }
 
-    /// Awake seconds until which apps are waited for.
+    /// The deadlines of unanswered questions, in awake seconds.
     var presentationDeadlines: [Double] { presentations.values.filter { $0.answer == nil }.map(\.deadline) }
 
-    /// Apps that take longer are not waited for.
+    /// Ends questions whose deadline is over.
     func endLatePresentations() {
         let time = now.awakeSeconds
         for (key, presentation) in presentations where presentation.deadline <= time { endPresentation(key, .asSent) }

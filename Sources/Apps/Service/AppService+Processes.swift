@@ -4,20 +4,22 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// The connections and the ends of apps' processes.
+/// Connections and ends of the apps' processes.
 extension AppService {
-    /// The commands for the calling process, beginning with who it is taken for. The stream's end disconnects it.
+    /// Opens the command stream of the calling process. Its first element says which app the service takes the caller
+    /// for. The end of the stream disconnects the process.
     ///
     /// - Parameters:
-    ///   - executable: the caller's program, where the kernel does not tell; with `run`, the program that is to be run.
-    ///   - app: what the caller says it is; it is believed where that is an installed app.
+    ///   - executable: the caller's program, if the kernel does not report it; with `run`, the program that is to be
+    ///     run.
+    ///   - app: the app that the caller claims to be; it is trusted if that app is installed.
     ///   - child: a child of the caller that leads a process group, to be limited as background work. Within an app the
-    ///     caller becomes a guest of that app instead.
-    ///   - asGuest: whether the caller is only a process beside the app's own, which hears nothing but `expire`.
+    ///     caller becomes a secondary process of that app instead.
+    ///   - asGuest: whether the caller is a secondary process, which receives only `expire`.
     package func connect(
         process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
-        // What is found out here may have changed while the other parts answer.
+        // This may change while the other features answer, so it is determined again afterwards.
         var answer: (app: AppID, notices: [ProcessEvent])?
         var found: (process: ProcessIdentity, app: AppID)?
         while found == nil {
@@ -33,14 +35,14 @@ extension AppService {
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         try requireReadable(id)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
-        // A script that starts the real program leads the session that both are in, and does not speak for the app itself.
+        // A wrapper script leads the session of the real program that it starts, and does not report for the app.
         let isStranger =
             owner.map {
                 $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
             } ?? false
         let isGuest = isStranger || child != nil || asGuest
         if owner == nil, !isGuest, !environment.host.adopt(process) {
-            // Nobody would learn of its end: the app would count as running for as long as the service does.
+            // Otherwise its end would never be noticed, and the app would count as running until the service ends.
             guard process.isAlive else { throw .conflict("Process \(pid) has ended.") }
             throw .unavailable("Process \(pid) cannot be watched.")
         }
@@ -60,13 +62,13 @@ extension AppService {
         if !isGuest {
             let stored = StoredProcess(process, isManaged: false)
             await perform(id) { $0.connected(stored, now: $1) }
-            // Its window may have been there before it connected.
+            // Its window may have had the focus before it connected.
             if front.app == id { await followFront() }
         }
         return stream
     }
 
-    /// Whether another living process reads the app's own commands.
+    /// Whether another living process has the app's command stream open.
     private func isSpokenFor(_ id: AppID, besides pid: Int32? = nil) -> Bool {
         connections.contains { other, connection in
             other != pid && connection.app == id && !connection.isGuest && !connection.isRunner
@@ -74,7 +76,7 @@ extension AppService {
         }
     }
 
-    /// A new stream for a process, in place of an older one.
+    /// Opens a new stream for a process, which replaces an older one.
     func open(_ pid: Int32, _ id: AppID, isGuest: Bool, isRunner: Bool = false) -> AsyncStream<ProcessEvent> {
         let (stream, continuation) = AsyncStream<ProcessEvent>.makeStream()
         nextConnection += 1
@@ -89,31 +91,32 @@ extension AppService {
         return stream
     }
 
-    /// The identity of a connected process.
+    /// Returns the identity of a connected process.
     ///
-    /// - Parameter channel: the stream of commands that the process believes to have: where that is not the one it has, what
-    ///   it says was meant for an earlier one. A request may reach a service that was started after it was sent: there a
-    ///   command's number means another command, and the process has yet to say which background tasks are open.
+    /// - Parameter channel: the stream that the process believes to have. If it has another one by now, its request was
+    ///   meant for the earlier one and is refused. A request may reach a later run of the service than the one it was
+    ///   sent to. There the number of a command means another command, and the process has yet to report its open
+    ///   background tasks.
     package func connectedProcess(_ pid: Int32, channel: String? = nil) throws(Problem) -> ConnectedProcess {
         guard channel == nil || connections[pid]?.name == channel else {
-            throw .notConnected("Process \(pid) reads another stream of /v1/process/commands by now, or none.")
+            throw .notConnected("Process \(pid) has another stream of /v1/process/commands by now, or none.")
         }
         guard let connection = connections[pid] else {
-            throw .notConnected("Process \(pid) has to read /v1/process/commands first.")
+            throw .notConnected("Process \(pid) must open /v1/process/commands first.")
         }
         return ConnectedProcess(processID: pid, app: connection.app, isGuest: connection.isGuest)
     }
 
-    /// The app that a connected process belongs to.
+    /// Returns the app that a connected process belongs to.
     package func app(ofProcess pid: Int32, channel: String? = nil) throws(Problem) -> AppID {
         try connectedProcess(pid, channel: channel).app
     }
 
-    /// The app has done what a command asked.
+    /// The app has acknowledged a command.
     ///
     /// - Parameters:
-    ///   - result: for a wake, what came of it; ``RefreshResult/newData`` unless given.
-    ///   - presentation: for a notification, what of it is shown; nil for all that it says.
+    ///   - result: for a wake, its result; ``RefreshResult/newData`` unless given.
+    ///   - presentation: for a notification, the parts to present; nil for all parts that the notification has.
     package func acknowledge(
         process pid: Int32, channel: String? = nil, command: Int64, result: RefreshResult? = nil,
         presentation: Int? = nil
@@ -121,7 +124,7 @@ extension AppService {
         let id = try app(ofProcess: pid, channel: channel)
         if let presentation, !CommandAcknowledgement.presentations.contains(presentation) {
             throw .invalid(
-                "A presentation is a sum of the options 1, 2, 4, 8 and 16, not \(presentation).",
+                "A presentation must be a sum of the options 1, 2, 4, 8 and 16, not \(presentation).",
                 pointer: "/presentation")
         }
         guard isOwn(pid) else { return }
@@ -131,7 +134,7 @@ extension AppService {
         await perform(id) { $0.acknowledged(command, result: result ?? .newData, now: $1) }
     }
 
-    /// The app came to the front or left it, by its own word.
+    /// The app reports that it came to the foreground or left it.
     package func change(process pid: Int32, channel: String? = nil, to state: AppState) async throws(Problem) {
         guard state == .active || state == .inactive || state == .background else {
             throw .invalid("An app can become active, inactive or background.", pointer: "/state")
@@ -142,18 +145,18 @@ extension AppService {
         await perform(id) { $0.changed(to: state, now: $1) }
     }
 
-    /// The picture that stands for the app while it is not seen: PNG.
+    /// Stores the PNG picture that represents the app while it is in the background.
     package func putSnapshot(process pid: Int32, channel: String? = nil, _ png: [UInt8]) async throws(Problem) {
         let id = try app(ofProcess: pid, channel: channel)
         do throws(PictureProblem) {
             try PictureProblem.check(png)
         } catch {
-            throw .invalid("The body is no snapshot: \(error.sentence)")
+            throw .invalid("The body is not a snapshot: \(error.sentence)")
         }
         do {
             try Data(png).write(to: URL(filePath: path(id, "png")), options: .atomic)
         } catch {
-            throw .unavailable("The snapshot could not be kept: \(error.localizedDescription)")
+            throw .unavailable("The snapshot could not be stored: \(error.localizedDescription)")
         }
         let now = now
         await perform(id) { machine, _ in
@@ -162,7 +165,7 @@ extension AppService {
         }
     }
 
-    /// Throws where the app's entry does not let it be launched for the events of sessions.
+    /// Throws if the app's entry does not allow launches for session events.
     package func mayKeepSessions(_ app: AppID, launchEvents: Bool) throws(Problem) {
         guard launchEvents, let manifest = manifest(app), !manifest.modes.contains(.transfer) else { return }
         throw .invalid(
@@ -171,13 +174,13 @@ extension AppService {
                 + "false.", pointer: "/sessionSendsLaunchEvents")
     }
 
-    /// Throws where nobody can hand over tasks for the app: it is not installed, or not to be launched for them.
+    /// Throws if no tasks can be added for the app: it is not installed, or its entry does not allow launches for them.
     package func mayBeGivenTasks(_ app: AppID) throws(Problem) {
         try requireEntry(app)
         try mayKeepSessions(app, launchEvents: true)
     }
 
-    /// Whether the process is the one that the app's machine is about.
+    /// Whether the process is the app's own, which its machine manages.
     private func isOwn(_ pid: Int32) -> Bool {
         connections[pid].map { !$0.isGuest && !$0.isRunner } ?? false
     }
@@ -186,7 +189,7 @@ extension AppService {
         guard let connection = connections[pid], connection.number == number else { return }
         connections[pid] = nil
         if !connection.isGuest { endPresentations(of: connection.app) }
-        // The command goes on without who has run it, and so does its time.
+        // The command and its time limit continue without the process that runs it.
         guard !connection.isRunner, machines[connection.app] != nil else { return }
         await perform(connection.app) { machine, now in
             if connection.isGuest { return machine.guestLeft(pid, now: now) }
@@ -205,22 +208,22 @@ extension AppService {
         case .signalled(let signal):
             exit.signal = signal
             exit.cause = .signalled
-        // Of a command the status is its parent's to know.
+        // The exit status of a command is known to its parent, not to the service.
         case .unknown: if machine.isManaged, !machine.isCommand { exit.cause = .unseen }
         }
-        // Also those of children that outlive it: a new process of the app is not to be mistaken for them.
+        // This includes child processes that live on: a new process of the app must not be confused with them.
         endConnections(of: id)
         endPresentations(of: id)
-        // Its next process reads again, though this one may have ended suspended.
+        // The next process reads messages again, even if this one ended while suspended.
         await environment.transfers.setListening(id, true)
-        // Events that it handled last are nothing to launch it for.
+        // Events that it handled last are no reason to launch it.
         await refreshWantedWakes(of: id)
         await perform(id) { machine, now in
-            // Who has connected since was taken for the one that is gone.
+            // A process that has connected since was taken for the one that is gone.
             endConnections(of: id)
             return machine.exited(exit, now: now)
         }
-        // Another process of it may have begun meanwhile.
+        // Another process of the app may have started in the meantime.
         if self.process(of: id) == nil {
             clocks.removeValue(forKey: id)?.remove()
             if id.isProgram {
@@ -233,7 +236,7 @@ extension AppService {
         await readWantedWakes(of: id)
     }
 
-    /// Ends the streams of an app's own processes. Those that live on connect again, as who they are then.
+    /// Ends the streams of an app's own processes. Those that live on connect again, and are identified again.
     private func endConnections(of id: AppID) {
         for (pid, connection) in connections where connection.app == id && !connection.isGuest {
             connection.continuation.finish()
@@ -241,7 +244,7 @@ extension AppService {
         }
     }
 
-    /// The app that the service has launched, and that the process is of.
+    /// Returns the app to which the process belongs, if the service has launched that app.
     func launchedApp(of process: ProcessIdentity) -> AppID? {
         let session = getsid(process.pid)
         return machines.first { _, machine in

@@ -34,7 +34,7 @@ extension AppService {
         return status
     }
 
-    /// The present state with its reason, and how it came to be.
+    /// Returns the app's state, the reason for it, and how it got there.
     package func explain(_ id: AppID) async throws(Problem) -> AppExplanation {
         try requireApp(id)
         let status = try await status(id)
@@ -48,14 +48,14 @@ extension AppService {
         return AppExplanation(app: status, sentence: sentence, endedBy: endedBy, history: history)
     }
 
-    /// The files that hold what the app has written, the older one first; one of them may not be there.
+    /// Returns the files with the app's output, the older one first. One of them may not exist.
     ///
-    /// What it has written before is in them, unless it writes faster than its log is kept.
+    /// They contain everything that the app has written before the call, unless it writes faster than its log keeper.
     package func logFiles(_ id: AppID) async throws(Problem) -> [String] {
         try requireApp(id)
         let path = logPath(id)
         guard AppOutput.halves(path).contains(where: FileManager.default.fileExists) else {
-            throw .notFound("\(id) has written nothing, or was not launched by the service yet.")
+            throw .notFound("\(id) has no log: it has written nothing, or the service has not launched it yet.")
         }
         let output = AppOutput(environment.paths, app: id, log: path, limit: 0)
         let end = ContinuousClock.now + Self.longestReading
@@ -63,29 +63,29 @@ extension AppService {
         return AppOutput.halves(path)
     }
 
-    /// A keeper that was stopped must not keep those from reading who ask.
+    /// The timeout for the log keeper to catch up. A stopped keeper must not block readers of the log.
     private static let longestReading: Duration = .milliseconds(500)
 
-    /// The file that holds the app's snapshot.
+    /// Returns the path of the app's snapshot.
     package func snapshotFile(_ id: AppID) throws(Problem) -> String {
         try requireApp(id)
         let candidates = [path(id, "png"), manifest(id)?.snapshot].compactMap(\.self)
         for path in candidates {
             guard let isThere = environment.entries.fileSystems.answer(path, { Self.isThere(path) }) else {
-                throw .unavailable("The file system of \(path) does not answer.")
+                throw .unavailable("The file system of \(path) does not respond.")
             }
             if isThere { return path }
         }
         throw .notFound("There is no snapshot of \(id) yet.")
     }
 
-    /// Reads a byte as well, since some file systems answer that it is there and give nothing of it.
+    /// Whether the file exists. It also reads a byte, because some file systems report a file and then cannot read it.
     private static func isThere(_ path: String) -> Bool {
         FileLook.read(path)
         return FileManager.default.fileExists(atPath: path)
     }
 
-    /// Nil as well where the file system does not answer.
+    /// Returns nil also if the file system does not respond.
     private func modificationDate(_ path: String?) -> Date? {
         guard let path else { return nil }
         return environment.entries.fileSystems.answer(path) {
@@ -102,44 +102,44 @@ extension AppID {
 }
 
 extension AppStatus {
-    /// What is going on, in a person's words, and what will change it.
+    /// The current situation in a sentence for people, and the event that will change it.
     fileprivate var explanation: (sentence: String, endedBy: String?) {
         let reasons = wakes.map(\.sentence).joined(separator: " ")
         switch state {
         case .active, .inactive:
-            return ("It runs in the foreground.", "its user")
+            return ("It runs in the foreground.", "you")
         case .background:
             guard !wakes.isEmpty else {
                 guard background.tasks.isEmpty else { return backgroundWork }
                 return isManaged
                     ? ("It runs in the background and is about to be suspended.", "the service's next step")
-                    : ("It runs in the background. The service did not launch it and never suspends it.", "its user")
+                    : ("It runs in the background. The service did not launch it and never suspends it.", "you")
             }
             let until = wakes.compactMap(\.deadline).min()
             return (
                 "It was woken in the background. \(reasons)",
-                until.map { "its completion, or time, at \($0.formatted(.iso8601))" } ?? "its completion"
+                until.map { "its completion, or its time limit at \($0.formatted(.iso8601))" } ?? "its completion"
             )
         case .suspended:
             guard !wakes.isEmpty else {
-                return ("It is suspended: in memory, and not running.", "its user, or an event of its sessions")
+                return ("It is suspended: in memory, without CPU time.", "you opening it, or an event of its sessions")
             }
             return (
-                "It is suspended. It cannot be told of events, because it does not link the library. \(reasons)",
+                "It is suspended. It cannot receive events, because it does not link the library. \(reasons)",
                 "'nightshift app quit \(id)'"
             )
         case .notRunning:
             let last = lastExit.map { " Last time: \($0.cause.sentence)" } ?? ""
             if isForceQuit {
-                return ("Its user force-quit it; nothing launches it in the background.", "its user starting it")
+                return ("You force-quit it, so nothing launches it in the background.", "you starting it")
             }
             guard !wakes.isEmpty else { return ("It is not running.\(last)", nil) }
             guard manifest != nil else {
-                return ("It has no desktop entry, so nothing can launch it. \(reasons)", "starting it by hand")
+                return ("It has no desktop entry, so nothing can launch it. \(reasons)", "you starting it by hand")
             }
             if let until = launchesPausedUntil {
                 return (
-                    "It should be woken, and went wrong \(faults) times in a row, so its launch waits.\(last) \(reasons)",
+                    "It should be woken, but failed \(faults) times in a row, so its launch waits.\(last) \(reasons)",
                     "time, at \(until.formatted(.iso8601))"
                 )
             }
@@ -147,23 +147,25 @@ extension AppStatus {
         }
     }
 
-    /// For one that runs, or stands still, with background tasks open.
+    /// For an app that has open background tasks, running or frozen by doze.
     private var backgroundWork: (sentence: String, endedBy: String?) {
         let names = background.tasks.prefix(3).map(\.name).joined(separator: ", ")
         let more = background.tasks.count > 3 ? " and \(background.tasks.count - 3) more" : ""
         guard let remaining = background.remaining else {
             return (
                 "It works in the background: \(names)\(more). The service did not launch it and never suspends it.",
-                "its tasks ending, or its user"
+                "the end of its tasks, or you"
             )
         }
-        let left = "\(Int(saturating: remaining.rounded())) s of its time are left (\(background.policy))."
+        let left = "\(Int(saturating: remaining.rounded())) s of its background time are left (\(background.policy))."
         guard !background.standsStill else {
             return (
-                "It works in the background: \(names)\(more). The device dozes, so it stands still. \(left)",
-                "the next window, its user, or an event of its sessions"
+                "It works in the background: \(names)\(more). The device dozes, so it is frozen. \(left)",
+                "the next maintenance window, you opening it, or an event of its sessions"
             )
         }
-        return ("It works in the background: \(names)\(more). \(left)", "its tasks ending, or its time")
+        return (
+            "It works in the background: \(names)\(more). \(left)", "the end of its tasks, or of its background time"
+        )
     }
 }

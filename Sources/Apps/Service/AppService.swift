@@ -4,13 +4,14 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// The apps of one user: launches, wakes, suspends and ends them, and tells why. Everything the local API offers of them.
+/// The apps of one user: launches, wakes, suspends and ends them, and reports the reasons. All app operations of the
+/// local API are here.
 ///
-/// Whatever a method has returned for is on disk, but for what has happened to a process where the disk has failed: that is written
-/// when there is room. Every method throws ``Problem`` and nothing else. One ``AppMachine`` for each app decides; this actor
-/// carries out.
+/// When a method returns, its effects are on disk. The exception is an event of a process while the disk has failed:
+/// that is written when there is room. Every method throws only ``Problem``. One ``AppMachine`` per app decides; this
+/// actor executes.
 package actor AppService {
-    /// The world as the service needs it.
+    /// The interfaces to the rest of the world.
     package struct Environment: Sendable {
         package var paths: ServicePaths
         package var store: Store
@@ -19,14 +20,15 @@ package actor AppService {
         package var clock: any ServiceClock
         package var transfers: TransferHooks
         package var parts: PartHooks
-        /// The environment of the service, of which launched processes find a part in theirs: ``AppEnvironment``.
+        /// The environment of the service. Launched processes get a part of it: ``AppEnvironment``.
         package var variables: [String: String]
-        /// What the session's manager gives to what it starts, as of now; nil where there is none.
+        /// Returns the environment that the session's manager gives to the programs that it starts now; nil without
+        /// such a manager.
         package var sessionVariables: @Sendable () -> [String: String]?
         package var homeDirectory: String
         /// The umask of launched processes.
         package var fileCreationMask: UInt32
-        /// Hears what keeps the device busy, each time that it changes.
+        /// Called with each change of the activity that keeps the device busy.
         package var activity: @Sendable (AppActivity) -> Void
         package var logger: Logger
 
@@ -53,16 +55,16 @@ package actor AppService {
         }
     }
 
-    /// What apps need of the transfers.
+    /// Calls from apps to the transfers.
     package struct TransferHooks: Sendable {
-        /// Ends every task of the app.
+        /// Cancels every task of the app.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// The app came to the front: its tasks may start that were held back because it was in the background. Their rows
-        /// say so.
+        /// The app came to the foreground: tasks that were blocked because it was in the background may start. Their
+        /// rows are updated already.
         package var cameToFront: @Sendable (AppID) async -> Void
-        /// Whether the app's process can read.
+        /// Sets whether the app's process can read messages.
         package var setListening: @Sendable (AppID, Bool) async -> Void
-        /// The app has handled the messages of its session up to one.
+        /// Acknowledges the messages of a session up to the given one.
         package var acknowledge: @Sendable (AppID, _ session: String, _ through: Int64) async -> Void
 
         package init(
@@ -80,67 +82,70 @@ package actor AppService {
 
     nonisolated let environment: Environment
     var machines = MachineTable()
-    /// Apps of which what is kept makes no sense. Nothing is done with them, so that nothing is written in place of that.
+    /// Apps with unreadable rows. Nothing is done with them, so that their rows are not overwritten.
     var unreadable: [AppID: UnreadableApp] = [:]
-    /// Processes that read commands, by their number.
+    /// Processes with an open command stream, by pid.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
-    /// The number of steps of each app that are not on disk yet, and the callers that wait for them.
+    /// The number of steps of each app that are not on disk yet, with the callers that wait for them.
     var writes: [AppID: PendingWrites] = [:]
-    /// Apps that came to the front in a step that could not be written: the next one that can lifts what that was to lift.
+    /// Apps that came to the foreground in a step that could not be written. The next successful write unblocks their
+    /// tasks.
     var unlifted: Set<AppID> = []
     var unwritten = UnwrittenSteps()
-    /// What users have said of apps' background time since the service began, as their transactions left it.
+    /// The users' settings of background time changed since the start of the service, as their transactions left them.
     var policies: [AppID: StoredValue<BackgroundPolicy?>] = [:]
-    /// Ends of wakes that could not be written: the next step of the app that can writes them.
+    /// Ends of wakes that could not be written. The next successful step of the app writes them.
     var unfinished: [AppID: [FinishedWake]] = [:]
-    /// The callers that wait for an app's process to be gone.
+    /// The callers that wait for the end of an app's process.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
-    /// The next look at the clocks, in awake seconds.
+    /// The alarm for the next deadline, in awake seconds.
     var alarm = Alarm()
     var isStopping = false
-    /// The settings that the user has made for the device.
+    /// The user's settings for the device.
     var settings = DeviceSettings()
-    /// Whether background work runs on the device.
+    /// The phase of doze, which says whether background work runs on the device.
     var phase = DozePhase.awake
-    /// The device's conditions when they were last told.
+    /// The last known device conditions.
     var lastConditions = DeviceConditions()
     /// The activity that was last reported.
     var activity = AppActivity()
     /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     var front = Front()
-    /// Notifications that apps in front were asked about.
+    /// Notifications whose presentation apps in the foreground were asked about.
     var presentations: [Presentation.Key: Presentation] = [:]
-    /// Apps whose process was given a file with the payloads of its wakes.
+    /// Apps whose process has a file with the payloads of its wakes.
     var payloadFiles: Set<AppID> = []
     private var isPrepared = false
-    /// What was decided as apps were taken up: done by ``run()``, or before it, ahead of what somebody asks of the app.
+    /// Actions decided when apps were adopted. They are executed by ``run()``, or earlier, before another input of the
+    /// app.
     var recovered: [AppID: [AppAction]] = [:]
     private var isUpdatingWakes = false
     private var isUpdateRequested = false
-    /// The number of the last reading of wanted wakes, and of the one that each app's machine was given last.
+    /// The number of the last read of wanted wakes. `readings` has the number of the last read that each machine was
+    /// given.
     private var lastReading = 0
     var readings: [AppID: Int] = [:]
     nonisolated let reporting = Mailbox<AppService>()
-    /// What the other parts hear of apps.
+    /// The pending reports about apps to the other features.
     nonisolated let partCalls = CallSequence()
-    /// What the parts have told the processes of apps last, and the number of the last of all that.
+    /// The last notices of features for each app. `lastTelling` is the number of the newest one.
     var tellings: [AppID: [ProcessEvent.NoticeKind: Telling]] = [:]
     var lastTelling = 0
-    /// The callers that wait until the parts have heard of an entry, by number.
+    /// The callers that wait until the features have handled a desktop entry, by number.
     var hearings: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastHearing = 0
 
     struct Connection {
-        /// Tells streams of one process apart.
+        /// A number that distinguishes the streams of one process.
         var number: Int
-        /// Tells them apart over every start of the service, too: ``ProcessHello/channel``.
+        /// A name that also distinguishes streams of different runs of the service: ``ProcessHello/channel``.
         let name = UUID().uuidString
         var app: AppID
-        /// Not the process that the machine is about, but another one of the same app.
+        /// Whether this is a secondary process of the app, not the one that the machine manages.
         var isGuest: Bool
-        /// Not a process of it at all, but who runs the command that the machine is about.
+        /// Whether this is the supervising process of a command, not a process of the app.
         var isRunner = false
         var continuation: AsyncStream<ProcessEvent>.Continuation
     }
@@ -149,17 +154,17 @@ package actor AppService {
         self.environment = environment
     }
 
-    /// Looks after the apps until ``stop()``. To be called behind ``prepare()``, which has to end before anybody is
-    /// answered: it cannot be a part of this.
+    /// Manages the apps until ``stop()``. ``prepare()`` must have returned before. It is a separate step, because it
+    /// must also end before the first request is handled.
     package func run() async {
-        precondition(isPrepared, "The apps that the last service has left have to be taken up first.")
+        precondition(isPrepared, "Call prepare() first, to adopt the apps of the previous run.")
         environment.logger.info("Apps are suspended by \(environment.host.name)")
         for id in recovered.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             if recovered[id] != nil { await execute([], id) }
-            // A program without an entry is known only while it runs.
+            // A program without a desktop entry is kept only while it runs.
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
-        // Rows that are added during the first update are seen by the next one.
+        // Read before the first update, so that rows added during that update cause the next one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await updateWantedWakes()
         await reporting.run(
@@ -172,7 +177,7 @@ package actor AppService {
             ])
     }
 
-    /// Lets everything run that is suspended, and ``run()`` return. The apps live on.
+    /// Resumes all suspended apps, and lets ``run()`` return. The apps continue to run.
     package func stop() {
         guard !isStopping else { return }
         isStopping = true
@@ -193,10 +198,11 @@ package actor AppService {
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
 
-    /// Takes up the apps that the last service has left. To be called once, before their processes can connect: who comes
-    /// earlier would be taken for one that its user has started, and its connection be forgotten.
+    /// Adopts the apps that the previous run of the service has left. Must be called once, before their processes can
+    /// connect: a process that connects earlier would be taken for one that the user has started, and its connection
+    /// would be lost.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         let stored = try await store.read { try $0.apps() }
         try await tell(stored.unreadable)
@@ -242,16 +248,16 @@ package actor AppService {
         }
     }
 
-    /// Greater than every number that an earlier service can have given: it counts microseconds.
+    /// A number of a command greater than all that an earlier run of the service can have used: it counts microseconds.
     var firstNumber: Int64 { Int64(saturating: now.wallSeconds * 1_000_000) }
 
-    /// A new message, or a new row of another source, may be a reason to wake somebody.
+    /// Updates the wanted wakes after each new message or new row of another source.
     private func follow(_ signal: GrowthSignal, past last: Int64) async {
         var seen = last
         while !Task.isCancelled {
             await signal.wait(past: seen)
             let last = signal.last
-            // That of messages is also given for progress, which wakes nobody.
+            // The message signal is also sent for progress, which wakes no app.
             guard last > seen else { continue }
             seen = last
             await updateWantedWakes()
@@ -262,10 +268,11 @@ package actor AppService {
         for await (process, end) in environment.host.exits { await exited(process, end) }
     }
 
-    /// Gives every app's machine the wakes that are wanted. One update runs at a time, and begins again where it is asked for
-    /// meanwhile.
+    /// Gives every app's machine its wanted wakes. Only one update runs at a time; a request during an update starts
+    /// another one after it.
     func updateWantedWakes() async {
-        // Before that nobody knows what runs already: whoever is at work would be launched for it a second time. ``run()`` looks.
+        // Before that, it is not known which apps run: an app could be launched a second time for the wakes that it
+        // handles. ``run()`` updates the wakes later.
         guard isPrepared else { return }
         isUpdateRequested = true
         guard !isUpdatingWakes else { return }
@@ -277,13 +284,13 @@ package actor AppService {
         isUpdatingWakes = false
     }
 
-    /// Updates the wanted wakes of an app that may have handled some meanwhile: no signal tells of that.
+    /// Updates the wanted wakes of an app that may have handled some in the meantime. No signal reports that.
     func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
         await readWantedWakes(of: id)
     }
 
-    /// Returns when an app's machine has been given what the store had after the call.
+    /// Returns when the app's machine has at least the wakes that were in the store at the time of the call.
     func readWantedWakes(of id: AppID) async {
         guard isPrepared, !isStopping else { return }
         lastReading += 1
@@ -313,9 +320,9 @@ package actor AppService {
         }
     }
 
-    /// An app whose wakes are under way, and the same as before, costs nothing.
+    /// Applies wanted wakes to an app. If they are unchanged and under way, nothing is done.
     ///
-    /// - Parameter reading: an older one does not undo a newer.
+    /// - Parameter reading: the number of the read; the result of an older read does not replace that of a newer one.
     private func apply(_ wakes: [WantedWake], to id: AppID, _ reading: Int) async {
         guard !id.isProgram || machines[id] != nil, readings[id] ?? 0 < reading else { return }
         readings[id] = reading
@@ -328,13 +335,13 @@ package actor AppService {
 package enum ProcessEvent: Hashable, Sendable {
     case hello(ProcessHello)
     case command(ProcessCommand)
-    /// Whether the app is refreshed in the background: behind `hello`, and whenever that changes.
+    /// Whether background refresh is on for the app. Sent after `hello`, and when it changes.
     case refresh(RefreshNotice)
-    /// Its user's word on location: behind `hello` for an app that has asked, and whenever that changes.
+    /// The location permission. Sent after `hello` to an app that has asked, and when it changes.
     case location(LocationNotice)
-    /// Its token for remote notifications: behind `hello` for an app that has registered, and whenever that changes.
+    /// The token for remote notifications. Sent after `hello` to an app that has registered, and when it changes.
     case push(PushNotice)
-    /// The service was asked to stop: it is not to be started again unless something new is wanted of it.
+    /// The service was asked to stop: the app must not start it again unless it has a new request.
     case stopping
 }
 

@@ -1,6 +1,7 @@
-/// Calls of others, made one after the other in the order in which they were decided, while whoever decides goes on.
+/// A queue of calls to other features. They run one after the other, in the order of the decisions that caused them,
+/// while the caller continues.
 ///
-/// Copies are the same sequence. What is left when the service stops is not made: those who are called find out at the next
+/// Copies are the same queue. Calls that remain when the service stops are not made. The features find out at the next
 /// start what they have missed.
 struct CallSequence: Sendable {
     typealias Call = @Sendable () async -> Void
@@ -12,10 +13,10 @@ struct CallSequence: Sendable {
         (calls, continuation) = AsyncStream.makeStream()
     }
 
-    /// Adds a call behind those that are there.
+    /// Appends a call to the queue.
     func add(_ call: @escaping Call) { continuation.yield(call) }
 
-    /// Makes the calls until it is cancelled. To be called once.
+    /// Makes the calls until it is cancelled. Must be called once.
     func run() async {
         for await call in calls { await call() }
     }

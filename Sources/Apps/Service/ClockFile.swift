@@ -3,9 +3,10 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The file from which the process of an app reads how much background time it has, mapped for as long as this lives.
+/// The file from which the process of an app reads its remaining background time. It stays mapped while this object
+/// exists.
 ///
-/// A file that a service before this one has left is used again: a process may still have it mapped.
+/// A file left by a previous run of the service is used again, because a process may still have it mapped.
 final class ClockFile {
     let path: String
     private let word: UnsafeMutableRawPointer
@@ -26,7 +27,7 @@ final class ClockFile {
         guard descriptor >= 0 else { throw Unavailable(path) }
         defer { close(descriptor) }
         guard ftruncate(descriptor, off_t(BackgroundClock.size)) == 0 else { throw Unavailable(path) }
-        // Else the first store would end the service (SIGBUS) where the file system is full: it takes room for the page only then.
+        // Without this, the first write to the mapping would end the service with SIGBUS if the file system is full.
         let code = posix_fallocate(descriptor, 0, off_t(BackgroundClock.size))
         guard code == 0 else { throw Unavailable(path, code: code) }
         guard let mapped = mmap(nil, BackgroundClock.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),
@@ -39,6 +40,6 @@ final class ClockFile {
 
     func write(_ clock: BackgroundClock) { nightshift_store_word(word, clock.word) }
 
-    /// Its process is gone.
+    /// Deletes the file, because its process is gone.
     func remove() { unlink(path) }
 }

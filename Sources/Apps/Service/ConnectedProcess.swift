@@ -1,10 +1,10 @@
 package import NightshiftAPI
 
-/// A process that reads commands, and whose it is.
+/// A process with an open command stream, and its app.
 package struct ConnectedProcess: Hashable, Sendable {
     package var processID: Int32
     package var app: AppID
-    /// Whether it is not the app's own process, but another one beside it.
+    /// Whether it is a secondary process of the app.
     package var isGuest: Bool
 
     package init(processID: Int32, app: AppID, isGuest: Bool) {

@@ -1,4 +1,4 @@
-/// Deadlines by key, and the earliest of them: a heap that keeps a changed deadline until it reaches the top.
+/// Deadlines by key, with the earliest of them: a heap that keeps an outdated deadline until it reaches the top.
 struct Deadlines<Key: Hashable> {
     private var current: [Key: Double] = [:]
     private var heap: [Element] = []
@@ -8,7 +8,7 @@ struct Deadlines<Key: Hashable> {
         var key: Key
     }
 
-    /// The deadline of a key; nil for none.
+    /// The deadline of a key; nil if it has none.
     subscript(_ key: Key) -> Double? {
         get { current[key] }
         set {
@@ -23,7 +23,7 @@ struct Deadlines<Key: Hashable> {
         }
     }
 
-    /// Elements beyond twice the keys before the heap is built again.
+    /// The number of elements beyond twice the keys at which the heap is rebuilt.
     private static var spare: Int { 16 }
 
     /// The earliest deadline.
@@ -35,7 +35,7 @@ struct Deadlines<Key: Hashable> {
         return nil
     }
 
-    /// Removes the deadlines up to a moment, and returns their keys, the earliest first.
+    /// Removes the deadlines up to the given time, and returns their keys, the earliest first.
     mutating func takeDue(_ now: Double) -> [Key] {
         var keys: [Key] = []
         while let first = heap.first, first.deadline <= now {

@@ -1,11 +1,11 @@
 package import NightshiftAPI
 
-/// Which app its user has in front by what the desktop shows, where nothing else tells of its use.
+/// The app that the user has in the foreground according to the desktop, if nothing else reports its use.
 ///
-/// Pure. An app whose process the service knows is counted by its states; one that its user has started, and that says
-/// nothing of itself, by its windows. So nothing is counted twice.
+/// It is a pure value. An app whose process the service knows is counted by its states. An app that the user has
+/// started, and that does not report its state, is counted by its windows. So no use is counted twice.
 package struct FrontUse: Equatable, Sendable {
-    /// The app that is in use; nil where none is.
+    /// The app in use; nil if there is none.
     package private(set) var app: AppID?
 
     package struct Change: Hashable, Sendable {
@@ -21,9 +21,9 @@ package struct FrontUse: Equatable, Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - front: the installed app whose window is in front.
-    ///   - hasStates: whether its states tell of its use.
-    ///   - isUserAway: whether nobody uses the device: a window that stands there is not looked at.
+    ///   - front: the installed app whose window has the focus.
+    ///   - hasStates: whether the app's states report its use.
+    ///   - isUserAway: whether nobody uses the device; then the window does not count as in use.
     package mutating func update(front: AppID?, hasStates: Bool, isUserAway: Bool) -> [Change] {
         let next = hasStates || isUserAway ? nil : front
         guard next != app else { return [] }

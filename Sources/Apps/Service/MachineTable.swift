@@ -1,12 +1,12 @@
 import NightshiftAPI
 import Store
 
-/// The machines of all apps, with what the service asks of all of them at once: the next deadline, their activity, and whose a
-/// process is. A change of one machine costs the same however many there are.
+/// The machines of all apps, with values computed over all of them: the next deadline, their activity, and the app of a
+/// process. A change of one machine costs the same for any number of machines.
 struct MachineTable {
     private var machines: [AppID: AppMachine] = [:]
     private var deadlines = Deadlines<AppID>()
-    /// By the number of the process.
+    /// The apps of each pid.
     private var owners: [Int32: Set<AppID>] = [:]
     private var holders: [AppID: AwakeHolder] = [:]
     private var wakes = 0
@@ -29,7 +29,7 @@ struct MachineTable {
 
     var keys: Dictionary<AppID, AppMachine>.Keys { machines.keys }
 
-    /// What all machines together make of the device.
+    /// The combined activity of all machines.
     var activity: AppActivity {
         var activity = AppActivity()
         activity.holders = holders.values.sorted { $0.app.rawValue < $1.app.rawValue }
@@ -38,13 +38,14 @@ struct MachineTable {
         return activity
     }
 
-    /// Awake seconds of the next deadline of any machine.
+    /// The awake seconds of the earliest deadline of any machine.
     mutating func nextDeadline() -> Double? { deadlines.next() }
 
-    /// Apps whose deadlines are over, the earliest first. Each has one again when its machine is next set.
+    /// Returns the apps whose deadlines are over, the earliest first. An app has a deadline again when its machine is
+    /// set next.
     mutating func takeDue(_ now: ClockReading) -> [AppID] { deadlines.takeDue(now.awakeSeconds) }
 
-    /// The app whose machine is about a process.
+    /// Returns the app whose machine manages a process.
     func app(of process: ProcessIdentity) -> AppID? {
         owners[process.pid]?.first { machines[$0]?.record.process.map { ProcessIdentity($0) } == process }
     }

@@ -1,25 +1,25 @@
 package import NightshiftAPI
 
 extension AppService {
-    /// What another part of the service hears of apps, in the order in which it happened, and what it has to tell their
-    /// processes. How their wakes ended it reads from the store.
+    /// Reports about apps to another feature of the service, in the order of the events, and its notices for their
+    /// processes. The feature reads the ends of wakes from the store.
     ///
-    /// Nobody waits for it but who connects, installs or removes. A service that starts tells anew who is force-quit and
-    /// who is in front.
+    /// Nothing waits for the feature except connecting, installing and removing. When the service starts, it reports
+    /// again which apps are force-quit and which are in the foreground.
     package struct PartHooks: Sendable {
-        /// The app came to the front of its user, or left it.
+        /// The app came to the foreground or left it.
         package var use: @Sendable (AppID, _ isInFront: Bool) async -> Void
-        /// Its user has ended it for good: nothing before its user starts it.
+        /// The user has force-quit the app: it must not be woken before the user starts it.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// Its user, or another program, has launched it in front.
+        /// The user, or another program, has launched the app in the foreground.
         package var launched: @Sendable (AppID) async -> Void
-        /// Its process stands still, so that nobody needs to tell it anything, or runs again.
+        /// The app's process was suspended, so that it needs no notices, or it runs again.
         package var suspended: @Sendable (AppID, _ isSuspended: Bool) async -> Void
-        /// Its entry was installed or has changed, and says this now; nil where it was removed.
+        /// The app's entry was installed or changed, and has this content now; nil if it was removed.
         package var installed: @Sendable (AppID, AppManifest?) async -> Void
         /// The end of a wake is on disk.
         package var wakesEnded: @Sendable () async -> Void
-        /// What a process of the app that connects has to know, each kind of notice once at most. Changes come by
+        /// Returns the notices for a process of the app that connects, at most one of each kind. Changes are sent with
         /// ``AppService/tell(_:_:)``.
         package var notices: @Sendable (AppID) async -> [ProcessEvent]
 
@@ -41,7 +41,7 @@ extension AppService {
             self.notices = notices
         }
 
-        /// Several parts as one: each hears of everything, one after the other in this order.
+        /// Combines several features: each gets every report, in this order.
         package init(_ parts: [PartHooks]) {
             self.init(
                 use: { id, isInFront in for part in parts { await part.use(id, isInFront) } },

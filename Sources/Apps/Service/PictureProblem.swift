@@ -1,25 +1,25 @@
-/// Why bytes are not taken for a picture: what is given out as `image/png` begins as every PNG file does (PNG
+/// The reason why bytes are refused as a picture. A picture that is served as `image/png` must begin as a PNG file (PNG
 /// specification, sections 5.2 and 11.2.2).
 package enum PictureProblem: Error, Hashable, Sendable {
     case signature
     case header
     case size(width: Int, height: Int)
 
-    /// Pixels of a side: four screens of 4K.
+    /// The longest side in pixels: that of four 4K screens.
     package static let longestSide = 16_384
 
     private static let signatureBytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The length of the header chunk's data, and its name.
+    /// The length and the name of the header chunk.
     private static let headerStart: [UInt8] = [0, 0, 0, 13] + Array("IHDR".utf8)
-    /// Signature, and the header chunk with its checksum.
+    /// The length of the signature and the header chunk with its checksum.
     private static let shortest = 8 + 8 + 13 + 4
 
-    /// Bits of a sample that each kind of colour may have.
+    /// The bit depths that each colour type may have.
     private static let depths: [UInt8: Set<UInt8>] = [
         0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
     ]
 
-    /// Throws where the bytes do not begin as a PNG file of a sensible size does. The rest of them is not looked at.
+    /// Throws if the bytes do not begin as a PNG file of an allowed size does. The rest of the file is not checked.
     package static func check(_ bytes: [UInt8]) throws(PictureProblem) {
         guard bytes.starts(with: signatureBytes) else { throw .signature }
         guard bytes.count >= shortest, bytes[8..<16].elementsEqual(headerStart) else { throw .header }
@@ -36,9 +36,9 @@ package enum PictureProblem: Error, Hashable, Sendable {
     package var sentence: String {
         switch self {
         case .signature: "It is not a PNG file: its signature is missing."
-        case .header: "It begins like a PNG file, but its header cannot be."
+        case .header: "It begins like a PNG file, but its header is invalid."
         case .size(let width, let height):
-            "It says that it has \(width) times \(height) pixels; a side has 1 to \(Self.longestSide)."
+            "Its header says \(width) times \(height) pixels. Each side must have 1 to \(Self.longestSide)."
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 /// Wakes that bring the app news: pushes, crossings and answers, of which the newest counts until the app has heard of one.
 @Suite struct NewsTests {
     private static let news: [WakeSource] = [.push, .region, .significantChange, .response]
-    private static let replaced = WakeOutcome.dropped("A newer one took its place.")
+    private static let replaced = WakeOutcome.dropped("A newer one replaced it.")
 
     private func told(_ app: TestApp) -> [Int64?] { app.commands.filter { $0.action == .handleWake }.map(\.through) }
 
@@ -151,7 +151,7 @@ import Testing
         app.restartService(isAlive: true)
         app.setWantedWakes([.row(.push, 2)])
         app.connected()
-        #expect(told(app) == [2] && app.end(of: 1)?.detail == "A newer one took its place.")
+        #expect(told(app) == [2] && app.end(of: 1)?.detail == "A newer one replaced it.")
     }
 
     // MARK: - Ends of pushes
@@ -203,7 +203,7 @@ import Testing
             app.restartService(isAlive: isAdopted)
             app.setWantedWakes([.row(source, 1)])
             if isAdopted { app.exited(.unseen) }
-            let why = "Its program has ended, and nobody saw with what status."
+            let why = "Its program has ended with an unknown status."
             #expect(app.all.contains(.finishWake(.row(source, 1), .unseen(why))), "adopted: \(isAdopted)")
             #expect(app.machine.record.faults == 0)
             app.setWantedWakes([.row(source, 1)])

@@ -153,7 +153,7 @@ import Testing
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2)])
         app.feed { $0.bringToFront(now: $1) }
-        let why = "Its app came to the front of its user."
+        let why = "Its app came to the foreground."
         #expect(app.ends == [.finishWake(.row(.fetch, 1), .unseen(why))])
         app.acknowledge(.newData) { $0.action == .handleWake && $0.source == .fetch }
         #expect(app.ends.count == 1)
@@ -184,7 +184,7 @@ import Testing
         app.spawned()
         app.connected()
         app.feed { $0.quit(force: true, now: $1) }
-        #expect(app.end(of: 1)?.detail == "Its user force-quit the app.")
+        #expect(app.end(of: 1)?.detail == "You force-quit the app.")
         app.acknowledgeAll()
         app.exited(.signalled)
         app.setWantedWakes([.row(source, 2)])
@@ -225,7 +225,7 @@ import Testing
         app.setWantedWakes([.row(.fetch, 1)])
         app.restartService(isAlive: false)
         app.setWantedWakes([])
-        let why = "Its process ended while the service was away."
+        let why = "Its process ended while the service was not running."
         #expect(app.ends == [.finishWake(.row(.fetch, 1), .unseen(why))])
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
     }

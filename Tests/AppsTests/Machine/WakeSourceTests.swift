@@ -186,7 +186,7 @@ import Testing
     @Test(arguments: WakeSource.allCases)
     func `A force quit forbids every wake, and discards what is nothing to learn of later`(source: WakeSource) {
         let isKept = [.session, .region, .significantChange, .response].contains(source)
-        let forceQuit = "Its user force-quit the app."
+        let forceQuit = "You force-quit the app."
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(source, 1)])
@@ -282,7 +282,7 @@ import Testing
         app.connected()
         app.restartService(isAlive: false)
         #expect(
-            app.taken.contains(.finishWake(wakes[0], .unseen("Its process ended while the service was away."))))
+            app.taken.contains(.finishWake(wakes[0], .unseen("Its process ended while the service was not running."))))
         #expect(app.machine.record.faults == 0)
         app.setWantedWakes(wakes)
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))
