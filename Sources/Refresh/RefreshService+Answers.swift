@@ -1,14 +1,14 @@
 package import NightshiftAPI
 
-/// Changes that are answered with what is then.
+/// Changes that are answered with the resulting status.
 extension RefreshService {
-    /// Forgets what was learned of all apps and of the device.
+    /// Deletes the learned use of all apps and of the device.
     package func forgetAll() async throws(Problem) -> RefreshStatus {
         try await forget(nil)
         return try await status()
     }
 
-    /// Forgets what was learned of one app.
+    /// Deletes the learned use of one app.
     package func forgetUse(of app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await forget(app)
         return try await status(of: app)

@@ -6,22 +6,24 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// Background refresh: who is woken for new content and when, and everything that the local API offers of it.
+/// Background refresh: decides which apps are woken for new content and when. All refresh operations of the local API
+/// are here.
 ///
-/// One ``RefreshBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and where one has thrown,
-/// nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0037`.
+/// One ``RefreshBook`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
+/// nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0037`.
 package actor RefreshService {
-    /// The world as the service needs it.
+    /// The interfaces to the rest of the world.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock
-        /// Seconds that local time is ahead of UTC at a moment.
+        /// Returns the offset of local time from UTC at a time, in seconds.
         package var offset: @Sendable (Date) -> Int
-        /// Has the expiration handler of a wake called.
+        /// Runs the expiration handler of a wake.
         package var expire: @Sendable (AppID, WakeSource, String) async -> Void
-        /// Tells the processes of an app.
+        /// Sends the availability to the processes of an app.
         package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
-        /// What the entries of apps say that speak of the background, or are known; nil once there is nobody to ask.
+        /// Returns the manifests of apps that declare background work or are otherwise known; nil once the app service
+        /// has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -50,7 +52,7 @@ package actor RefreshService {
     nonisolated let environment: Environment
     private let kept: KeptBook<RefreshBook>
     private let entries: EntryReading
-    /// The next look, in seconds since 1970.
+    /// The alarm for the next deadline, in seconds since 1970.
     private var alarm = Alarm()
     private let companions = Mailbox<RefreshService>()
 
@@ -59,7 +61,7 @@ package actor RefreshService {
         entries = EntryReading(environment.manifests)
         let book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
         kept = KeptBook(
-            book, store: environment.store, clock: environment.clock, closed: "Background refresh does not run.",
+            book, store: environment.store, clock: environment.clock, closed: "Background refresh is not running.",
             logger: environment.logger
         ) { environment.now }
     }
@@ -67,11 +69,12 @@ package actor RefreshService {
     private var book: RefreshBook { kept.book }
     private nonisolated var now: LocalMoment { environment.now }
 
-    // MARK: - Life
+    // MARK: - Start and stop
 
-    /// Takes up what the last service has left. Behind the apps, before they run.
+    /// Continues the stored state of the previous run of the service. Must be called after the apps are prepared and
+    /// before they run.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         guard kept.isNew else { return }
         let manifests = await environment.manifests() ?? []
@@ -92,7 +95,7 @@ package actor RefreshService {
         await kept.open(book)
     }
 
-    /// Decides, until ``stop()``.
+    /// Makes decisions until ``stop()``.
     package func run() async {
         await look()
         await companions.run(by: self, beside: [{ await $0.followClock() }])
@@ -105,7 +108,7 @@ package actor RefreshService {
         companions.finish()
     }
 
-    /// A wall clock that was set has another time for everything.
+    /// Decides again after each change of the wall clock, because all times may be different then.
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             alarm.set(for: nil, by: environment.clock) { _ in }
@@ -130,12 +133,12 @@ package actor RefreshService {
 
     private var hooks: KeptBook<RefreshBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
 
-    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
     private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
         await perform(await kept.step(input, hooks).effects)
     }
 
-    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     private func ask<Value>(
         _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -148,13 +151,13 @@ package actor RefreshService {
         for effect in effects {
             switch effect {
             case .expire(let app, let source, let key): await environment.expire(app, source, key)
-            // As it is by now: of two changes the later one must not be told first.
+            // The current value, because of two changes the later one could be sent first.
             case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
             }
         }
     }
 
-    /// Whose wakes are background refresh's.
+    /// The sources whose wakes belong to background refresh.
     static let sources: Set<WakeSource> = [.fetch, .processing, .continued]
 
     private static func ends(_ transaction: StoreTransaction) throws -> [RefreshEnd] {
@@ -163,14 +166,14 @@ package actor RefreshService {
         }
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     package func apply(_ moment: DeviceMoment) async {
         guard !kept.isNew else { return await kept.note { [now] in $0.apply(moment, now: now) } }
         await tell { $0.apply(moment, now: $1) }
     }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async {
         await hear(of: app)
         await tell { $0.use(app, isInFront: isInFront, now: $1) }
@@ -183,13 +186,13 @@ package actor RefreshService {
 
     package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
 
-    /// The app's entry says this now; nil where it was removed.
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// Ends of wakes are on disk.
+    /// Handles new ends of wakes, which are on disk.
     package func wakesEnded() async {
         guard kept.isOpen else { return }
         do throws(StoreError) {
@@ -201,7 +204,7 @@ package actor RefreshService {
         }
     }
 
-    // MARK: - What people ask
+    // MARK: - Requests of people
 
     package func status() async throws(Problem) -> RefreshStatus {
         try await readEntries()
@@ -226,13 +229,13 @@ package actor RefreshService {
         return try known(app)
     }
 
-    /// Forgets what was learned of an app, or of all and of the device.
+    /// Deletes the learned use of an app; for nil, of all apps and the device.
     package func forget(_ app: AppID?) async throws(Problem) {
         if let app { try await readEntries(for: app) }
         try await ask { (book, now) throws(Problem) in try book.forget(app, now: now) }
     }
 
-    /// Begins a fetch, whatever the planner thinks of it.
+    /// Begins a fetch, regardless of the planner.
     package func fetchNow(_ app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.fetchNow(app, now: now) }
@@ -244,9 +247,9 @@ package actor RefreshService {
         return book.availability(of: app)
     }
 
-    // MARK: - What apps ask
+    // MARK: - Requests of apps
 
-    /// The app says how long it wants to be left alone after each fetch.
+    /// Sets the minimum interval between fetches that the app wants.
     package func setInterval(_ interval: RefreshInterval, for app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in
@@ -262,25 +265,25 @@ package actor RefreshService {
         }
     }
 
-    /// Cancels a task that waits; all of the app's where none is named.
+    /// Cancels a waiting task; for nil, all waiting tasks of the app.
     package func cancel(_ identifier: String?, of app: AppID) async throws(Problem) {
         _ = try await ask { (book, now) throws(Problem) in book.cancel(identifier, of: app, now: now) }
     }
 
-    /// The user cancels a task that waits, or a continued one that runs.
+    /// Cancels a waiting task, or a running continued task, for the user.
     package func cancelForUser(_ identifier: String, of app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.cancelForUser(identifier, of: app, now: now) }
     }
 
-    /// The tasks of an app that wait.
+    /// Returns the waiting tasks of an app.
     package func scheduledTasks(of app: AppID) async throws(Problem) -> [ScheduledTask] {
         try await readEntries(for: app)
         try book.require(app)
         return book.pending(of: app).map(\.task)
     }
 
-    /// A continued task says how far it is.
+    /// Reports the progress of a continued task.
     package func progress(_ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID) async throws(Problem)
     {
         try await ask { (book, now) throws(Problem) in
@@ -288,12 +291,13 @@ package actor RefreshService {
         }
     }
 
-    /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
+    /// Reads all entries again if the app is unknown, because its entry may have been installed by hand.
     private func readEntries(for app: AppID) async throws(Problem) {
         if book.manifests[app] == nil { try await readEntries() }
     }
 
-    /// As ``readEntries(for:)``; where they cannot be read, what is known counts. A program without an entry has none to read.
+    /// Like ``readEntries(for:)``, but if the entries cannot be read, the known ones are used. A program without a
+    /// desktop entry has none to read.
     private func hear(of app: AppID) async {
         guard !app.isProgram else { return }
         try? await readEntries(for: app)

@@ -114,7 +114,7 @@ import Testing
         try await eventually("the end") {
             try await scene.refresh.status(of: OperationScene.app).scheduled.isEmpty
         }
-        #expect(try await scene.journal(.taskEnded).map(\.detail) == ["export.1: Its user cancelled it."])
+        #expect(try await scene.journal(.taskEnded).map(\.detail) == ["export.1: You cancelled it."])
         reader.cancel()
         try await scene.end()
     }

@@ -45,7 +45,7 @@ import Testing
         #expect(scene.status()?.interval == .seconds(900) && scene.status()?.intervalSource == .app)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "never"), now: $1) }
         #expect(scene.status()?.interval == .never && scene.status()?.intervalSource == .user)
-        #expect(scene.status()?.sentence == "Its user wants no background fetches of it.")
+        #expect(scene.status()?.sentence == "You have set its interval to never.")
         scene.pass(to: 48)
         #expect(scene.begun.isEmpty)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "default"), now: $1) }
@@ -127,7 +127,7 @@ import Testing
         scene.install(Scene.manifest(Scene.other, modes: [.processing]))
         try scene.step { try $0.fetchNow(Scene.app, now: $1) }
         #expect(scene.begun.map(\.wake.app) == [Scene.app] && scene.status()?.hold == "underWay")
-        #expect(scene.fetches.first?.detail == "Asked for by its user.")
+        #expect(scene.fetches.first?.detail == "You asked for it.")
         for (app, word) in [
             (Scene.app, "fetching"), (Scene.other, "X-Nightshift-BackgroundModes"), (AppID(rawValue: "no"), "no app"),
         ] {
@@ -317,7 +317,7 @@ import Testing
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
         let status = try #require(scene.status())
         #expect(status.hold == "cap" && status.expected == nil)
-        #expect(status.sentence == "Its user allows no fetches of it: its cap is 0.")
+        #expect(status.sentence == "You allow no fetches of it: its cap is 0.")
         #expect(!status.against.contains(RefreshHold.cap.sentence) && scene.book.nextLook == nil)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 1), now: $1) }
         scene.pass(to: 24)
@@ -340,7 +340,7 @@ import Testing
         #expect(scene.status()?.sentence == RefreshHold.never.sentence)
         scene.step { $0.set(.never, byAppOf: Scene.app, now: $1) }
         #expect(scene.status()?.isIntervalSet == true)
-        #expect(scene.status()?.sentence == "It has asked for no background fetches: its interval is never.")
+        #expect(scene.status()?.sentence == "It has set its interval to never.")
     }
 
     @Test func `R1 R2: After it forgot, status tells nothing of what was learned`() throws {
@@ -365,7 +365,7 @@ import Testing
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         let status = try #require(scene.status())
-        #expect(status.inFavour.contains("No fetch or use of it within the last hour is known."))
+        #expect(status.inFavour.contains("It was neither fetched nor used within the last hour."))
     }
 
     @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {

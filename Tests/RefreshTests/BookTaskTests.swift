@@ -35,7 +35,7 @@ import Testing
         var scene = Self.scene()
         scene.pass(to: 24)
         #expect(scene.begun.isEmpty && scene.book.nextLook == nil)
-        #expect(scene.status()?.sentence.contains("has submitted none") == true)
+        #expect(scene.status()?.sentence.contains("no refresh task waiting") == true)
         try Self.submit(Scene.task(.refresh, at: 40), to: &scene)
         #expect(scene.status()?.expected == Date(timeIntervalSince1970: Scene.start + 40 * 3_600))
         #expect(scene.book.nextLook == Scene.start + 40 * 3_600)
@@ -130,7 +130,7 @@ import Testing
         try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
         scene.install(Scene.manifest(modes: [.processing], tasks: ["work"]))
         #expect(scene.book.pending(of: Scene.app).map(\.task.identifier) == ["work"])
-        #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry does not permit it any more."])
+        #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry no longer permits it."])
         // An entry that is gone for a moment says nothing.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.tasks.count == 1)
@@ -236,7 +236,7 @@ import Testing
         try scene.step { try $0.cancelForUser("work", of: Scene.app, now: $1) }
         #expect(scene.effects == [.expire(Scene.app, .continued, "work")] && scene.running == ["work"])
         scene.end(scene.begun[0].wake, .failed)
-        #expect(scene.entries(.taskEnded).first?.detail == "work: Its user cancelled it.")
+        #expect(scene.entries(.taskEnded).first?.detail == "work: You cancelled it.")
         #expect(throws: Problem.self) { try scene.step { try $0.cancelForUser("work", of: Scene.app, now: $1) } }
     }
 }

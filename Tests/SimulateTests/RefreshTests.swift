@@ -27,7 +27,7 @@ import Testing
         let play = try Self.feed(#""interval": "minimum", "fetch": 8"#, Self.morning, end: #""07:10""#)
         #expect(
             play.story("feed", of: Self.story) == [
-                "0 refreshChanged The app asks for an interval of minimum.", "25200 fetchBegan",
+                "0 refreshChanged The app has set its interval to minimum.", "25200 fetchBegan",
                 "25208.5 appWakeCompleted fetch", "25208.5 fetchEnded", "25320 useBegan", "25380 useEnded",
             ])
         let ended = try #require(play.entries(.fetchEnded).first)

@@ -2,9 +2,9 @@ import NightshiftAPI
 package import Scheduler
 import Store
 
-/// From what the book knows to what is on disk.
+/// Changes of the state for the disk.
 extension RefreshBook {
-    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> RefreshChanges {
         var changes = RefreshChanges()
         changes.removed = marks.removed
@@ -32,10 +32,12 @@ extension RefreshBook {
         return effects
     }
 
-    /// The transaction failed: what it was to write is part of the next one, and what it was to begin has not begun.
+    /// Handles a failed transaction: its changes become part of the next one, and the wakes that it contained have not
+    /// begun.
     package mutating func notWritten(_ changes: RefreshChanges, now: LocalMoment) {
         marks.removed.formUnion(changes.removed)
-        // What was written since for those that are there again goes with their old rows.
+        // Apps that were removed and installed again are written completely, because their old rows are yet to be
+        // deleted.
         marks.apps.formUnion(changes.removed.filter { apps[$0] != nil })
         marks.tasks.formUnion(tasks.keys.filter { changes.removed.contains($0.app) })
         marks.apps.formUnion(changes.apps.keys)
@@ -50,10 +52,10 @@ extension RefreshBook {
         marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
         if let through = changes.endsThrough { marks.endsWritten = min(marks.endsWritten, through - 1) }
         for wake in changes.begun { didNotBegin(wake, now) }
-        // Not at once: the disk has to have changed.
+        // Not at once, because the disk needs time to recover.
         nextLook = now.seconds + Self.patience
     }
 
-    /// Journal entries that wait for a disk that can be written again: the newest.
+    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
     private static let mostEntries = 1_000
 }

@@ -3,11 +3,11 @@ package import NightshiftAPI
 package import Scheduler
 import Store
 
-/// Fetches, from the decision to what came of them.
+/// Fetches, from the decision to the result.
 extension RefreshBook {
-    // MARK: - What is wanted
+    // MARK: - Intervals
 
-    /// The interval that counts, and where it comes from; `never` and not set when nobody has set one.
+    /// The effective interval of an app and its source; `never` and not set if there is none.
     package func interval(
         of app: AppID
     ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {
@@ -17,10 +17,10 @@ extension RefreshBook {
         return (.never, .app, false)
     }
 
-    /// Whether the app is launched for tasks that it submits, and not for fetches of the classic form.
+    /// Whether the app is launched for tasks that it submits, and not for ordinary fetches.
     package func usesTasks(_ app: AppID) -> Bool { manifests[app]?.taskIdentifiers.isEmpty == false }
 
-    /// The interval by which the planner plans: of an app that submits tasks, while a request is due.
+    /// The interval for the planner. An app that submits tasks has one only while a request is due.
     func plannedInterval(of app: AppID, _ now: LocalMoment) -> RefreshInterval {
         guard let manifest = manifests[app], manifest.modes.contains(.fetch) else { return .never }
         guard usesTasks(app) else { return interval(of: app).interval }
@@ -35,32 +35,33 @@ extension RefreshBook {
         return isOn && planner.apps[app]?.isOn ?? true ? .available : .denied
     }
 
-    // MARK: - What people and apps say
+    // MARK: - Requests of people and apps
 
     package mutating func set(_ interval: RefreshInterval, byAppOf app: AppID, now: LocalMoment) {
         guard apps[app]?.appInterval != interval else { return }
         know(app, now)
         apps[app]?.appInterval = interval
         marks.apps.insert(app)
-        note(.refreshChanged, app, "The app asks for an interval of \(interval).", now)
+        note(.refreshChanged, app, "The app has set its interval to \(interval).", now)
     }
 
     package mutating func change(_ change: RefreshChange, now: LocalMoment) throws(Problem) {
         for (value, pointer) in [(change.dailyEnergy, "/dailyEnergy"), (change.dailyBytes, "/dailyBytes")] {
             guard let value, !(0...Limits.dailyBudget).contains(value) else { continue }
-            throw .invalid("A budget is a number from 0 to 10^15.", pointer: pointer)
+            throw .invalid("A budget must be a number from 0 to 10^15.", pointer: pointer)
         }
         var words: [String] = []
         if let isOn = change.isOn, isOn != self.isOn {
             self.isOn = isOn
-            words.append(isOn ? "Switched on for all apps." : "Switched off for all apps.")
+            words.append("Background refresh was switched \(isOn ? "on" : "off") for all apps.")
         }
         if change.dailyEnergy != nil || change.dailyBytes != nil {
             var daily = planner.budget.daily
             if let energy = change.dailyEnergy { daily.energy = energy }
             if let bytes = change.dailyBytes { daily.bytes = bytes }
             planner.set(daily: daily, now: now)
-            words.append("\(Int64(saturating: daily.energy)) J and \(Int64(saturating: daily.bytes)) bytes a day.")
+            words.append(
+                "The budget is \(Int64(saturating: daily.energy)) J and \(Int64(saturating: daily.bytes)) bytes a day.")
         }
         guard !words.isEmpty else { return }
         marks.device = true
@@ -74,14 +75,14 @@ extension RefreshBook {
             interval = RefreshInterval(text)
             guard interval != nil else {
                 throw .invalid(
-                    "An interval is 'never', 'minimum', seconds up to a year, or 'default'.", pointer: "/interval")
+                    "An interval must be 'never', 'minimum', seconds up to a year, or 'default'.", pointer: "/interval")
             }
         }
         if let cap = change.dailyCap, !(-1...Limits.dailyFetches).contains(cap) {
-            throw .invalid("A cap is 0 to 1000 fetches a day, or -1 for none.", pointer: "/dailyCap")
+            throw .invalid("A cap must be 0 to 1000 fetches a day, or -1 for no cap.", pointer: "/dailyCap")
         }
         know(app, now)
-        guard let before = planner.apps[app] else { throw .tooMany("Background refresh knows 500 apps already.") }
+        guard let before = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
         var words: [String] = []
         if let text = change.interval {
             apps[app]?.userInterval = interval
@@ -98,7 +99,7 @@ extension RefreshBook {
         note(.refreshChanged, app, words.joined(separator: " "), now)
     }
 
-    /// Forgets when an app was used and what came of its fetches; of all apps, and of the device, where none is named.
+    /// Deletes the recorded use of an app and the results of its fetches; for nil, of all apps and the device.
     package mutating func forget(_ app: AppID?, now: LocalMoment) throws(Problem) {
         if let app { try require(app) }
         planner.forget(app, now: now)
@@ -111,7 +112,7 @@ extension RefreshBook {
         note(.learnedForgotten, app, nil, now)
     }
 
-    /// Begins a fetch because its user wants one.
+    /// Begins a fetch at the user's request.
     package mutating func fetchNow(_ app: AppID, now: LocalMoment) throws(Problem) {
         let manifest = try require(app)
         guard manifest.modes.contains(.fetch) else {
@@ -120,30 +121,30 @@ extension RefreshBook {
                     + "\(manifest.entry).")
         }
         know(app, now)
-        guard let known = planner.apps[app] else { throw .tooMany("Background refresh knows 500 apps already.") }
+        guard let known = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
         if known.isForceQuit { throw .conflict(RefreshHold.forceQuit.sentence) }
         if known.usage.isInUse { throw .conflict(RefreshHold.inFront.sentence) }
         if known.fetchBegan != nil { throw .conflict(RefreshHold.underWay.sentence) }
         if usesTasks(app), refreshRequest(of: app) == nil {
             throw .conflict(
-                "\(app) is launched for tasks that it submits (X-Nightshift-TaskIdentifiers), and has submitted none for "
-                    + "refresh.")
+                "\(app) has no refresh task waiting. Its entry declares X-Nightshift-TaskIdentifiers, so it is launched "
+                    + "only for tasks that it submits.")
         }
         planner.beginNow(app, now: now)
-        beginFetch(app, wakesDevice: !conditions.isAwake, now, detail: "Asked for by its user.")
+        beginFetch(app, wakesDevice: !conditions.isAwake, now, detail: "You asked for it.")
     }
 
     @discardableResult
     func require(_ app: AppID) throws(Problem) -> AppManifest {
         guard let manifest = manifests[app] else {
-            throw .notFound("There is no app '\(app)' that speaks of the background. 'nightshift app list' shows them.")
+            throw .notFound("There is no app '\(app)' with background modes. 'nightshift app list' shows the apps.")
         }
         return manifest
     }
 
-    // MARK: - The life of a fetch
+    // MARK: - Start and end of a fetch
 
-    /// The planner has begun it.
+    /// Begins a fetch that the planner has started.
     mutating func beginFetch(_ app: AppID, wakesDevice: Bool, _ now: LocalMoment, detail: String? = nil) {
         know(app, now)
         var record = FetchRecord(began: Date(timeIntervalSince1970: now.seconds))
@@ -166,7 +167,7 @@ extension RefreshBook {
         marks.device = true
     }
 
-    /// Takes the ends of wakes into account, each once.
+    /// Handles ends of wakes, each once.
     package mutating func take(_ ends: [RefreshEnd], now: LocalMoment) {
         for end in ends where end.row.id > marks.endsThrough {
             marks.endsThrough = end.row.id
@@ -174,7 +175,7 @@ extension RefreshBook {
             let key = StoredScheduledTask.Key(app: app, identifier: end.row.key, isRunning: true)
             switch end.row.source {
             case .fetch:
-                // One that nobody knows was of an app that was removed meanwhile.
+                // A wake without a fetch belonged to an app that was removed in the meantime.
                 guard let fetch = apps[app]?.underWay, fetch.identifier ?? "" == end.row.key else { continue }
                 endFetch(app, result, end.row.end.detail, ended: end.row.end.time, bytes: end.bytes, now)
             case .processing, .continued:
@@ -185,13 +186,13 @@ extension RefreshBook {
         }
     }
 
-    /// - Parameter result: nil where nobody saw what came of it.
+    /// - Parameter result: nil if the result is unknown.
     mutating func endFetch(
         _ app: AppID, _ result: RefreshResult?, _ detail: String?, ended: Double, bytes: Int64, _ now: LocalMoment
     ) {
         guard var record = apps[app]?.underWay else { return }
         let began = record.began.timeIntervalSince1970
-        // A clock that was set meanwhile says nothing of how long it took.
+        // Bounded, because the clock may have been set in the meantime.
         let seconds = max(0, min(RefreshApp.limit, ended - began))
         record.ended = Date(timeIntervalSince1970: max(began, ended))
         record.result = result
@@ -200,7 +201,8 @@ extension RefreshBook {
         if record.detail?.isEmpty == true { record.detail = nil }
         apps[app]?.fetches.removeLast()
         apps[app]?.fetches.append(record)
-        // The radio stays on for a while behind traffic: for the last of those that end together.
+        // The radio stays on for a while after traffic. Only the last of several concurrent fetches is charged for
+        // that.
         let isLast = !apps.contains { $0.key != app && $0.value.underWay != nil }
         let cost = RefreshCost(
             wakesDevice: apps[app]?.wokeDevice ?? false, radioSeconds: seconds + (isLast ? 10 : 0),
@@ -217,7 +219,7 @@ extension RefreshBook {
         }
     }
 
-    /// Takes back that a wake began: it could not be written down.
+    /// Reverts the start of a wake that could not be written.
     mutating func didNotBegin(_ wake: RefreshWake, _ now: LocalMoment) {
         if wake.source == .fetch, apps[wake.app]?.underWay != nil {
             planner.didNotBegin(wake.app, now: now)

@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Scheduler
 import Store
 
-/// What people are shown: what comes next, what speaks for it and against it, and what was learned.
+/// Status for people: the next fetch, the reasons for and against it, and the learned use.
 extension RefreshBook {
     package func status(_ now: LocalMoment) -> RefreshStatus {
         let budget = planner.budget
@@ -21,14 +21,14 @@ extension RefreshBook {
         return status
     }
 
-    /// Whether an app declares something of refresh, or something of it was learned.
+    /// Whether an app declares background refresh, or there is learned use of it.
     private func takesPart(_ app: AppID) -> Bool {
         guard let manifest = manifests[app] else { return false }
         return manifest.modes.contains(.fetch) || manifest.modes.contains(.processing) || usesTasks(app)
             || apps[app] != nil
     }
 
-    /// Nil where there is no such app.
+    /// Returns nil if there is no such app.
     package func status(of app: AppID, _ now: LocalMoment) -> AppRefreshStatus? {
         guard let manifest = manifests[app] else { return nil }
         let (interval, source, isSet) = interval(of: app)
@@ -53,14 +53,15 @@ extension RefreshBook {
         return status
     }
 
-    /// The hold, its sentence and times, and what speaks for a fetch and against it.
+    /// Fills in the reason why the app is not fetched for, its sentence and times, and the reasons for and against a
+    /// fetch.
     private func describe(_ status: inout AppRefreshStatus, _ manifest: AppManifest, _ now: LocalMoment) {
         let app = manifest.id
         let held = plan.holds[app]
         let reason: RefreshHold? =
             apps[app]?.underWay != nil ? .underWay : planner.apps[app] == nil ? .never : held?.reason
         status.hold = reason?.rawValue
-        status.sentence = reason.map { sentence($0, manifest, now) } ?? "It is about to be fetched for."
+        status.sentence = reason.map { sentence($0, manifest, now) } ?? "A fetch of it is about to begin."
         if reason == held?.reason, reason != .underWay {
             status.expected = held?.until.map(Date.init(timeIntervalSince1970:))
             status.windowOpens = (held?.window?.lowerBound).map(Date.init(timeIntervalSince1970:))
@@ -76,7 +77,7 @@ extension RefreshBook {
 
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
         if hold == .cap, planner.apps[manifest.id]?.dailyCap == 0 {
-            return "Its user allows no fetches of it: its cap is 0."
+            return "You allow no fetches of it: its cap is 0."
         }
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
@@ -84,13 +85,13 @@ extension RefreshBook {
                 + "\(manifest.entry)."
         }
         let said = interval(of: manifest.id)
-        if said.source == .user, said.interval == .never { return "Its user wants no background fetches of it." }
+        if said.source == .user, said.interval == .never { return "You have set its interval to never." }
         guard usesTasks(manifest.id) else {
-            return said.isSet ? "It has asked for no background fetches: its interval is never." : hold.sentence
+            return said.isSet ? "It has set its interval to never." : hold.sentence
         }
         return refreshRequest(of: manifest.id) == nil
-            ? "It is launched for tasks that it submits, and has submitted none for refresh."
-            : "The task that it has submitted is not to begin before its time."
+            ? "It is launched for tasks that it submits, and has no refresh task waiting."
+            : "The earliest begin date of its refresh task has not come."
     }
 
     private func inFavour(_ app: AppID, _ planned: RefreshApp, _ now: LocalMoment) -> [String] {
@@ -98,15 +99,15 @@ extension RefreshBook {
         let soon = planner.openingsSoon(of: app, now: now)
         if soon >= 0.05 {
             let isKnown = planned.usage.lastUse(now.seconds) != nil
-            let source = isKnown ? "by your habits" : "as with any app whose use is not known yet"
-            sentences.append("It is expected to be opened \(Self.number(soon)) times in the next hour, \(source).")
+            let source = isKnown ? "from your habits" : "the default for an app without recorded use"
+            sentences.append("You are expected to open it \(Self.number(soon)) times in the next hour (\(source)).")
         }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitful = ended.count { $0 == .newData }
-        if fruitful > 0 { sentences.append("\(fruitful) of its last \(ended.count) fetches brought something new.") }
-        if !planned.isFresh(now) { sentences.append("No fetch or use of it within the last hour is known.") }
+        if fruitful > 0 { sentences.append("\(fruitful) of its last \(ended.count) fetches brought new data.") }
+        if !planned.isFresh(now) { sentences.append("It was neither fetched nor used within the last hour.") }
         if conditions.isAwake { sentences.append("The device is awake anyway.") }
-        if planner.budget.pays(for: planned) { sentences.append("There is enough left of the budget.") }
+        if planner.budget.pays(for: planned) { sentences.append("The budget is sufficient.") }
         return sentences
     }
 
@@ -127,7 +128,7 @@ extension RefreshBook {
         }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitless = ended.count { $0 == .noData }
-        if fruitless > 0 { sentences.append("\(fruitless) of its last \(ended.count) fetches brought nothing new.") }
+        if fruitless > 0 { sentences.append("\(fruitless) of its last \(ended.count) fetches brought no new data.") }
         let failed = ended.count { $0 == .failed }
         if failed > 0 { sentences.append("\(failed) of its last \(ended.count) fetches failed.") }
         if !conditions.isAwake { sentences.append("The device would have to be woken for it.") }
@@ -156,7 +157,7 @@ extension RefreshBook {
         return status
     }
 
-    /// With one digit behind the point.
+    /// Returns a number with one decimal digit.
     private static func number(_ value: Double) -> String {
         let tenths = Int(saturating: (value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"

@@ -3,13 +3,13 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// Tasks that apps submit: what is accepted, what begins, and what ends early.
+/// Scheduled tasks of apps: submission, start and early end.
 extension RefreshBook {
     // MARK: - Submitting
 
-    /// Accepts a task of an app. What waits under the same identifier is replaced.
+    /// Accepts a task of an app. It replaces a waiting task with the same identifier.
     ///
-    /// - Parameter isInFront: whether its user looks at the app.
+    /// - Parameter isInFront: whether the app is in the foreground.
     package mutating func submit(
         _ task: ScheduledTask, for app: AppID, isInFront: Bool, now: LocalMoment
     ) throws(Problem) {
@@ -18,7 +18,7 @@ extension RefreshBook {
         try checkPermission(task, manifest)
         if task.kind != .continued, availability(of: app) == .denied {
             let whose = isOn ? "for \(app)" : "for all apps"
-            throw .refreshUnavailable("Its user has switched background refresh off \(whose).")
+            throw .refreshUnavailable("You have switched background refresh off \(whose).")
         }
         let key = StoredScheduledTask.Key(app: app, identifier: task.identifier, isRunning: false)
         let others = tasks.values.count {
@@ -28,17 +28,18 @@ extension RefreshBook {
         guard others < most else {
             let name = task.kind.rawValue
             throw .tooManyScheduledTasks(
-                "\(app) has \(others) \(name) task\(others == 1 ? "" : "s") that wait; \(most) may. Cancel one first.")
+                "\(app) has \(others) waiting \(name) task\(others == 1 ? "" : "s"); the limit is \(most). Cancel one first."
+            )
         }
         if task.kind == .continued {
             guard isInFront else {
                 throw .taskNotPermitted(
-                    "A continued task begins in front of the app's user, and \(app) is not in front.")
+                    "A continued task must be started in the foreground, and \(app) is not in the foreground.")
             }
             let running = running(.continued)
             let hasRoom = running.count < Limits.runningContinuedTasks && !running.contains(key.processing)
             guard hasRoom || task.strategy != .fail else {
-                throw .noRoomForTask("\(running.count) continued tasks run, and this one is not to wait.")
+                throw .noRoomForTask("\(running.count) continued tasks are running, and this one must not wait.")
             }
         }
         know(app, now)
@@ -49,10 +50,10 @@ extension RefreshBook {
 
     private func checkWords(_ task: ScheduledTask) throws(Problem) {
         guard (1...Limits.taskIdentifierLength).contains(task.identifier.utf8.count) else {
-            throw .invalid("An identifier has 1 to \(Limits.taskIdentifierLength) bytes.", pointer: "/identifier")
+            throw .invalid("An identifier must have 1 to \(Limits.taskIdentifierLength) bytes.", pointer: "/identifier")
         }
         if task.kind == .continued, task.title?.isEmpty ?? true {
-            throw .invalid("A continued task has a title, which its user reads.", pointer: "/title")
+            throw .invalid("A continued task must have a title, which is shown to the user.", pointer: "/title")
         }
         try checkTitle(task.title, "/title")
         try checkTitle(task.subtitle, "/subtitle")
@@ -60,7 +61,7 @@ extension RefreshBook {
 
     private func checkTitle(_ text: String?, _ pointer: String) throws(Problem) {
         guard text?.utf8.count ?? 0 > Limits.taskTitleLength else { return }
-        throw .invalid("It has at most \(Limits.taskTitleLength) bytes.", pointer: pointer)
+        throw .invalid("It may have at most \(Limits.taskTitleLength) bytes.", pointer: pointer)
     }
 
     private func checkPermission(_ task: ScheduledTask, _ manifest: AppManifest) throws(Problem) {
@@ -76,28 +77,28 @@ extension RefreshBook {
         }
     }
 
-    /// The tasks of an app that wait, in the order of submission.
+    /// Returns the waiting tasks of an app, in the order of submission.
     package func pending(of app: AppID) -> [StoredScheduledTask] {
         tasks.values.filter { $0.app == app && $0.began == nil }.sorted {
             ($0.submitted, $0.task.identifier) < ($1.submitted, $1.task.identifier)
         }
     }
 
-    /// Those of a kind that run.
+    /// Returns the running tasks of a kind.
     func running(_ kind: ScheduledTask.Kind) -> Set<ProcessingPlanner.Key> {
         Set(tasks.values.filter { $0.began != nil && $0.task.kind == kind }.map(\.key.processing))
     }
 
-    /// The refresh task of an app that waits.
+    /// Returns the waiting refresh task of an app.
     package func refreshRequest(of app: AppID) -> StoredScheduledTask? {
         tasks.values.first { $0.app == app && $0.began == nil && $0.task.kind == .refresh }
     }
 
     // MARK: - Cancelling
 
-    /// Cancels a task that waits, or all of an app's.
+    /// Cancels a waiting task; for nil, all waiting tasks of an app.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of cancelled tasks.
     @discardableResult
     package mutating func cancel(_ identifier: String?, of app: AppID, now: LocalMoment) -> Int {
         let keys = pending(of: app).map(\.key).filter { identifier == nil || $0.identifier == identifier }
@@ -105,60 +106,61 @@ extension RefreshBook {
         return keys.count
     }
 
-    /// Its user does not want the task any more: it does not begin, or, if it is a continued one that runs, it is told to end.
+    /// Cancels a task for the user: a waiting task does not begin, and the app of a running continued task is asked to
+    /// end it.
     package mutating func cancelForUser(_ identifier: String, of app: AppID, now: LocalMoment) throws(Problem) {
         try require(app)
         let dropped = cancel(identifier, of: app, now: now)
         let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
         if tasks[key]?.task.kind == .continued {
-            note(.taskCancelled, app, "\(identifier): its user ends it.", now)
-            expiring[key.processing] = "Its user cancelled it."
-            // Told again, should the first word have got lost.
+            note(.taskCancelled, app, "\(identifier): you cancelled it.", now)
+            expiring[key.processing] = "You cancelled it."
+            // Sent again with each request, because an earlier one may be lost.
             effects.append(.expire(app, .continued, identifier))
         } else if dropped == 0 {
-            throw .notFound("\(app) has no task '\(identifier)' that could be cancelled.")
+            throw .notFound("\(app) has no task '\(identifier)' that can be cancelled.")
         }
     }
 
-    /// Removes a task that waits.
+    /// Removes a waiting task.
     mutating func drop(_ key: StoredScheduledTask.Key, _ why: String?, _ now: LocalMoment) {
         guard tasks.removeValue(forKey: key) != nil else { return }
         marks.tasks.insert(key)
         note(.taskCancelled, key.app, [key.identifier, why].compactMap(\.self).joined(separator: ": "), now)
     }
 
-    /// Removes what waits and is not permitted any more.
+    /// Removes waiting tasks that the entry no longer permits.
     mutating func dropUnwanted(of app: AppID, _ now: LocalMoment) {
-        // An entry that is gone for a moment, while it is replaced, is no word of its author.
+        // An entry can be missing for a moment while it is replaced; that does not withdraw its permissions.
         guard let manifest = manifests[app] else { return }
         for task in pending(of: app) {
             do throws(Problem) {
                 try checkPermission(task.task, manifest)
             } catch {
-                drop(task.key, "its entry does not permit it any more.", now)
+                drop(task.key, "its entry no longer permits it.", now)
             }
         }
     }
 
     // MARK: - Progress
 
-    /// Seconds between two writes of how far a task is.
+    /// The seconds between two writes of a task's progress.
     private static let progressInterval = 10.0
 
-    /// A continued task that runs says how far it is.
+    /// Records the progress of a running continued task.
     package mutating func progress(
         _ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID, now: LocalMoment
     ) throws(Problem) {
         let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
         guard var task = tasks[key], task.task.kind == .continued else {
-            throw .notFound("\(app) has no continued task '\(identifier)' that runs.")
+            throw .notFound("\(app) has no running continued task '\(identifier)'.")
         }
         try checkTitle(progress.title, "/title")
         try checkTitle(progress.subtitle, "/subtitle")
         for (units, pointer) in [
             (progress.completedUnits, "/completedUnits"), (progress.totalUnits, "/totalUnits"),
         ] where units ?? 0 < 0 {
-            throw .invalid("Units are counted from 0.", pointer: pointer)
+            throw .invalid("Units must not be negative.", pointer: pointer)
         }
         var merged = task.progress ?? ScheduledTaskProgress()
         merged.title = progress.title ?? merged.title
@@ -167,7 +169,8 @@ extension RefreshBook {
         merged.totalUnits = progress.totalUnits ?? merged.totalUnits
         task.progress = merged
         tasks[key] = task
-        // It is said anew all the time, and a service that begins hears it again soon.
+        // Not every report is written, because reports are frequent. After a restart of the service the next one
+        // follows soon.
         let last = progressWritten[key.processing] ?? -.infinity
         guard !(0..<Self.progressInterval).contains(now.seconds - last) else { return }
         progressWritten[key.processing] = now.seconds
@@ -176,7 +179,7 @@ extension RefreshBook {
 
     // MARK: - Running
 
-    /// The task that waits under `key` runs from now on.
+    /// Marks the waiting task under `key` as running.
     mutating func begin(_ key: StoredScheduledTask.Key, _ now: LocalMoment) {
         guard var task = tasks.removeValue(forKey: key) else { return }
         task.began = now.seconds
@@ -205,7 +208,8 @@ extension RefreshBook {
     }
 
     mutating func planProcessing(_ now: LocalMoment) {
-        // Behind a clock that was set back it counts as submitted now: its patience would last until the clock has caught up.
+        // If the clock was set back, the task counts as submitted now. Otherwise its time limit would grow by the
+        // difference.
         for (key, task) in tasks where task.submitted > now.seconds {
             tasks[key]?.submitted = now.seconds
             marks.tasks.insert(key)
@@ -256,7 +260,7 @@ extension StoredScheduledTask.Key {
 }
 
 extension ScheduledTask.Kind {
-    /// The mode that the entry has to declare.
+    /// The background mode that the entry must declare.
     var mode: BackgroundMode? {
         switch self {
         case .refresh: .fetch
@@ -265,7 +269,7 @@ extension ScheduledTask.Kind {
         }
     }
 
-    /// Tasks of an app that may wait.
+    /// The number of tasks of this kind that an app may have waiting.
     var most: Int {
         switch self {
         case .refresh: Limits.refreshTasks

@@ -3,35 +3,36 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// Everything that is known of background refresh: who wants what, what has come of it, and what happens next.
+/// The state of background refresh: requests, results, and the next steps.
 ///
-/// Pure: use, moments, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes, and
-/// ``takeEffects()`` what is done behind it. See `docs/decisions/0037`.
+/// It is a pure value: use, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
+/// returns the changes for one transaction, and ``takeEffects()`` the effects to execute after it. See
+/// `docs/decisions/0037`.
 package struct RefreshBook: Sendable {
     package internal(set) var planner: RefreshPlanner
     /// The user's switch for all apps.
     package internal(set) var isOn = true
-    /// Whether the device has ever told that nobody uses it. One that has not is not taken for one in use.
+    /// Whether the device has ever reported that it is idle. One that never has is not treated as always in use.
     package internal(set) var tellsUse = false
     package internal(set) var apps: [AppID: KnownApp] = [:]
-    /// What the entries of installed apps say.
+    /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
     package internal(set) var moment = DeviceMoment()
-    /// Seconds since 1970 at which to decide again, if nothing happens before.
+    /// The time of the next decision in seconds since 1970, unless an event comes before.
     package internal(set) var nextLook: Double?
     var plan = RefreshPlan()
     var processing = ProcessingPlanner.Plan()
-    /// What apps were told last.
+    /// The last availability sent to each app.
     var told: [AppID: RefreshAvailability] = [:]
-    /// Tasks that were told to end, and why.
+    /// Running tasks that were asked to end, with the reason.
     var expiring: [ProcessingPlanner.Key: String] = [:]
-    /// When the progress of a task was last written, in seconds since 1970.
+    /// The time of the last write of each task's progress, in seconds since 1970.
     var progressWritten: [ProcessingPlanner.Key: Double] = [:]
     var marks = Marks()
     var effects: [RefreshEffect] = []
 
-    /// What is not on disk yet.
+    /// The changes that are not on disk yet.
     struct Marks: Sendable {
         var removed: Set<AppID> = []
         var apps: Set<AppID> = []
@@ -40,19 +41,21 @@ package struct RefreshBook: Sendable {
         var begun: [RefreshWake] = []
         var entries: [JournalEntry] = []
         var forgotten: [AppID?] = []
-        /// The last end that was taken into account, and the last one that the disk knows to be.
+        /// The last end of a wake that was handled. The last one that the disk knows to be handled is `endsWritten`.
         var endsThrough: Int64 = 0
         var endsWritten: Int64 = 0
     }
 
-    /// Seconds after which a wake is given up that has not begun: its app came to the front meanwhile, for example.
+    /// The seconds after which a wake that has not begun is dropped, for example because its app came to the
+    /// foreground.
     static let patience = 900.0
-    /// Seconds, of those that are seen to pass, after which what was learned of an app goes whose entry is gone.
+    /// The seconds after which the learned use of an app without an entry is deleted. Only observed time counts, not
+    /// the wall clock.
     static let absence = 30 * LocalMoment.daySeconds
 
     package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
 
-    /// The book as it was kept.
+    /// Restores the stored state.
     package init(
         _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceMoment,
         now: LocalMoment
@@ -70,11 +73,12 @@ package struct RefreshBook: Sendable {
         for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// The service begins: decides what goes on of what was under way when the last one ended. Behind the ends that are known.
+    /// Decides at the start of the service which fetches and tasks of the previous run continue. Must be called after
+    /// all known ends of wakes were handled.
     ///
     /// - Parameters:
-    ///   - wakes: those whose rows are there.
-    ///   - seen: seconds that were seen to pass up to now.
+    ///   - wakes: the wakes whose rows still exist.
+    ///   - seen: the observed seconds up to now.
     package mutating func resume(_ wakes: [WantedWake], seen: Double, now: LocalMoment) {
         let before = planner
         let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })
@@ -91,7 +95,7 @@ package struct RefreshBook: Sendable {
             endTask(key, nil, detail, now)
         }
         let goesOn = Set(order.filter { apps[$0]?.underWay != nil })
-        // A task whose fetch is not under way does not run.
+        // A refresh task without a fetch under way is not running.
         for (key, task) in tasks where key.isRunning && task.task.kind == .refresh {
             guard apps[key.app]?.underWay?.identifier != key.identifier else { continue }
             endTask(key, nil, detail, now)
@@ -114,7 +118,7 @@ package struct RefreshBook: Sendable {
         tellDeviceUse(now)
     }
 
-    /// Ids in an order that is the same everywhere.
+    /// App ids in a fixed order.
     var order: [AppID] { Set(apps.keys).union(planner.apps.keys).sorted { $0.rawValue < $1.rawValue } }
 
     var conditions: RefreshConditions {
@@ -133,7 +137,7 @@ package struct RefreshBook: Sendable {
                 inputs: inputs))
     }
 
-    // MARK: - What the device and its user do
+    // MARK: - Use of apps and the device
 
     package mutating func apply(_ moment: DeviceMoment, now: LocalMoment) {
         self.moment = moment
@@ -151,7 +155,7 @@ package struct RefreshBook: Sendable {
         marks.device = true
     }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool, now: LocalMoment) {
         guard manifests[app] != nil else { return }
         know(app, now)
@@ -173,30 +177,31 @@ package struct RefreshBook: Sendable {
         know(app, now)
         planner.forceQuit(app, now: now)
         marks.apps.insert(app)
-        // What its user has begun in it ends with it.
+        // Waiting continued tasks end with the app in which the user began them.
         for key in tasks.keys where key.app == app && !key.isRunning && tasks[key]?.task.kind == .continued {
-            drop(key, "Its user has ended the app.", now)
+            drop(key, "You have force-quit the app.", now)
         }
     }
 
-    /// Its user has started the app.
+    /// The user has started the app.
     package mutating func launched(_ app: AppID) {
         guard planner.apps[app]?.isForceQuit == true else { return }
         planner.launched(app)
         marks.apps.insert(app)
     }
 
-    // MARK: - What entries say
+    // MARK: - Desktop entries
 
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocalMoment) {
-        // Of one whose entry was gone before, all else is still there.
+        // If the entry was already gone, the rest of the app's state still has to be removed.
         guard manifest == nil || manifests[app] != manifest else { return }
         manifests[app] = manifest
         if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
         keepEntries()
     }
 
-    /// The entries were read anew. One that is gone may come back: what was learned stays for a while.
+    /// The entries were read again. An entry that is gone may return, so the learned use of its app is kept for a
+    /// while.
     package mutating func read(_ manifests: [AppManifest], now: LocalMoment) {
         let read = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
         guard read != self.manifests else { return }
@@ -206,7 +211,7 @@ package struct RefreshBook: Sendable {
         for app in changed.sorted(by: { $0.rawValue < $1.rawValue }) { dropUnwanted(of: app, now) }
     }
 
-    /// What was learned of an app stays whose entry is there again.
+    /// Keeps the learned use of apps whose entry has returned.
     private mutating func keepEntries() {
         for id in manifests.keys where apps[id]?.goneSeen != nil {
             apps[id]?.goneSeen = nil
@@ -228,7 +233,7 @@ package struct RefreshBook: Sendable {
         marks.forgotten.append(app)
     }
 
-    /// Makes the app known, so that its use is learned.
+    /// Adds the app, so that its use is learned.
     mutating func know(_ app: AppID, _ now: LocalMoment) {
         if planner.apps[app] == nil { planner.set(.never, for: app, now: now) }
         guard planner.apps[app] != nil, apps[app] == nil else { return }
@@ -238,12 +243,12 @@ package struct RefreshBook: Sendable {
 
     // MARK: - Deciding
 
-    /// Decides what begins now, and what ends.
+    /// Decides which fetches and tasks begin now, and which end.
     package mutating func look(_ now: LocalMoment) {
         updateIntervals(now)
         plan = planner.plan(conditions, now: now, looksAhead: !conditions.isAwake)
         for (index, app) in plan.wake.enumerated() {
-            // Those that share a wake of the device have it once.
+            // The energy of waking the device is charged to one of the apps that share it.
             beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)
         }
         planProcessing(now)
@@ -251,12 +256,12 @@ package struct RefreshBook: Sendable {
         updateAvailability()
         let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
             .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
-        // A device that rests is left alone until somebody is to be woken.
+        // An idle, dozing device is not disturbed until it must wake for an app.
         let next = conditions.isAwake ? plan.lookAgain : plan.wakeDevice
         nextLook = ([next, processing.lookAgain].compactMap(\.self) + begins).min()
     }
 
-    /// Gives the planner the intervals that hold now.
+    /// Updates the intervals of the planner.
     private mutating func updateIntervals(_ now: LocalMoment) {
         for id in Set(manifests.keys).union(order).sorted(by: { $0.rawValue < $1.rawValue }) {
             let interval = plannedInterval(of: id, now)

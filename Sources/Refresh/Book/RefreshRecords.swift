@@ -2,23 +2,23 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// What is kept of the refresh of one app.
+/// The stored refresh state of one app.
 package struct RefreshRecord: Hashable, Sendable, Codable {
     package var planned: RefreshApp
     package var known: KnownApp
 }
 
-/// What an app, its user and its fetches have said, beside what the planner knows.
+/// Settings of an app and its user, and its fetches, in addition to the planner's state.
 package struct KnownApp: Hashable, Sendable, Codable {
     /// The interval that the app itself has set.
     package var appInterval: RefreshInterval?
-    /// The user's word, which goes before the app's.
+    /// The interval that the user has set, which takes precedence over the app's.
     package var userInterval: RefreshInterval?
-    /// Oldest first, the last one without an end where it is under way; at most ``Limits/fetches``.
+    /// Fetches, oldest first, at most ``Limits/fetches``. A fetch under way is the last one, and has no end.
     package var fetches: [FetchRecord] = []
     /// Whether the device was woken for the fetch under way.
     package var wokeDevice = false
-    /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
+    /// The time since which the entry is missing, in observed seconds: a wrong wall clock deletes nothing.
     package var goneSeen: Double?
 
     /// The history of its processing tasks; nil before the first has ended, and in records of earlier versions.
@@ -29,30 +29,30 @@ package struct KnownApp: Hashable, Sendable, Codable {
     package var underWay: FetchRecord? { fetches.last.flatMap { $0.ended == nil ? $0 : nil } }
 }
 
-/// What is kept of the refresh of the device.
+/// The stored refresh state of the device.
 package struct DeviceRefreshRecord: Hashable, Sendable, Codable {
     package var budget: RefreshBudget
     package var rhythm: UsageModel
     /// The user's switch for all apps.
     package var isOn: Bool
-    /// Whether the device has ever told that nobody uses it.
+    /// Whether the device has ever reported that it is idle.
     package var tellsUse: Bool
 }
 
-/// A wake that the book wants: a row, of which the app's machine makes the rest.
+/// A wake requested by background refresh. It becomes a row, which the app's machine handles.
 package struct RefreshWake: Hashable, Sendable {
     package var app: AppID
     package var source: WakeSource
     package var key: String
     package var task: ScheduledTask?
-    /// Seconds after which it is given up unless it has begun.
+    /// The seconds after which the wake is dropped unless it has begun.
     package var patience: Double?
 }
 
-/// The end of a wake, as it is taken into account.
+/// The end of a wake, with the data that background refresh needs.
 package struct RefreshEnd: Hashable, Sendable {
     package var row: StoredWakeEnd
-    /// What the app's transfers have moved since its last fetch began.
+    /// The bytes that the app's transfers have moved since its last fetch began.
     package var bytes: Int64
 
     package init(row: StoredWakeEnd, bytes: Int64) {
@@ -61,18 +61,18 @@ package struct RefreshEnd: Hashable, Sendable {
     }
 }
 
-/// What one transaction writes.
+/// The changes that one transaction writes.
 package struct RefreshChanges: Sendable {
     package var removed: Set<AppID> = []
     package var apps: [AppID: RefreshRecord] = [:]
     package var device: DeviceRefreshRecord?
-    /// Rows with what they hold; nil for those that go.
+    /// Rows with their content; nil for rows to delete.
     package var tasks: [StoredScheduledTask.Key: StoredScheduledTask?] = [:]
     package var begun: [RefreshWake] = []
     package var entries: [JournalEntry] = []
-    /// Whose use the journal is to forget; nil within for everybody's.
+    /// The apps whose use the journal must forget; a nil element means all apps.
     package var forgotten: [AppID?] = []
-    /// Ends of wakes up to this one are taken into account.
+    /// The last end of a wake that was handled.
     package var endsThrough: Int64?
 
     package var isEmpty: Bool {
@@ -81,10 +81,10 @@ package struct RefreshChanges: Sendable {
     }
 }
 
-/// What is done once that is on disk, or could not be written.
+/// An effect to execute once the changes are on disk, or could not be written.
 package enum RefreshEffect: Hashable, Sendable {
-    /// A wake is to end: its expiration handler is called.
+    /// Runs the expiration handler of a wake, which is to end.
     case expire(AppID, WakeSource, String)
-    /// The app is told whether it is refreshed.
+    /// Sends the app its availability of background refresh.
     case availability(AppID)
 }
