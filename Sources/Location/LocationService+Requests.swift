@@ -1,7 +1,7 @@
 import Books
 package import NightshiftAPI
 
-/// What people and apps ask for.
+/// Requests of people and apps.
 extension LocationService {
     // MARK: - People
 
@@ -27,7 +27,7 @@ extension LocationService {
         return try known(app)
     }
 
-    /// Watches a region for an app, in place of an earlier one of the same identifier.
+    /// Monitors a region for an app. It replaces a region with the same identifier.
     package func addRegion(_ region: MonitoredRegion, for app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.addRegion(region, for: app, now: now) }
@@ -35,13 +35,13 @@ extension LocationService {
 
     package func removeRegion(_ identifier: String, of app: AppID) async throws(Problem) {
         guard try await stopMonitoring(identifier, of: app) else {
-            throw .notFound("\(app) watches no region '\(identifier)'.")
+            throw .notFound("\(app) monitors no region '\(identifier)'.")
         }
     }
 
     // MARK: - Apps
 
-    /// - Returns: whether the app has watched such a region.
+    /// - Returns: whether the app monitored such a region.
     @discardableResult
     package func stopMonitoring(_ identifier: String, of app: AppID) async throws(Problem) -> Bool {
         try await readEntries(for: app)
@@ -62,7 +62,7 @@ extension LocationService {
         return try book.processLocation(of: app, now)
     }
 
-    /// Has the app's user asked, where he has not said it yet. The answer comes by ``LocationNotice``.
+    /// Asks the user for permission, if there is no answer yet. The answer arrives as a ``LocationNotice``.
     package func requestAuthorization(
         _ permission: LocationPermission, for app: AppID
     ) async throws(Problem) -> ProcessLocation {
@@ -74,7 +74,7 @@ extension LocationService {
         return try book.processLocation(of: app, now)
     }
 
-    /// What a process of the app that connects is told; nil where the app has asked for nothing yet.
+    /// Returns the permission notice for a process that connects; nil if the app has not asked for anything yet.
     package func notice(for app: AppID) async -> LocationNotice? { book.notice(for: app) }
 
     private func known(_ app: AppID) throws(Problem) -> AppLocationStatus {

@@ -6,30 +6,31 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// Location: which app is told when the device enters or leaves a region, or is somewhere else, and everything that the local API
-/// offers of it.
+/// Location: notifies apps when the device enters or leaves a region, or has moved. All location operations of the
+/// local API are here.
 ///
-/// One ``LocationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and nothing is told before
-/// it is, or could not be written; where one has thrown, nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0043`.
+/// One ``LocationBook`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
+/// nothing has changed. Apps are notified only after their event is on disk, or could not be written. Methods that
+/// people and apps call throw only ``Problem``. See `docs/decisions/0043`.
 package actor LocationService {
-    /// The world as the service needs it.
+    /// The interfaces to the rest of the world.
     package struct Environment: Sendable {
-        /// Asks the user of the device whether an app of this name may learn where it is, with the app's reason; nil where he
-        /// cannot be asked, and where he does not answer.
+        /// Asks the user whether an app with this name may learn the location, for the app's reason. Returns nil if the
+        /// user cannot be asked, or does not answer.
         package typealias Ask =
             @Sendable (AppID, _ name: String, _ reason: String?, LocationPermission) async -> LocationPermission?
 
         package var store: Store
         package var clock: any ServiceClock
         package var source: any FixSource
-        /// Seconds that local time is ahead of UTC at a moment.
+        /// Returns the offset of local time from UTC at a time, in seconds.
         package var offset: @Sendable (Date) -> Int
         package var ask: Ask
-        /// Tells the processes of an app its user's word.
+        /// Sends the permission to the processes of an app.
         package var permissionChanged: @Sendable (AppID, LocationNotice) async -> Void
-        /// An app is not to be woken any more for what it was to be woken for.
+        /// Called when waiting wakes of an app were cancelled.
         package var wakesChanged: @Sendable (AppID) async -> Void
-        /// What the entries of installed apps say; nil once there is nobody to ask.
+        /// Returns the manifests of installed apps; nil once the app service has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -63,13 +64,13 @@ package actor LocationService {
     nonisolated let environment: Environment
     let kept: KeptBook<LocationBook>
     private let entries: EntryReading
-    /// The next look, in boot seconds.
+    /// The alarm for the next deadline, in boot seconds.
     private var alarm = Alarm()
-    /// Those who wait for the sources to be looked at.
+    /// Callers waiting until the location sources are known.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
-    /// How often it was said what sources there are.
+    /// The number of reports of available sources.
     private var sourcesTold = 0
-    /// The streams of apps that ask for the place, by the numbers of their requests.
+    /// The streams of apps that request the location, by the numbers of their requests.
     private var updates: [Int: AsyncStream<LocationUpdate>.Continuation] = [:]
     private var lastUpdates = 0
     private let companions = Mailbox<LocationService>()
@@ -79,18 +80,19 @@ package actor LocationService {
         entries = EntryReading(environment.manifests)
         kept = KeptBook(
             LocationBook(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
-            closed: "The location is not followed now.", logger: environment.logger
+            closed: "The location service is not running.", logger: environment.logger
         ) { environment.now }
     }
 
     var book: LocationBook { kept.book }
     nonisolated var now: LocationMoment { environment.now }
 
-    // MARK: - Life
+    // MARK: - Start and stop
 
-    /// Takes up what the last service has left. Behind the apps, before they run.
+    /// Continues the stored state of the previous run of the service. Must be called after the apps are prepared and
+    /// before they run.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         guard kept.isNew else { return }
         let manifests = await environment.manifests()
@@ -109,11 +111,11 @@ package actor LocationService {
         await kept.open(book)
     }
 
-    /// Decides, until ``stop()``.
+    /// Makes decisions until ``stop()``.
     package func run() async {
         await look()
         await companions.run(by: self, beside: [{ await $0.followSources() }])
-        // The receiver's seconds that waited for another reason to be written.
+        // Writes the receiver's seconds, which are otherwise written together with other changes.
         await kept.flush { $0.writeAll() }
     }
 
@@ -147,12 +149,12 @@ package actor LocationService {
 
     private var hooks: KeptBook<LocationBook>.Hooks { KeptBook.Hooks(decided: { self.follow() }) }
 
-    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
     func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
-    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     func ask<Value>(
         _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -164,9 +166,10 @@ package actor LocationService {
 
     // MARK: - Streams
 
-    /// The places that an app asks for while it runs: as they come, or one. The stream's end withdraws the request.
+    /// Returns the locations that a running app requests: a stream of them, or one. The end of the stream cancels the
+    /// request.
     ///
-    /// - Parameter asksUser: whether a user who has not said whether the app may is asked.
+    /// - Parameter asksUser: whether to ask the user for permission, if there is no answer yet.
     package func updates(
         _ wanted: LocationUpdateRequest, for app: AppID, asksUser: Bool
     ) async throws(Problem) -> AsyncStream<LocationUpdate> {
@@ -184,7 +187,7 @@ package actor LocationService {
             updates[number] = nil
             throw error
         }
-        // After the request is made: before that there is nothing to withdraw.
+        // Set after the request exists, because before that there is nothing to cancel.
         continuation.onTermination = { [companions] _ in companions.yield { await $0.endUpdates(number) } }
         return stream
     }
@@ -194,15 +197,15 @@ package actor LocationService {
         await tell { book, _ in book.unfollow(number) }
     }
 
-    /// Places that an app has not read: of more the oldest are of no use.
+    /// The number of locations buffered for an app; older ones are dropped.
     private static let mostUnread = 16
 
-    // MARK: - What follows from a step
+    // MARK: - Effects of a step
 
-    /// What the book wants of the clock and of the sources. Nothing of it has to be on disk.
+    /// Sets the alarm, asks the sources and delivers locations. Nothing of this must be on disk first.
     private func follow() {
         setAlarm()
-        // Of two wishes the later one must not be told first.
+        // Sent before the first suspension point, because of two requests the later one could be sent first.
         if let wish = kept.take({ $0.takeWish() }) { environment.source.want(wish) }
         for delivery in kept.take({ $0.takeDeliveries() }) {
             let stream = updates[delivery.number]
@@ -216,11 +219,11 @@ package actor LocationService {
     private func perform(_ effect: LocationEffect) async {
         switch effect {
         case .permission(let app):
-            // As it is by now: of two changes the later one must not be told first.
+            // The current value, because of two changes the later one could be sent first.
             if let notice = book.notice(for: app) { await environment.permissionChanged(app, notice) }
         case .wakesChanged(let app): await environment.wakesChanged(app)
         case .ask(let app, let name, let reason, let permission):
-            // Whoever has asked for it does not wait for a person.
+            // In the background, because the caller does not wait for a person.
             companions.yield { await $0.askUser(app, name, reason, permission) }
         }
     }
@@ -231,33 +234,36 @@ package actor LocationService {
         do throws(Problem) {
             try await ask { book, now in book.asked(app, answer, now: now) }
         } catch {
-            environment.logger.error("An answer is not kept", metadata: ["app": "\(app)", "error": "\(error)"])
-            // He can be asked again.
+            environment.logger.error("An answer could not be stored", metadata: ["app": "\(app)", "error": "\(error)"])
+            // The user can be asked again.
             await tell { $0.asked(app, nil, now: $1) }
         }
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     package func apply(_ moment: DeviceMoment) async {
         guard !kept.isNew else { return await kept.note { $0.apply(moment) } }
         await tell { book, _ in book.apply(moment) }
     }
 
-    /// A source has said something.
+    /// Handles an update of a location source.
     package func take(_ update: FixUpdate) async {
         if case .sources = update { sourcesTold += 1 }
         await tell { $0.take(update, now: $1) }
         if book.sources != nil { sourcesAreKnown() }
     }
 
-    /// Returns when the sources were looked at just now, which takes seconds at most: whoever asks what can be monitored may monitor
-    /// nothing before it can be, so that nobody else would have them looked at.
+    /// Returns when the available sources are known, at most a few seconds old. That takes seconds at most.
+    ///
+    /// An app asks what can be monitored before it monitors anything, and the sources report changes by themselves only
+    /// while something is monitored.
     func sourcesToBeKnown() async {
         while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
         guard !kept.isClosed, book.sourcesMayHaveChanged(now) else { return }
         let toldBefore = sourcesTold
-        // What the sources have said by themselves meanwhile may be newer than this answer, and is said once.
+        // If the sources have reported by themselves in the meantime, that may be newer than this answer. A report is
+        // handled once.
         guard let update = await environment.source.look(), sourcesTold == toldBefore else { return }
         await take(update)
     }
@@ -267,10 +273,10 @@ package actor LocationService {
         waitingForSources = []
     }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
 
-    /// The app's process stands still, or runs again.
+    /// The app's process was suspended or resumed.
     package func suspend(_ app: AppID, isSuspended: Bool) async {
         await tell { $0.suspend(app, isSuspended: isSuspended, now: $1) }
     }
@@ -279,13 +285,13 @@ package actor LocationService {
 
     package func launched(_ app: AppID) async { await tell { $0.launched(app, now: $1) } }
 
-    /// The app's entry says this now; nil where it was removed.
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// An entry may have been put there by hand: whoever asks for an app that is not known has the entries read anew.
+    /// Reads all entries again if the app is unknown, because its entry may have been installed by hand.
     func readEntries(for app: AppID) async throws(Problem) {
         if book.manifests[app] == nil { try await readEntries() }
     }

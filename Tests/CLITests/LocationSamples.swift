@@ -29,7 +29,7 @@ enum LocationSamples {
         app.wakes = 3
         app.receiverSecondsToday = 64
         app.receiverSeconds = 412.5
-        app.sentence = "It is told when the device enters or leaves 2 regions."
+        app.sentence = "It is notified when the device enters or leaves 2 regions."
         return app
     }
 
@@ -39,7 +39,7 @@ enum LocationSamples {
         app.updates = LocationUpdateStatus(accuracy: 10, since: Samples.ago(90), isOn: true)
         app.receiverSecondsToday = 85
         app.receiverSeconds = 85
-        app.sentence = "It asks where the device is, to 10 m, and keeps the receiver on for that while it runs."
+        app.sentence = "It requests the location to 10 m, and keeps the receiver on for that while it runs."
         return app
     }
 
@@ -48,8 +48,8 @@ enum LocationSamples {
         var app = AppLocationStatus(app: AppID(rawValue: "org.example.News"), name: "", permission: .ask)
         app.monitorsSignificantChanges = true
         app.sentence =
-            "Its user has not said whether it may learn where the device is. "
-            + "'nightshift app location org.example.News --always' lets it."
+            "You have not decided whether it may use the location. "
+            + "'nightshift app location org.example.News --always' allows it."
         return app
     }
 

@@ -59,7 +59,7 @@ extension Services {
                 }
                 let status = try await location.status()
                 #expect(status.sources.contains { $0.name == "override" && $0.isAvailable })
-                #expect(status.apps.map(\.sentence) == ["It is told when the device enters or leaves one region."])
+                #expect(status.apps.map(\.sentence) == ["It is notified when the device enters or leaves one region."])
                 // Where it is at first is no crossing.
                 #expect(status.apps.map(\.wakes) == [0])
             }

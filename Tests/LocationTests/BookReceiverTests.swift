@@ -62,7 +62,7 @@ import Testing
         scene.move(0)
         scene.pass(600)
         let sentence = try #require(scene.status()).sentence
-        #expect(sentence.contains("The region 'door' is too small to be told: places here are accurate to 60 m."))
+        #expect(sentence.contains("The region 'door' is too small for events: the location is accurate to 60 m."))
         #expect(scene.words == [])
     }
 

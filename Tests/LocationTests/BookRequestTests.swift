@@ -27,7 +27,7 @@ import Testing
         scene.install(Scene.app, .ask)
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
         #expect(Self.questions(scene) == [.whenInUse])
-        #expect(scene.status()?.sentence == "Its user is being asked whether it may learn where the device is.")
+        #expect(scene.status()?.sentence == "You are being asked whether it may use the location.")
         // He has not answered: he can be asked again.
         scene.step { $0.asked(Scene.app, nil, now: $1) }
         #expect(scene.status()?.permission == .ask)
@@ -96,23 +96,23 @@ import Testing
             let sentence = scene.status()?.sentence ?? ""
             #expect(sentence.contains(words), sourceLocation: location)
         }
-        sentence("watches no region")
+        sentence("monitors no region")
         scene.add()
         sentence("'nightshift app location org.example.Home --always'")
         scene.permit(.denied)
-        sentence("does not let it")
+        sentence("do not allow it")
         scene.permit(.whenInUse)
-        sentence("only while its user sees it")
+        sentence("only while it is in the foreground")
         scene.permit(.always)
-        sentence("It watches one region, and nothing here tells where the device is.")
+        sentence("It monitors one region, but there is no location source.")
         scene.watchChanges()
-        sentence("neither a modem nor a location of the network")
+        sentence("neither a modem nor a network location")
         scene.tellSources()
-        sentence("enters or leaves one region. It is told of significant changes of the location.")
+        sentence("enters or leaves one region. It is notified of significant changes of the location.")
         scene.add(Scene.region("work"))
         sentence("2 regions")
         scene.step { $0.forceQuit(Scene.app, now: $1) }
-        sentence("before its user starts it again")
+        sentence("until you start it again")
     }
 
     @Test func `R6: A process learns the place only where it may`() throws {

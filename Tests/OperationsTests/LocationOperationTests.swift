@@ -162,14 +162,14 @@ import Testing
         scene.host.end(process, .exited(0))
         _ = try await quit
         try await eventually("the pause") {
-            try await scene.location.status(of: app).sentence.contains("has ended it")
+            try await scene.location.status(of: app).sentence.contains("You force-quit it")
         }
         try await Self.move(scene, 0, after: 300)
         try await Self.move(scene, 0, after: 30)
         #expect(try await scene.store.read { try $0.wantedWakes() }.isEmpty)
         _ = try await scene.launch()
         try await eventually("somebody looks") {
-            try await scene.location.status(of: app).sentence.contains("has ended it") == false
+            try await scene.location.status(of: app).sentence.contains("You force-quit it") == false
         }
         _ = try await scene.location.change(app, AppLocationChange(permission: .denied))
         try await Self.move(scene, 0, after: 60)

@@ -1,9 +1,9 @@
 import NightshiftAPI
 import Scheduler
 
-/// From what the book knows to what is on disk.
+/// Changes of the state for the disk.
 extension LocationBook {
-    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> LocationChanges {
         let isReason =
             !(marks.removed.isEmpty && marks.cancelled.isEmpty && marks.apps.isEmpty && marks.begun.isEmpty
@@ -15,7 +15,8 @@ extension LocationBook {
         for id in marks.apps { if let record = apps[id] { changes.apps[id] = record } }
         if marks.device {
             var kept = plan
-            // The sides are kept. The last place is not, and a crossing that has begun is found again.
+            // The stored plan keeps the sides of the boundaries. It has no last location, and a region event in
+            // progress is detected again.
             kept.restarted()
             changes.device = DeviceLocationRecord(bootID: bootID, plan: kept)
         }
@@ -27,7 +28,7 @@ extension LocationBook {
         return changes
     }
 
-    /// Has that written, too, which is no reason for a sync of the disk by itself.
+    /// Marks the receiver's seconds for the next write, which alone are no reason to sync the disk.
     package mutating func writeAll() {
         marks.apps.formUnion(marks.later)
         marks.later = []
@@ -38,7 +39,7 @@ extension LocationBook {
         return effects
     }
 
-    /// The transaction failed: what it was to write is part of the next one. A crossing is as little lost as its wake.
+    /// Handles a failed transaction: its changes become part of the next one. No region event is lost, and no wake.
     package mutating func notWritten(_ changes: LocationChanges, now: LocationMoment) {
         let begun = changes.begun.filter { wake in
             apps[wake.app] != nil && !marks.removed.contains(wake.app)
@@ -46,19 +47,20 @@ extension LocationBook {
                 && !marks.begun.contains { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
         }
         marks.removed.formUnion(changes.removed)
-        // What was written since for those that are there again goes with their old rows.
+        // Apps that were removed and installed again are written completely, because their old rows are yet to be
+        // deleted.
         marks.apps.formUnion(changes.removed.filter { apps[$0] != nil })
         marks.apps.formUnion(changes.apps.keys.filter { apps[$0] != nil })
         marks.cancelled = changes.cancelled + marks.cancelled
         marks.device = marks.device || changes.device != nil
         marks.begun = begun + marks.begun
         marks.entries = Array((changes.entries + marks.entries).suffix(Self.mostEntries))
-        // Not at once: the disk has to have changed.
+        // Not at once, because the disk needs time to recover.
         nextLook = min(nextLook ?? .infinity, now.bootSeconds + Self.pauseWithoutFix)
     }
 
-    /// Journal entries that wait for a disk that can be written again: the newest.
+    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
     private static let mostEntries = 1_000
-    /// Seconds for which the receiver's seconds may stay in memory alone.
+    /// The seconds for which the receiver's seconds may stay in memory only.
     static let longestDelay = 600.0
 }

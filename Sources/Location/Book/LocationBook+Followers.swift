@@ -2,27 +2,27 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// An answer to a request for the place: what the app's stream carries next.
+/// The next element of the stream for a location request.
 package struct LocationDelivery: Hashable, Sendable {
     package var number: Int
     package var update: LocationUpdate
-    /// Whether the stream ends with it.
+    /// Whether the stream ends after it.
     package var isLast: Bool
 }
 
-/// Running apps that ask where the device is now.
+/// Location requests of running apps.
 extension LocationBook {
-    /// An app asks for the place, until ``unfollow(_:)``. It is answered by ``takeDeliveries()``.
+    /// Adds a location request of an app, until ``unfollow(_:)``. ``takeDeliveries()`` returns its results.
     ///
     /// - Parameters:
-    ///   - number: names the request.
-    ///   - asksUser: whether a user who has not said whether the app may is asked.
+    ///   - number: the number of the request.
+    ///   - asksUser: whether to ask the user for permission, if there is no answer yet.
     package mutating func follow(
         _ number: Int, _ wanted: LocationUpdateRequest, for app: AppID, asksUser: Bool, now: LocationMoment
     ) throws(Problem) {
         try require(app)
         guard followers.count(of: app) < Limits.locationUpdates else {
-            throw .tooMany("\(app) asks for the location \(Limits.locationUpdates) times already.")
+            throw .tooMany("\(app) has \(Limits.locationUpdates) location requests, which is the limit.")
         }
         know(app)
         followers.add(number, wanted, of: app, now: now.bootSeconds)
@@ -32,19 +32,19 @@ extension LocationBook {
 
     package mutating func unfollow(_ number: Int) { followers.remove(number) }
 
-    /// The app's process stands still, or runs again.
+    /// The app's process was suspended or resumed.
     package mutating func suspend(_ app: AppID, isSuspended: Bool, now: LocationMoment) {
         if isSuspended { suspended.insert(app) } else { suspended.remove(app) }
         updateFollowing(app, now)
     }
 
-    /// Has an app's requests wait or be answered, as what it may and does has changed.
+    /// Activates, pauses or refuses the requests of an app after a change of its state or permission.
     mutating func updateFollowing(_ app: AppID, _ now: LocationMoment) {
         guard followers.count(of: app) > 0 else { return }
         let isActive = manifests[app] != nil && isAllowed(app) && !suspended.contains(app)
         followers.setActive(isActive, app, now: now.bootSeconds)
         if isActive {
-            // The place of a moment ago is the place now.
+            // A location that is a moment old counts as current.
             if let place { deliver(followers.take(place, now: now.bootSeconds), now) }
         } else if apps[app]?.permission == .denied {
             deliver(followers.refuse(app, onlyOnce: false), now)
@@ -64,7 +64,7 @@ extension LocationBook {
         }
     }
 
-    /// The answers since the last call. None of them has to be on disk.
+    /// Returns the results since the last call. They need not be on disk.
     package mutating func takeDeliveries() -> [LocationDelivery] {
         defer { deliveries = [] }
         return deliveries

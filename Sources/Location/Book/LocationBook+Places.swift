@@ -2,9 +2,9 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// Places: what is told of them, and when the next one is asked for.
+/// Locations: which events follow from them, and when the next one is requested.
 extension LocationBook {
-    /// A source has said something.
+    /// Handles an update of a location source.
     package mutating func take(_ update: FixUpdate, now: LocationMoment) {
         switch update {
         case .fix(let fix, _): take(fix, now)
@@ -13,18 +13,18 @@ extension LocationBook {
         case .sources(let sources, let regions, let changes):
             self.sources = sources
             sourcesTime = now.bootSeconds
-            // One that has come to be there is asked at once.
+            // A source that has become available is asked at once.
             if regions && !canMonitorRegions || changes && !canMonitorSignificantChanges { retryAt = now.bootSeconds }
             canMonitorRegions = regions
             canMonitorSignificantChanges = changes
         }
     }
 
-    // MARK: - Places
+    // MARK: - Locations
 
     private mutating func take(_ told: Fix, _ now: LocationMoment) {
         var fix = told
-        // What a source takes for the future would keep everything that follows from counting.
+        // A time in the future would block everything that depends on the age of the fix.
         fix.time = min(fix.time, now.bootSeconds)
         guard now.bootSeconds - fix.time <= Self.freshness, place.map({ fix.time > $0.time }) ?? true else { return }
         place = fix
@@ -38,7 +38,7 @@ extension LocationBook {
         for app in watchingChanges { change(app, at: fix, now) }
     }
 
-    /// On which side of each boundary the device is.
+    /// The side of each boundary on which the device is.
     private var sides: [RegionState] {
         order.flatMap { app in
             (apps[app]?.regions ?? [:]).keys.sorted().map { plan.state(of: $0, of: app) }
@@ -60,14 +60,14 @@ extension LocationBook {
 
     // MARK: - Significant changes
 
-    /// The apps that are told of significant changes now, in an order that is the same everywhere.
+    /// The apps that are notified of significant changes now, in a fixed order.
     var watchingChanges: [AppID] { order.filter { apps[$0]?.monitorsSignificantChanges == true && isWatched($0) } }
 
     private mutating func take(cell name: String, since time: Double, _ now: LocationMoment) {
         guard cell?.name != name else { return }
         cell = KnownCell(name: name, since: time, isPlaced: false)
         if let place, time - place.time <= Self.cellFreshness {
-            // The place of a moment ago is where the new cell is.
+            // A location from a moment ago counts as the location of the new cell.
             self.cell?.isPlaced = true
             for app in watchingChanges { change(app, at: place, cell: name, now) }
         } else if !canMonitorRegions {
@@ -75,7 +75,7 @@ extension LocationBook {
         }
     }
 
-    /// Nobody can say where the new cell is: that it is another one is told all the same.
+    /// Sends an event without a location if no source can locate the new cell.
     private mutating func tellWithoutPlace(_ now: LocationMoment) {
         guard let cell, !cell.isPlaced, let origin = Coordinate(latitude: 0, longitude: 0),
             let fix = Fix(place: origin, accuracy: Self.nowhere, time: now.bootSeconds)
@@ -83,7 +83,7 @@ extension LocationBook {
         self.cell?.isPlaced = true
         for app in watchingChanges {
             guard apps[app]?.change != SignificantChange() else {
-                // The first it hears of is a place. From here on another cell is a change.
+                // The first event of an app must have a location. From here on another cell is a change.
                 _ = apps[app]?.change.moved(to: SignificantChange.Place(fix: fix, cell: cell.name))
                 marks.apps.insert(app)
                 continue
@@ -92,14 +92,14 @@ extension LocationBook {
         }
     }
 
-    /// Tells an app the last place that is known, where it has not been told of any.
+    /// Sends an app the last known location, if it has had none yet.
     mutating func tellLastPlace(_ app: AppID, _ now: LocationMoment) {
         guard let place, apps[app]?.monitorsSignificantChanges == true, isWatched(app) else { return }
         change(app, at: place, now)
     }
 
     private mutating func change(_ app: AppID, at fix: Fix, _ now: LocationMoment) {
-        // A place from before the device came into the cell is not in it.
+        // A location from before the device entered the cell is not in that cell.
         change(app, at: fix, cell: cell.flatMap { fix.time >= $0.since ? $0.name : nil }, now)
     }
 
@@ -108,7 +108,7 @@ extension LocationBook {
         tellChange(app, told, now)
     }
 
-    /// Places that were held back because another one had been told a short while before.
+    /// Sends changes that were delayed because another one had been sent shortly before.
     mutating func tellHeldChanges(_ now: LocationMoment) {
         for app in watchingChanges {
             guard let told = apps[app]?.change.tick(now: now.bootSeconds) else { continue }
@@ -123,13 +123,14 @@ extension LocationBook {
         note(.locationChanged, app, nil, now)
     }
 
-    // MARK: - Telling
+    // MARK: - Events for apps
 
     private mutating func tell(
         _ app: AppID, _ source: WakeSource, _ key: String, _ event: LocationEvent, _ now: LocationMoment
     ) {
         apps[app]?.wakes += 1
-        // In front it is told at once. One that has left it is not woken, though its leaving may not be known yet.
+        // An app in the foreground receives it at once. The short limit prevents that an app is woken that has just
+        // left the foreground, which may not be known yet.
         let patience = apps[app]?.permission == .whenInUse ? Self.frontPatience : nil
         let wake = LocationWake(app: app, source: source, key: key, event: event, patience: patience)
         marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }
@@ -143,11 +144,12 @@ extension LocationBook {
             time: Date(timeIntervalSince1970: now.wallSeconds(of: fix.time)))
     }
 
-    // MARK: - Asking the receiver
+    // MARK: - Requests to the sources
 
-    /// When a fix is wanted because of significant changes: nowhere is known yet, or a cell is new. Not while the device dozes.
+    /// The time at which significant changes need a fix, because no location is known or the cell is new; nil while the
+    /// device dozes.
     private func changesDue(_ now: LocationMoment) -> Double? {
-        // A receiver alone is not on for them.
+        // The receiver is not turned on for significant changes alone.
         guard canMonitorSignificantChanges, canMonitorRegions, !watchingChanges.isEmpty, moment.phase != .dozing else {
             return nil
         }
@@ -155,10 +157,10 @@ extension LocationBook {
         return isWanted ? max(changesAsked + SignificantChange.pause, cell?.since ?? -.infinity) : nil
     }
 
-    /// When the receiver is asked next; nil while it stays off.
+    /// The time of the next request to the sources; nil while the receiver stays off.
     func nextFix(_ now: LocationMoment) -> Double? {
         let watched = [plan.due, changesDue(now)].compactMap(\.self).min().map { max($0, retryAt) }
-        // Apps that wait in front are not made to wait for the next try of those that do not.
+        // The pause after failed requests does not apply to requests of running apps.
         return [watched, followers.due].compactMap(\.self).min().map { max($0, now.bootSeconds) }
     }
 
@@ -167,7 +169,7 @@ extension LocationBook {
         if let request, time - request.since >= Self.patience { requestEnded(0, now) }
         let isForChanges = changesDue(now).map { $0 <= time } ?? false
         let question = followers.question(at: time)
-        // Who needs one in a moment shares it.
+        // Apps that need a fix soon share this one.
         var wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time } ?? false }
         if !wanting.isEmpty || isForChanges || question != nil {
             wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time + Self.sharing } ?? false }
@@ -176,7 +178,7 @@ extension LocationBook {
             wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
             + [question?.accuracy].compactMap(\.self)
         guard let accuracy = accuracies.min() else {
-            // Nobody wants it now. One that was answered has yet to say how long it took.
+            // No fix is needed now. A request that was answered is kept, because its duration is still to be reported.
             let isOver = plan.due == nil && watchingChanges.isEmpty && followers.isIdle
             if isOver || request?.isAnswered == false { request = nil }
             return
@@ -194,11 +196,11 @@ extension LocationBook {
         charged = apps
         followers.ask(for: question?.numbers ?? [], now: time)
         if isForChanges { changesAsked = time }
-        // Also where it is the same as the one before: that one has ended.
+        // Set even if it equals the last one, because that request has ended.
         wish = currentWish
     }
 
-    /// The question for the sources.
+    /// The request for the sources.
     var currentWish: FixWish {
         FixWish(
             fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,
@@ -209,8 +211,10 @@ extension LocationBook {
         followers.apps(of: question?.numbers ?? [])
     }
 
-    /// Has the question under way answer apps that ask meanwhile: one that has little time and is fine enough as it is, and one that has
-    /// time made as fine and as quick as they want it. Others wait for its end.
+    /// Adds app requests to the source request under way.
+    ///
+    /// If that request has a short time limit, only requests with the same or a coarser accuracy are added; the others
+    /// wait for its end. If it has a long one, it is changed to the accuracy and time limit that they need.
     private mutating func join(_ question: LocationFollowers.Question, _ time: Double) {
         guard let request, !request.isAnswered else { return }
         let isPatient = request.patience > Self.patienceInFront
@@ -227,12 +231,12 @@ extension LocationBook {
         wish = currentWish
     }
 
-    /// The receiver is off again.
+    /// Handles the end of a source request: the receiver is off again.
     private mutating func requestEnded(_ seconds: Double, _ now: LocationMoment) {
         charge(seconds, now)
         guard let ended = request else { return }
         request = nil
-        // One that was withdrawn just before may have ended, and not this one.
+        // The report may belong to a request that was cancelled just before.
         let mayBeAnother = !ended.isAnswered && canMonitorRegions && now.bootSeconds - ended.since < 1
         if mayBeAnother && !ended.isRepeated {
             repeatsQuestion = true
@@ -248,7 +252,7 @@ extension LocationBook {
         if ended.isForChanges { tellWithoutPlace(now) }
     }
 
-    /// The apps that wanted the fix share the receiver's time.
+    /// Charges the receiver's time to the apps that wanted the fix, in equal parts.
     private mutating func charge(_ seconds: Double, _ now: LocationMoment) {
         let sharers = charged.filter { apps[$0] != nil }
         guard seconds > 0, seconds.isFinite, !sharers.isEmpty else { return }
@@ -257,14 +261,15 @@ extension LocationBook {
         marks.later.formUnion(sharers)
     }
 
-    /// Seconds between a place and a new cell within which the place is in it.
+    /// The seconds between a location and a new cell within which the location counts as inside the cell.
     private static let cellFreshness = 30.0
-    /// Seconds by which a fix may come too early for an app that shares it.
+    /// The seconds by which a shared fix may be too early for an app.
     private static let sharing = FixSchedule.shortest / 2
-    /// Seconds that the sources have for a fix that a running app waits for; then the app is given the best so far.
+    /// The seconds that the sources have for a fix that a running app waits for. After that the app gets the best one
+    /// so far.
     static let patienceInFront = 15.0
-    /// Seconds until a fix is asked for again whose request has ended at once.
+    /// The seconds before the next request after one that has ended at once.
     private static let soon = 5.0
-    /// Metres of accuracy that say nothing: half the way around the earth.
+    /// An accuracy in metres without any information: half of the earth's circumference.
     static let nowhere = 20_100_000.0
 }

@@ -1,30 +1,30 @@
 package import NightshiftAPI
 import Scheduler
 
-/// What apps and their users ask for.
+/// Requests of apps and their users.
 extension LocationBook {
     // MARK: - Regions
 
-    /// Watches a region, in place of an earlier one of the same identifier.
+    /// Monitors a region. It replaces a region with the same identifier.
     package mutating func addRegion(_ region: MonitoredRegion, for app: AppID, now: LocationMoment) throws(Problem) {
         try require(app)
         guard !region.identifier.isEmpty, region.identifier.utf8.count <= Limits.regionIdentifierLength else {
             throw .invalid(
-                "A region's identifier has 1 to \(Limits.regionIdentifierLength) bytes.", pointer: "/identifier")
+                "A region's identifier must have 1 to \(Limits.regionIdentifierLength) bytes.", pointer: "/identifier")
         }
         guard (0...MonitoredRegion.largestRadius).contains(region.radius) else {
             throw .invalid(
-                "A region's radius is 0 to \(Int64(saturating: MonitoredRegion.largestRadius)) metres.",
+                "A region's radius must be 0 to \(Int64(saturating: MonitoredRegion.largestRadius)) metres.",
                 pointer: "/radius")
         }
         let known = apps[app]?.regions[region.identifier]
         guard known != nil || apps[app]?.regions.count ?? 0 < Limits.regions else {
-            throw .tooManyRegions("\(app) watches \(Limits.regions) regions already.")
+            throw .tooManyRegions("\(app) monitors \(Limits.regions) regions, which is the limit.")
         }
         guard known?.region != region else { return }
         know(app)
         apps[app]?.regions[region.identifier] = KnownRegion(region)
-        // What was crossed of the old one is nothing to tell of the new one.
+        // Events of the old region must not be delivered for the new one.
         if known != nil { cancel(.region(app, region.identifier)) }
         putIntoPlan(app, now)
         marks.apps.insert(app)
@@ -32,7 +32,7 @@ extension LocationBook {
         note(.regionAdded, app, region.identifier, now)
     }
 
-    /// - Returns: whether there was one.
+    /// - Returns: whether the region existed.
     @discardableResult
     package mutating func removeRegion(_ identifier: String, of app: AppID, now: LocationMoment) throws(Problem) -> Bool
     {
@@ -60,20 +60,21 @@ extension LocationBook {
 
     // MARK: - Permission
 
-    /// Its user's word.
+    /// Changes the user's permission for an app.
     package mutating func change(_ app: AppID, _ change: AppLocationChange, now: LocationMoment) throws(Problem) {
         try require(app)
         guard let permission = change.permission else { return }
         set(permission, of: app, now)
     }
 
-    /// The app wants its user to be asked. He is asked at most once at a time, and not at all where he has said it already.
+    /// Requests permission for the app. The user is asked at most once at a time, and not if there is an answer
+    /// already.
     package mutating func requestAuthorization(
         _ permission: LocationPermission, for app: AppID, now: LocationMoment
     ) throws(Problem) {
         let manifest = try require(app)
         guard permission == .whenInUse || permission == .always else {
-            throw .invalid("What can be asked for is 'whenInUse' and 'always'.", pointer: "/permission")
+            throw .invalid("Ask for 'whenInUse' or 'always'.", pointer: "/permission")
         }
         know(app)
         guard asking[app] == nil, let record = apps[app] else { return }
@@ -89,15 +90,15 @@ extension LocationBook {
         effects.append(.ask(app, name: manifest.name, reason: manifest.locationReason, permission))
     }
 
-    /// Its user was asked.
+    /// Handles the user's answer to a request for permission.
     ///
-    /// - Parameter answer: nil where nobody could ask him, and where he has not answered.
+    /// - Parameter answer: nil if the user could not be asked, or has not answered.
     package mutating func asked(_ app: AppID, _ answer: LocationPermission?, now: LocationMoment) {
         guard let before = asking.removeValue(forKey: app), let record = apps[app] else { return }
-        // An app that waits for the answer has it, whatever it is.
+        // Requests that wait for the answer continue, whatever the answer is.
         defer { updateFollowing(app, now) }
         guard let answer else { return }
-        // What he has said elsewhere meanwhile goes first.
+        // A setting that the user has made elsewhere in the meantime takes precedence.
         guard record.permission == before, answer != .ask else { return }
         set(answer, of: app, now)
     }
@@ -115,19 +116,19 @@ extension LocationBook {
         updateFollowing(app, now)
         if !isWatched(app) { cancel(.all(app)) }
         guard wasAllowed != isAllowed(app) else { return }
-        // What it was told before says nothing any more, and on which side it was while nobody was to look is not told later.
+        // The earlier events no longer count. Changes of side while nothing was monitored are not reported later.
         marks.device = true
         apps[app]?.change = SignificantChange()
         tellLastPlace(app, now)
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     package func notice(for app: AppID) -> LocationNotice? {
         apps[app].map { LocationNotice(permission: $0.permission) }
     }
 
-    /// What the process of an app is told.
+    /// Returns the location state for a process of an app.
     package func processLocation(of app: AppID, _ now: LocationMoment) throws(Problem) -> ProcessLocation {
         try require(app)
         let record = apps[app] ?? LocationRecord()

@@ -2,7 +2,8 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// What people are shown: who watches what, how often it was told, and why nothing goes on. No place is in it.
+/// Status for people: the regions of apps, the number of their events, and the reasons for missing ones. It contains no
+/// location.
 extension LocationBook {
     package func status(_ now: LocationMoment) -> LocationStatus {
         var status = LocationStatus(sources: sources ?? [], apps: order.compactMap { self.status(of: $0, now) })
@@ -11,7 +12,7 @@ extension LocationBook {
         return status
     }
 
-    /// Nil where there is no such app.
+    /// Returns nil if there is no such app.
     package func status(of app: AppID, _ now: LocationMoment) -> AppLocationStatus? {
         guard let manifest = manifests[app] else { return nil }
         let record = apps[app] ?? LocationRecord()
@@ -27,7 +28,7 @@ extension LocationBook {
         return status
     }
 
-    /// An app's regions, with the side of each as long as somebody looks.
+    /// Returns the regions of an app. Each has its side while the app is monitored.
     func regions(of app: AppID) -> [RegionStatus] {
         let known = (apps[app]?.regions ?? [:]).values.sorted { $0.region.identifier < $1.region.identifier }
         return known.map { known in
@@ -39,18 +40,18 @@ extension LocationBook {
         }
     }
 
-    /// The events and places that the app is given now, and the reason where there are none.
+    /// Returns a sentence that names the events and locations that the app gets now, or the reason why it gets none.
     private func sentence(_ app: AppID, _ record: LocationRecord) -> String {
-        let allow = "'nightshift app location \(app) --always' lets it."
-        if asking[app] != nil { return "Its user is being asked whether it may learn where the device is." }
+        let allow = "'nightshift app location \(app) --always' allows it."
+        if asking[app] != nil { return "You are being asked whether it may use the location." }
         let updates = followers.summary(of: app)
         let isMonitoring = !record.regions.isEmpty || record.monitorsSignificantChanges
         guard isMonitoring || updates != nil else {
-            return "It watches no region and wants to hear of no significant changes."
+            return "It monitors no region and no significant changes."
         }
         switch record.permission {
-        case .ask: return "Its user has not said whether it may learn where the device is. \(allow)"
-        case .denied: return "Its user does not let it learn where the device is. \(allow)"
+        case .ask: return "You have not decided whether it may use the location. \(allow)"
+        case .denied: return "You do not allow it to use the location. \(allow)"
         case .whenInUse, .always: break
         }
         let sentences = [
@@ -63,38 +64,38 @@ extension LocationBook {
     private func sentence(updates accuracy: Double, isOn: Bool) -> String {
         let metres = Int64(saturating: accuracy.rounded(.up))
         guard isOn else {
-            return "It asks where the device is, and is suspended: the receiver is off for it until it runs again."
+            return "It requests the location but is suspended: the receiver is off for it until it runs again."
         }
         guard canMonitorRegions else {
-            return "It asks where the device is, to \(metres) m, and nothing here tells it."
+            return "It requests the location to \(metres) m, but there is no location source for that."
         }
-        return "It asks where the device is, to \(metres) m, and keeps the receiver on for that while it runs."
+        return "It requests the location to \(metres) m, and keeps the receiver on for that while it runs."
     }
 
     private func sentence(monitoring app: AppID, _ record: LocationRecord) -> String {
         if isForceQuit.contains(app) {
-            return "Its user has ended it: nothing is watched for it before its user starts it again."
+            return "You force-quit it: nothing is monitored for it until you start it again."
         }
-        guard isWatched(app) else { return "It may learn where the device is only while its user sees it." }
+        guard isWatched(app) else { return "It may use the location only while it is in the foreground." }
         var sentences: [String] = []
         if !record.regions.isEmpty {
             sentences.append(
                 canMonitorRegions
-                    ? "It is told when the device enters or leaves \(Self.count(record.regions.count))."
-                    : "It watches \(Self.count(record.regions.count)), and nothing here tells where the device is.")
+                    ? "It is notified when the device enters or leaves \(Self.count(record.regions.count))."
+                    : "It monitors \(Self.count(record.regions.count)), but there is no location source.")
         }
         for identifier in record.regions.keys.sorted() {
             guard let finest = plan.accuracyTooCoarse(for: identifier, of: app) else { continue }
             let metres = Int64(saturating: finest.rounded(.up))
             sentences.append(
-                "The region '\(identifier)' is too small to be told: places here are accurate to \(metres) m. Give it a "
+                "The region '\(identifier)' is too small for events: the location is accurate to \(metres) m. Give it a "
                     + "radius of at least as much.")
         }
         if record.monitorsSignificantChanges {
             sentences.append(
                 canMonitorSignificantChanges
-                    ? "It is told of significant changes of the location."
-                    : "Significant changes are not told: there is neither a modem nor a location of the network.")
+                    ? "It is notified of significant changes of the location."
+                    : "It gets no significant changes: there is neither a modem nor a network location.")
         }
         return sentences.joined(separator: " ")
     }

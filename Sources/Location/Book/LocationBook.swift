@@ -3,62 +3,64 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// Everything that is known of location: who wants to be told of what, who may be, and when the receiver is asked next.
+/// The state of location: requests of apps, permissions, and the next request to the sources.
 ///
-/// Pure: places, moments and requests go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes,
-/// ``takeEffects()`` what is done behind it, and ``takeWish()`` what the sources are told. See `docs/decisions/0043`.
+/// It is a pure value: locations, device states and requests go in. ``look(_:)`` decides, ``takeChanges()`` returns the
+/// changes for one transaction, ``takeEffects()`` the effects to execute after it, and ``takeWish()`` the request for
+/// the sources. See `docs/decisions/0043`.
 package struct LocationBook: Sendable {
     package internal(set) var apps: [AppID: LocationRecord] = [:]
-    /// What the entries of installed apps say.
+    /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
-    /// The regions of apps that have their user's permission.
+    /// The regions of apps that have permission.
     package internal(set) var plan = LocationPlan()
     package internal(set) var moment = DeviceMoment()
-    /// When to decide again on the clock of fixes, if nothing happens before.
+    /// The time of the next decision in boot seconds, unless an event comes before.
     package internal(set) var nextLook: Double?
-    /// Nil until they were looked at: nobody knows yet what can be monitored.
+    /// The available sources; nil until they are known.
     package internal(set) var sources: [LocationStatus.SourceStatus]?
-    /// When they were looked at, as far as it was told.
+    /// The time of the last report of sources.
     var sourcesTime = -Double.infinity
     let bootID: String
-    /// Seconds that were seen to pass before the present boot.
+    /// The observed seconds before the present boot.
     var seenBefore = 0.0
     var canMonitorRegions = false
     var canMonitorSignificantChanges = false
-    /// The last place that any source has told.
+    /// The last location from any source.
     var place: Fix?
     var cell: KnownCell?
     var inFront: Set<AppID> = []
     var isForceQuit: Set<AppID> = []
-    /// Whose user is being asked, with his word of before.
+    /// The apps whose user is being asked, with the earlier permission.
     var asking: [AppID: LocationPermission] = [:]
     var request: FixRequest?
-    /// For whom the receiver was on last.
+    /// The apps to which the receiver's time is charged.
     var charged: Set<AppID> = []
-    /// The requests of running apps for the place, and what those were given since ``takeDeliveries()``.
+    /// The location requests of running apps. `deliveries` holds their results since ``takeDeliveries()``.
     var followers = LocationFollowers()
     var deliveries: [LocationDelivery] = []
-    /// Apps whose processes stand still.
+    /// Apps whose processes are suspended.
     var suspended: Set<AppID> = []
-    /// Whether the next question repeats one that ended for another reason than its own.
+    /// Whether the next request repeats one that may have ended because of an earlier request's end.
     var repeatsQuestion = false
-    /// When a fix was last asked for because of a cell.
+    /// The time of the last request because of a new cell.
     var changesAsked = -Double.infinity
-    /// Requests without an answer, one behind the other, and when the next one is made.
+    /// The number of consecutive requests without an answer. The next one is made at `retryAt`.
     var failures = 0
     var retryAt = -Double.infinity
-    /// What the sources were told last, and what they are to be told.
+    /// The last request sent to the sources. `wish` is the one to be sent.
     var toldWish = FixWish()
     var wish: FixWish?
     var marks = Marks()
     var effects: [LocationEffect] = []
 
-    /// What is not on disk yet.
+    /// The changes that are not on disk yet.
     struct Marks: Sendable {
         var removed: Set<AppID> = []
         var cancelled: [LocationCancellation] = []
         var apps: Set<AppID> = []
-        /// Apps of which no more than the receiver's seconds have changed, and since when: they are no reason for a sync of the disk.
+        /// Apps of which only the receiver's seconds have changed, since `laterSince`. That alone is no reason to sync
+        /// the disk.
         var later: Set<AppID> = []
         var laterSince = 0.0
         var device = false
@@ -66,25 +68,27 @@ package struct LocationBook: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// Seconds, of those that are seen to pass, after which what is kept of an app goes whose entry is gone.
+    /// The seconds after which the state of an app without an entry is deleted. Only observed time counts, not the wall
+    /// clock.
     static let absence = 30 * LocalMoment.daySeconds
-    /// Seconds for which a place says where the device is now.
+    /// The seconds for which a location counts as current.
     static let freshness = 120.0
-    /// Seconds for which what sources there are is not asked anew.
+    /// The seconds for which the report of available sources counts as current.
     static let sourcesFreshness = 5.0
-    /// Seconds after which a request counts as ended of which the sources say nothing more.
+    /// The seconds after which a request counts as ended if the sources report nothing.
     static let patience = 180.0
-    /// Seconds between two requests of which the first had no answer, doubled with each.
+    /// The seconds before the next request after one without an answer; doubled by each further one.
     static let pauseWithoutFix = 60.0
-    /// Seconds for which an app with permission *when in use* may be told: then it has left the front, perhaps.
+    /// The seconds for which an event of an app with the permission *when in use* is valid, because the app may have
+    /// left the foreground by then.
     static let frontPatience = 30.0
 
     package init(bootID: String) { self.bootID = bootID }
 
-    /// The book as it was kept.
+    /// Restores the stored state.
     ///
     /// - Parameters:
-    ///   - manifests: nil where the entries cannot be read.
+    ///   - manifests: nil if the entries cannot be read.
     ///   - seenBefore: ``StoreTransaction/secondsSeenBefore()``.
     package init(
         _ kept: StoredLocation<LocationRecord, DeviceLocationRecord>, manifests: [AppManifest]?, bootID: String,
@@ -95,7 +99,7 @@ package struct LocationBook: Sendable {
         self.moment = moment
         apps = kept.apps
         if let record = kept.device { plan = record.plan }
-        // The sides stay; a place of before is none of now.
+        // The sides of boundaries are kept; the last location is not, because it is outdated.
         plan.restarted()
         if kept.device?.bootID != bootID {
             for id in apps.keys { apps[id]?.change.restarted(now: now.bootSeconds) }
@@ -107,7 +111,7 @@ package struct LocationBook: Sendable {
         for id in Set(plan.apps).union(apps.keys) { putIntoPlan(id, now) }
     }
 
-    /// Ids in an order that is the same everywhere.
+    /// App ids in a fixed order.
     var order: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
 
     mutating func note(_ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocationMoment) {
@@ -116,9 +120,9 @@ package struct LocationBook: Sendable {
                 time: Date(timeIntervalSince1970: now.seconds), decision: decision, app: app, detail: detail))
     }
 
-    // MARK: - Who may be told
+    // MARK: - Permission and monitoring
 
-    /// Whether an app's user lets it learn where the device is, now or while he sees it.
+    /// Whether the user allows the app to learn the location, always or in the foreground.
     func isAllowed(_ app: AppID) -> Bool {
         switch apps[app]?.permission {
         case .always, .whenInUse: true
@@ -126,13 +130,13 @@ package struct LocationBook: Sendable {
         }
     }
 
-    /// Whether somebody looks for the app now.
+    /// Whether the app is monitored for now.
     func isWatched(_ app: AppID) -> Bool {
         guard manifests[app] != nil, !isForceQuit.contains(app), isAllowed(app) else { return false }
         return apps[app]?.permission == .always || inFront.contains(app)
     }
 
-    /// Has the plan hold an app's regions where it is allowed, and none where it is not.
+    /// Adds the app's regions to the plan if it has permission, otherwise removes them.
     mutating func putIntoPlan(_ app: AppID, _ now: LocationMoment) {
         guard isAllowed(app), let record = apps[app] else {
             plan.remove(app)
@@ -146,7 +150,7 @@ package struct LocationBook: Sendable {
         plan.setPaused(!isWatched(app), app)
     }
 
-    /// What may happen to an app has changed: looks for it from now on, or no more.
+    /// Starts or pauses monitoring for the app after a change of its state or permission.
     mutating func updateWatching(_ app: AppID, _ now: LocationMoment) {
         guard apps[app] != nil else { return }
         plan.forgetPlace(before: now.bootSeconds - Self.freshness)
@@ -160,11 +164,11 @@ package struct LocationBook: Sendable {
         effects.append(.wakesChanged(cancellation.app))
     }
 
-    // MARK: - What the device, its user and apps do
+    // MARK: - Events of the device and apps
 
     package mutating func apply(_ moment: DeviceMoment) { self.moment = moment }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool, now: LocationMoment) {
         if isInFront { inFront.insert(app) } else { inFront.remove(app) }
         updateWatching(app, now)
@@ -176,20 +180,21 @@ package struct LocationBook: Sendable {
         use(app, isInFront: false, now: now)
     }
 
-    /// Its user has started the app.
+    /// The user has started the app.
     package mutating func launched(_ app: AppID, now: LocationMoment) {
         isForceQuit.remove(app)
         updateWatching(app, now)
     }
 
-    // MARK: - What entries say
+    // MARK: - Desktop entries
 
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocationMoment) {
         manifests[app] = manifest
         if manifest == nil { remove(app, now) } else { seen(app, now) }
     }
 
-    /// The entries were read anew. One that is gone may come back: what is kept stays for a while, and nothing is watched for it.
+    /// The entries were read again. An entry that is gone may return, so the state of its app is kept for a while, but
+    /// not monitored.
     package mutating func read(_ manifests: [AppManifest], now: LocationMoment) {
         self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
         let present = seenBefore + now.bootSeconds
@@ -232,7 +237,7 @@ package struct LocationBook: Sendable {
         effects.append(.wakesChanged(app))
     }
 
-    /// Makes the app known: it takes part from now on.
+    /// Adds a record for the app.
     mutating func know(_ app: AppID) {
         guard apps[app] == nil else { return }
         apps[app] = LocationRecord()
@@ -242,14 +247,14 @@ package struct LocationBook: Sendable {
     @discardableResult
     func require(_ app: AppID) throws(Problem) -> AppManifest {
         guard let manifest = manifests[app] else {
-            throw .notFound("There is no app '\(app)' with a desktop entry. 'nightshift app list' shows them.")
+            throw .notFound("There is no app '\(app)' with a desktop entry. 'nightshift app list' shows the apps.")
         }
         return manifest
     }
 
     // MARK: - Deciding
 
-    /// Decides what is told now, and whether the receiver is asked.
+    /// Decides which events are sent now, and whether the sources are asked.
     package mutating func look(_ now: LocationMoment) {
         tellHeldChanges(now)
         askForFix(now)
@@ -261,12 +266,13 @@ package struct LocationBook: Sendable {
         if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
     }
 
-    /// Whether there may be other sources by now: one that has come to be there is told by itself only while something is wanted.
+    /// Whether the report of available sources may be outdated. The sources report changes by themselves only while
+    /// something is monitored.
     package func sourcesMayHaveChanged(_ now: LocationMoment) -> Bool {
         now.bootSeconds - sourcesTime >= Self.sourcesFreshness
     }
 
-    /// What the sources are to be told; nil where they have been.
+    /// Returns the request for the sources; nil if it has not changed.
     package mutating func takeWish() -> FixWish? {
         defer { wish = nil }
         if let wish { toldWish = wish }

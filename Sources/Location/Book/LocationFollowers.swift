@@ -1,12 +1,13 @@
 import Foundation
 import NightshiftAPI
 
-/// The requests of running apps for the place of the device (`requestLocation`, `startUpdatingLocation`): what one question to the
-/// sources asks for, and which request is given which fix.
+/// Location requests of running apps (`requestLocation`, `startUpdatingLocation`): the fix that one source request asks
+/// for, and the app requests that get it.
 ///
-/// Pure. Times are on the clock of fixes. A request is active while its app runs and may learn the place; else it waits.
+/// It is a pure value. Times are boot seconds. A request is active while its app runs and has permission; otherwise it
+/// waits.
 struct LocationFollowers: Hashable, Sendable {
-    /// An answer to one request.
+    /// A result for one request.
     struct Delivery: Hashable, Sendable {
         enum Content: Hashable, Sendable {
             case fix(Fix)
@@ -15,13 +16,13 @@ struct LocationFollowers: Hashable, Sendable {
 
         var number: Int
         var content: Content
-        /// Whether it is the last one: the request was for one place.
+        /// Whether it is the last one, because the request was for one location.
         var isLast: Bool
     }
 
-    /// A question to the sources, for every request that is due.
+    /// A request to the sources, for all app requests that are due.
     struct Question: Hashable, Sendable {
-        /// Metres.
+        /// The wanted accuracy in metres.
         var accuracy: Double
         var numbers: Set<Int>
     }
@@ -31,28 +32,30 @@ struct LocationFollowers: Hashable, Sendable {
         var request: LocationUpdateRequest
         var since: Double
         var isActive = false
-        /// Whether the app was told that it may not.
+        /// Whether the app was notified that it has no permission.
         var isRefused = false
-        /// When a fix is wanted next.
+        /// The time of the next fix that is wanted.
         var due: Double
-        /// When the sources were asked for it last.
+        /// The time of the last source request for it.
         var askedAt = -Double.infinity
-        /// The last fix that it was given since it became active.
+        /// The last fix that it got since it became active.
         var given: Fix?
-        /// The best fix of the question under way that is less accurate than wanted.
+        /// The best fix of the source request under way that is less accurate than wanted.
         var candidate: Fix?
-        /// Metres: what the sources came to last, where that is less than wanted and still fine.
+        /// The accuracy in metres that the sources reached last, if it was worse than wanted but still fine.
         var reached: Double?
-        /// Questions without a fix, one after the other.
+        /// The number of consecutive source requests without a fix.
         var failures = 0
 
-        /// Metres. Sources that have just come to a little less than wanted are not waited for to become better.
+        /// The accuracy in metres to wait for. If the sources have just reached a slightly worse one than wanted, that
+        /// one is enough.
         var accuracy: Double {
             let slack = reached.map { $0 * (1 + LocationFollowers.slack) } ?? 0
             return max(request.accuracy, LocationUpdateRequest.finestAccuracy, slack)
         }
 
-        /// Seconds until the next question: in less, a car does not move by what the app wants to notice.
+        /// The seconds until the next source request. In less time a car does not move by the distance that the app
+        /// wants to notice.
         var pause: Double {
             let metres = max(request.accuracy, request.distance)
             return min(max(metres / LocationFollowers.speed, LocationFollowers.shortest), LocationFollowers.longest)
@@ -60,28 +63,29 @@ struct LocationFollowers: Hashable, Sendable {
     }
 
     private var followers: [Int: Follower] = [:]
-    /// The requests that the question under way is for and that it has not satisfied yet.
+    /// The app requests that the source request under way is for and that have no result yet.
     private var asked: Set<Int> = []
 
-    /// Metres in a second: a fast car.
+    /// The assumed speed in metres per second: a fast car.
     private static let speed = 35.0
-    /// Seconds between two questions, at least and at most.
+    /// The shortest and the longest interval between two source requests, in seconds.
     private static let shortest = 1.0
     private static let longest = 60.0
-    /// Seconds until the next question after one without a fix, doubled with each up to ``longest``.
+    /// The seconds before the next source request after one without a fix; doubled by each, up to ``longest``.
     private static let pauseWithoutFix = 5.0
-    /// Seconds by which a question may come too early for a request that shares it.
+    /// The seconds by which a shared source request may be too early for an app request.
     private static let sharing = 0.5
-    /// Seconds for which a fix says where the device is now.
+    /// The seconds for which a fix counts as current.
     private static let freshness = 5.0
-    /// The part by which the next fix of the same source may be worse.
+    /// The fraction by which the next fix of the same source may be worse.
     private static let slack = 0.25
-    /// Metres: what is coarser may become much better with another source, and is not taken for what the sources can.
+    /// The limit of fine accuracy in metres. A coarser fix may become much better with another source, so it is not
+    /// taken for the best possible.
     private static let fine = 50.0
 
     // MARK: - Requests
 
-    /// Adds a request, which waits for ``setActive(_:_:now:)``.
+    /// Adds a request, which waits until ``setActive(_:_:now:)`` activates it.
     mutating func add(_ number: Int, _ request: LocationUpdateRequest, of app: AppID, now: Double) {
         followers[number] = Follower(app: app, request: request, since: now, due: now)
     }
@@ -96,7 +100,7 @@ struct LocationFollowers: Hashable, Sendable {
     /// Whether no request is active.
     var isIdle: Bool { !followers.values.contains(where: \.isActive) }
 
-    /// The app runs and may learn the place from now on, or not.
+    /// Activates or pauses the requests of an app, which runs with permission now, or no longer.
     mutating func setActive(_ isActive: Bool, _ app: AppID, now: Double) {
         for (number, follower) in followers where follower.app == app && follower.isActive != isActive {
             followers[number]?.isActive = isActive
@@ -110,9 +114,10 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// The user does not allow it: the app hears that once, and a request for one place is over.
+    /// Reports missing permission to the app, once. A request for one location ends with it.
     ///
-    /// - Parameter onlyOnce: whether requests for many places wait, for the user has not answered.
+    /// - Parameter onlyOnce: whether only requests for one location are refused. The others wait, because the user has
+    ///   not answered.
     mutating func refuse(_ app: AppID, onlyOnce: Bool) -> [Delivery] {
         numbers(where: { $0.app == app && !$0.isRefused && ($0.request.isOnce || !onlyOnce) }).map { number in
             followers[number]?.isRefused = true
@@ -120,15 +125,15 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    // MARK: - Questions
+    // MARK: - Requests to the sources
 
-    /// When the next question is wanted; nil where no request waits for one that is not under way.
+    /// The time of the next source request; nil if all active requests are part of the one under way.
     var due: Double? {
         followers.filter { $0.value.isActive && !asked.contains($0.key) }.map(\.value.due).min()
     }
 
-    /// The fix that is wanted of the sources now; nil where none is. It stays the same until a fix or the question's end
-    /// satisfies it.
+    /// Returns the fix to request from the sources now; nil if none is wanted. The result stays the same until a fix or
+    /// the end of the source request satisfies it.
     func question(at now: Double) -> Question? {
         guard followers.values.contains(where: { $0.isActive && $0.due <= now }) else { return nil }
         let wanting = followers.filter { $0.value.isActive && $0.value.due <= now + Self.sharing }
@@ -136,12 +141,12 @@ struct LocationFollowers: Hashable, Sendable {
         return Question(accuracy: accuracy, numbers: Set(wanting.keys))
     }
 
-    /// The requests of a question that the one under way, of another accuracy, answers as well.
+    /// Returns the app requests that the source request under way, with the given accuracy, also satisfies.
     func joining(_ question: Question, accuracy: Double) -> Set<Int> {
         question.numbers.subtracting(asked).filter { followers[$0].map { $0.accuracy >= accuracy } ?? false }
     }
 
-    /// The sources are asked for these.
+    /// Marks these requests as part of the source request under way.
     mutating func ask(for numbers: Set<Int>, now: Double) {
         asked.formUnion(numbers)
         for number in numbers { followers[number]?.askedAt = now }
@@ -149,15 +154,15 @@ struct LocationFollowers: Hashable, Sendable {
 
     func apps(of numbers: Set<Int>) -> Set<AppID> { Set(numbers.compactMap { followers[$0]?.app }) }
 
-    // MARK: - Answers
+    // MARK: - Results
 
-    /// A source has told a place. May be called again for one that was told before.
+    /// Handles a fix of a source. The same fix may be given again.
     mutating func take(_ fix: Fix, now: Double) -> [Delivery] {
         numbers(where: \.isActive).compactMap { number in
             guard let follower = followers[number], follower.given.map({ fix.time > $0.time }) ?? true else {
                 return nil
             }
-            // The sources tell the best of a question at its end, however early it came.
+            // The sources report the best fix at the end of a request, however early it was measured.
             let begin = asked.contains(number) ? min(follower.askedAt, now) : now
             guard fix.time >= begin - Self.freshness else { return nil }
             if fix.accuracy <= follower.accuracy { return accept(fix, number, now: now) }
@@ -168,7 +173,7 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// The question under way has ended: its requests are given the best fix that came, however coarse, or fail.
+    /// Ends the source request under way: its app requests get the best fix, however coarse, or fail.
     mutating func ended(now: Double) -> [Delivery] {
         defer { asked = [] }
         return asked.sorted().compactMap { number in
@@ -178,7 +183,7 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// The question under way has ended for another reason than its own: it is asked again.
+    /// Handles a source request that may have ended because of an earlier request's end: it is repeated.
     mutating func interrupted() {
         asked = []
     }
@@ -198,7 +203,7 @@ struct LocationFollowers: Hashable, Sendable {
     }
 
     private mutating func fail(_ number: Int, _ follower: Follower, now: Double) -> Delivery? {
-        // The same place again is as old as before, and no trouble.
+        // A repeated fix is as old as before, and no failure.
         guard follower.failures > 0 || follower.given.map({ now - $0.time > Self.freshness }) ?? true else {
             followers[number]?.due = now + follower.pause
             return nil
@@ -216,14 +221,14 @@ struct LocationFollowers: Hashable, Sendable {
         return Delivery(number: number, content: content, isLast: isLast)
     }
 
-    /// In an order that is the same everywhere: that in which the requests came.
+    /// Returns the numbers of requests in the order in which they were made.
     private func numbers(where isWanted: (Follower) -> Bool) -> [Int] {
         followers.filter { isWanted($0.value) }.keys.sorted()
     }
 
-    // MARK: - What is shown
+    // MARK: - Status
 
-    /// An app's requests as one; nil where it has none. `since` is on the clock of fixes.
+    /// Returns the combined requests of an app; nil if it has none. `since` is in boot seconds.
     func summary(of app: AppID) -> (accuracy: Double, since: Double, isOn: Bool)? {
         let own = followers.values.filter { $0.app == app }
         guard let accuracy = own.map(\.request.accuracy).min(), let since = own.map(\.since).min() else { return nil }

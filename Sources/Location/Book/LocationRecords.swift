@@ -1,9 +1,9 @@
 package import NightshiftAPI
 package import Scheduler
 
-/// A moment on the clocks that location counts in.
+/// A time on the clocks that location uses.
 package struct LocationMoment: Hashable, Sendable {
-    /// The clock of fixes: seconds since boot, time asleep included.
+    /// The seconds since boot, including sleep. Times of fixes are on this clock.
     package var bootSeconds: Double
     package var local: LocalMoment
 
@@ -15,23 +15,23 @@ package struct LocationMoment: Hashable, Sendable {
     /// Seconds since 1970.
     package var seconds: Double { local.seconds }
 
-    /// What the wall clock showed, as it goes now, at a moment of the clock of fixes.
+    /// Returns the wall-clock time of a time in boot seconds, based on the present wall clock.
     package func wallSeconds(of time: Double) -> Double { seconds - bootSeconds + time }
 }
 
-/// What is kept of one app.
+/// The stored location state of one app.
 package struct LocationRecord: Hashable, Sendable, Codable {
     package var permission = LocationPermission.ask
-    /// Its user has allowed it *when in use*, and was asked for *always*: once is enough.
+    /// Whether the user has allowed *when in use* and was asked for *always*: this is asked only once.
     package var wasAskedForAlways = false
-    /// By identifier.
+    /// The regions by identifier.
     package var regions: [String: KnownRegion] = [:]
     package var monitorsSignificantChanges = false
     package var change = SignificantChange()
-    /// Crossings and changes that were told.
+    /// The number of region events and significant changes.
     package var wakes = 0
     package var receiver = ReceiverTime()
-    /// Since when its entry is gone, in seconds that were seen to pass: a wall clock that is wrong deletes nothing.
+    /// The time since which the entry is missing, in observed seconds: a wrong wall clock deletes nothing.
     package var goneSeen: Double?
 
     package init() {}
@@ -39,15 +39,15 @@ package struct LocationRecord: Hashable, Sendable, Codable {
 
 package struct KnownRegion: Hashable, Sendable, Codable {
     package var region: MonitoredRegion
-    /// How many were told.
+    /// The number of events of this region.
     package var crossings = 0
-    /// Seconds since 1970.
+    /// The time of the last event, in seconds since 1970.
     package var lastCrossing: Double?
 
     package init(_ region: MonitoredRegion) { self.region = region }
 }
 
-/// Seconds that the receiver was on for an app.
+/// The seconds that the receiver was on for an app.
 package struct ReceiverTime: Hashable, Sendable, Codable {
     package private(set) var seconds = 0.0
     private var today = 0.0
@@ -61,28 +61,29 @@ package struct ReceiverTime: Hashable, Sendable, Codable {
         seconds += share
     }
 
-    /// Those of the day of `now`.
+    /// Returns the seconds of the day of `now`.
     package func seconds(on now: LocalMoment) -> Double { now.day == day ? today : 0 }
 }
 
-/// What is kept of the device: on which side of each boundary it is. The last place is not in it.
+/// The stored location state of the device: the side of each boundary on which it is. It does not contain the last
+/// location.
 package struct DeviceLocationRecord: Hashable, Sendable, Codable {
-    /// The boot whose clock the apps' records count in.
+    /// The boot to whose clock the times in the apps' records belong.
     package var bootID: String
     package var plan: LocationPlan
 }
 
-/// A wake that the book wants: a row, of which the app's machine makes the rest.
+/// A wake requested by location. It becomes a row, which the app's machine handles.
 package struct LocationWake: Hashable, Sendable {
     package var app: AppID
     package var source: WakeSource
     package var key: String
     package var event: LocationEvent
-    /// Seconds after which it is given up unless it has begun.
+    /// The seconds after which the wake is dropped unless it has begun.
     package var patience: Double?
 }
 
-/// What an app is not to be told any more, if it was not yet.
+/// A set of waiting wakes to cancel.
 package enum LocationCancellation: Hashable, Sendable {
     case all(AppID)
     case region(AppID, String)
@@ -104,7 +105,7 @@ package enum LocationCancellation: Hashable, Sendable {
     }
 }
 
-/// What one transaction writes, in this order.
+/// The changes that one transaction writes, in this order.
 package struct LocationChanges: Sendable {
     package var removed: Set<AppID> = []
     package var cancelled: [LocationCancellation] = []
@@ -120,41 +121,41 @@ package struct LocationChanges: Sendable {
     }
 }
 
-/// What is done once that is on disk, or could not be written.
+/// An effect to execute once the changes are on disk, or could not be written.
 package enum LocationEffect: Hashable, Sendable {
-    /// The app is told its user's word.
+    /// Sends the app its permission.
     case permission(AppID)
-    /// Rows of the app in `wakes` are gone.
+    /// Reports that rows of the app in `wakes` were deleted.
     case wakesChanged(AppID)
-    /// Its user is asked.
+    /// Asks the user for permission.
     case ask(AppID, name: String, reason: String?, LocationPermission)
 }
 
-/// A fix that the sources were asked for and have not given up.
+/// A request to the sources that has not ended.
 struct FixRequest: Hashable, Sendable {
-    /// On the clock of fixes.
+    /// The time of the request in boot seconds.
     var since: Double
-    /// Metres.
+    /// The wanted accuracy in metres.
     var accuracy: Double
-    /// Those for whom the receiver is on.
+    /// The apps for which the receiver is on.
     var apps: Set<AppID>
-    /// Whether it is, among others, for the boundary of a region.
+    /// Whether the boundary of a region is one of its purposes.
     var isForRegions: Bool
-    /// Whether it is, among others, for the place of a new cell.
+    /// Whether the location of a new cell is one of its purposes.
     var isForChanges: Bool
-    /// Seconds that the sources have for it.
+    /// The seconds that the sources have for it.
     var patience: Double
-    /// Whether it repeats one that ended for another reason than its own.
+    /// Whether it repeats a request that may have ended because of an earlier request's end.
     var isRepeated: Bool
-    /// Whether a fix has come since.
+    /// Whether a fix has arrived since.
     var isAnswered = false
 }
 
-/// What the modem has said.
+/// The cell that the modem has reported.
 struct KnownCell: Hashable, Sendable {
     var name: String
-    /// Since when the device is in it, on the clock of fixes.
+    /// The time since which the device is in it, in boot seconds.
     var since: Double
-    /// Whether it is known where that is, or was told without.
+    /// Whether its location is known, or its event was sent without one.
     var isPlaced: Bool
 }
