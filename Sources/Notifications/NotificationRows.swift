@@ -24,7 +24,7 @@ extension StoreTransaction {
         case .remove(let key): try deleteNotification(key)
         case .app(let record, let app): try putNotifications(record, of: app)
         case .respond(let response, let app):
-            // A later choice of the same notification takes the place of one that the app has not heard of.
+            // A later choice of the same notification replaces one that the app has not received.
             try putWake(
                 app, .response, key: response.notification.identifier, payload: try response.payload(), now: reading)
         case .entry(let entry): try record(entry)
@@ -34,26 +34,26 @@ extension StoreTransaction {
 }
 
 extension NotificationResponse {
-    /// As the row of a wake has it. What the app has sent with it counts more than what was on the screen, which goes first
-    /// where both are too much.
+    /// Returns the payload for the row of the wake. If it is too large, texts that were shown are shortened first,
+    /// because the data that the app has sent with it matters more.
     package func payload() throws -> Data {
         let whole = try JSON.encode(self)
         guard whole.count > Self.most else { return whole }
         var short = self
         for text in [\AppNotification.title, \.subtitle, \.body] {
-            // A character may be as long as it likes; these have at most four bytes each.
+            // A character has no maximum length, but a Unicode scalar has at most four bytes.
             short.notification[keyPath: text] = String(short.notification[keyPath: text].unicodeScalars.prefix(64))
         }
-        // Whether the app is brought to the front for it is read from the action that was chosen.
+        // The chosen action says whether the app is brought to the foreground.
         let chosen = short.notification.actions.first { $0.identifier == action }
         short.notification.actions = chosen.map { [$0] } ?? []
         let second = try JSON.encode(short)
         guard second.count > Self.most else { return second }
-        // What is left is short, each text and each name.
+        // All texts and names that remain are short.
         short.notification.userInfo = "{}"
         return try JSON.encode(short)
     }
 
-    /// Bytes: `docs/limits.md`, a wake's payload.
+    /// The size limit in bytes: `docs/limits.md`, a wake's payload.
     static let most = 32_768
 }

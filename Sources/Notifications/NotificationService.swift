@@ -6,25 +6,26 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// Notifications of apps on the desktop: shown by its notification server, kept while there is none, and answered by the user.
+/// Notifications of apps: shown by the desktop's notification server, kept while there is no server, and answered by
+/// the user.
 ///
-/// One ``NotificationBook`` decides; this actor carries out. Whatever a method has returned for is on disk, and where one has thrown,
-/// nothing has changed. Methods that people and apps call throw ``Problem`` and nothing else. See `docs/decisions/0045`.
+/// One ``NotificationBook`` decides; this actor executes. When a method returns, its effects are on disk; when it
+/// throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0045`.
 package actor NotificationService {
-    /// The world as the service needs it.
+    /// The interfaces to the rest of the world.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock
         package var desktop: DesktopNotifications
-        /// Asks an app that may be in front what it wants of a notification.
+        /// Asks an app that may be in the foreground how to present a notification.
         package var present: @Sendable (AppID, AppNotification) async -> PresentationAnswer
-        /// Brings an app to the front, launched where it does not run.
+        /// Brings an app to the foreground, and launches it if it is not running.
         package var activate: @Sendable (AppID) async -> Void
-        /// What an app is called, and the icon of its entry; nil where it is gone.
+        /// Returns the name of an app and the icon of its entry; nil if it was removed.
         package var entry: @Sendable (AppID) async -> Entry?
-        /// Hears how far a notification is on its way to the screen, by its identifier.
+        /// Called when the state of a notification changes, with its identifier.
         package var became: @Sendable (AppID, String, AlertState, Date) async -> Void
-        /// Hears that the user has said whether notifications of an app are shown.
+        /// Called when the user has allowed or denied notifications of an app.
         package var permissionChanged: @Sendable (AppID) async -> Void
         package var logger: Logger
 
@@ -60,13 +61,14 @@ package actor NotificationService {
 
     nonisolated let environment: Environment
     private let kept: KeptBook<NotificationBook>
-    /// The next look, in seconds since 1970.
+    /// The alarm for the next deadline, in seconds since 1970.
     private var alarm = Alarm()
-    /// When rows that others have put are read again, in seconds since 1970: they could not be, or not yet.
+    /// The time of the next try to read rows that other features have written, in seconds since 1970; nil if there is
+    /// nothing to read.
     private var readAgain: Double?
-    /// Seconds: whatever was in the way has to have changed.
+    /// The seconds before that try, because the cause of the failure needs time to go away.
     private static let readingPause = 60.0
-    /// Those who wait for the answer to a question.
+    /// Callers waiting for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
 
@@ -74,18 +76,18 @@ package actor NotificationService {
         self.environment = environment
         kept = KeptBook(
             NotificationBook(), store: environment.store, clock: environment.clock,
-            closed: "Notifications are not shown now.", logger: environment.logger
+            closed: "The notification service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
     }
 
     private var book: NotificationBook { kept.book }
     private nonisolated var now: Double { environment.clock.now().wallSeconds }
 
-    // MARK: - Life
+    // MARK: - Start and stop
 
-    /// Takes up what the last service has left.
+    /// Continues the stored state of the previous run of the service.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         guard kept.isNew else { return }
         let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
@@ -97,7 +99,7 @@ package actor NotificationService {
         await kept.open(book)
     }
 
-    /// Shows, until ``stop()``.
+    /// Shows notifications until ``stop()``.
     package func run() async {
         environment.desktop.start()
         await tell { _, _ in }
@@ -106,7 +108,7 @@ package actor NotificationService {
 
     package func stop() async {
         guard !kept.isClosed else { return }
-        // Nobody is left who would hear the answers.
+        // After this nothing could receive the answers.
         await tell { book, _ in book.withdrawAll() }
         kept.close()
         alarm.cancel()
@@ -119,13 +121,13 @@ package actor NotificationService {
     private func followDesktop() async {
         for await event in environment.desktop.events {
             if case .refused(_, _, let detail) = event {
-                environment.logger.info("A notification is not shown", metadata: ["detail": "\(detail)"])
+                environment.logger.info("A notification was refused by the server", metadata: ["detail": "\(detail)"])
             }
             await tell { $0.apply(event, now: $1) }
         }
     }
 
-    /// A wall clock that was set has another time for everything.
+    /// Decides again after each change of the wall clock, because all times may be different then.
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             alarm.set(for: nil, by: environment.clock) { _ in }
@@ -152,12 +154,12 @@ package actor NotificationService {
 
     private var hooks: KeptBook<NotificationBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
 
-    /// Gives the book an input that nobody waits for, decides, and carries out what follows from it.
+    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
     private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
-    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     private func ask<Value>(
         _ input: (inout NotificationBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -169,19 +171,19 @@ package actor NotificationService {
     private func perform(_ effect: NotificationEffect) async {
         switch effect {
         case .present(let token, let app, let notification):
-            // An app may take its time; nobody else waits for it.
+            // In the background, because the app may take time to answer.
             companions.yield { await $0.present(token, app, notification) }
         case .show(let token, let app): await show(token, app)
         case .close(let place): environment.desktop.close(place.number, server: place.server)
         case .badge(let app, let count): environment.desktop.setBadge(count, of: app.rawValue)
         case .startServer: environment.desktop.startServer()
-        // Launching takes its time, too.
+        // In the background, because launching takes time.
         case .activate(let app): companions.yield { await $0.environment.activate(app) }
         case .answer(let question, let key):
             for asker in askers.removeValue(forKey: question) ?? [] { asker.resume(returning: key) }
         case .became(let app, let identifier, let state, let date):
             companions.yield { await $0.environment.became(app, identifier, state, date) }
-        // The user may take their time, too.
+        // In the background, because the user may take time to answer.
         case .askPermission(let app): companions.yield { await $0.askPermission(for: app) }
         case .permissionChanged(let app): companions.yield { await $0.environment.permissionChanged(app) }
         }
@@ -201,9 +203,9 @@ package actor NotificationService {
         environment.desktop.show(draft, token: token)
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
-    /// Others have put or released notifications in transactions of their own.
+    /// Reads notifications that other features have written or unblocked in transactions of their own.
     package func wake() async {
         readAgain = nil
         while kept.isOpen {
@@ -211,7 +213,8 @@ package actor NotificationService {
             let revision = book.revision
             do throws(StoreError) {
                 let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
-                // What was decided meanwhile is not in it, and what could not be written is in no row: again.
+                // The rows lack decisions made in the meantime and changes that could not be written, so they are read
+                // again.
                 guard !kept.isBeingWritten, book.revision == revision else { continue }
                 if book.hasChanges {
                     await tell { _, _ in }
@@ -231,17 +234,17 @@ package actor NotificationService {
         setAlarm()
     }
 
-    /// The app's entry says this now; nil where it was removed.
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         guard manifest == nil else { return }
         await tell { book, _ in book.forget(app) }
     }
 
-    // MARK: - What people and apps ask
+    // MARK: - Requests of people and apps
 
     package func permission(of app: AppID) -> NotificationPermission { book.permission(of: app) }
 
-    /// The user's word.
+    /// Sets the user's permission for an app.
     package func setPermission(_ permission: NotificationPermission, of app: AppID) async throws(Problem) {
         try await ask { (book, now) throws(Problem) in
             book.setPermission(permission, of: app, now: now)
@@ -249,7 +252,8 @@ package actor NotificationService {
         }
     }
 
-    /// Asks the user whether notifications of the app are shown, unless that is known; returns when it is.
+    /// Asks the user whether to show notifications of the app, unless there is an answer already. Returns when there is
+    /// one.
     package func requestAuthorization(isProvisional: Bool, for app: AppID) async throws(Problem) -> Bool {
         if isProvisional {
             return try await ask { (book, now) throws(Problem) in
@@ -267,10 +271,10 @@ package actor NotificationService {
                     NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),
                 ])
         ) { !$0.permission(of: app).isDecided }
-        // Not answered, or by other means.
+        // The user has not answered, or has set the permission elsewhere.
         guard let choice else { return book.permission(of: app).shows }
         return try await ask { (book, now) throws(Problem) in
-            // Else its user has said something since.
+            // A permission that the user has set since takes precedence.
             if !book.permission(of: app).isDecided {
                 book.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
             }
@@ -278,20 +282,20 @@ package actor NotificationService {
         }
     }
 
-    /// Asks for the alerts of an app that wait for its permission.
+    /// Asks for permission because alerts of the app wait for it.
     private func askPermission(for app: AppID) async {
         do throws(Problem) {
             _ = try await requestAuthorization(isProvisional: false, for: app)
         } catch {
-            environment.logger.error("An answer is not kept", metadata: ["app": "\(app)", "error": "\(error)"])
+            environment.logger.error("An answer could not be stored", metadata: ["app": "\(app)", "error": "\(error)"])
         }
     }
 
-    /// Asks the user something about an app; returns when he has answered, on whichever server.
+    /// Asks the user something about an app; returns when the user has answered, on any notification server.
     ///
-    /// Of an app one question about one thing is asked at a time: who asks the same meanwhile gets the same answer.
+    /// Only one question about an app with the same purpose is shown at a time. Further callers get the same answer.
     ///
-    /// - Returns: the key of his choice; nil where he has waved it away, or where the service stops.
+    /// - Returns: the key of the choice; nil if the user closed the question, or the service stops.
     package func ask(
         app: AppID, purpose: String, title: String, body: String, choices: [NotificationQuestion.Choice]
     ) async -> String? {
@@ -300,7 +304,7 @@ package actor NotificationService {
         }
     }
 
-    /// - Parameter isWanted: whether the user is still to be asked when the question's turn has come.
+    /// - Parameter isWanted: whether the question is still needed when its turn comes.
     private func ask(_ question: NotificationQuestion, where isWanted: (NotificationBook) -> Bool) async -> String? {
         guard kept.isOpen, let number = await kept.note({ isWanted($0) ? $0.ask(question) : nil }), kept.isOpen else {
             return nil
@@ -315,11 +319,11 @@ package actor NotificationService {
         try await ask { (book, now) throws(Problem) in try book.add(request, for: app, now: now) }
     }
 
-    /// Forgets notifications of the app, all where none are named.
+    /// Removes notifications of the app; for nil, all of them.
     ///
-    /// - Parameter isShown: whether of those that are shown or of those that wait; both unless given.
+    /// - Parameter isShown: whether to remove shown or waiting ones; both if nil.
     package func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) async throws(Problem) {
-        // Those that were put since are meant, too.
+        // Includes notifications that were written since the last read.
         await wake()
         try await ask { (book, _) throws(Problem) in book.remove(identifiers, of: app, isShown: isShown) }
     }

@@ -2,13 +2,14 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// What apps and people ask.
+/// Requests of apps and people.
 extension NotificationBook {
-    /// The user's word. What is shown of an app goes where nothing of it is wanted now, and what waits where it is denied.
+    /// Sets the user's permission. Shown notifications are closed if the permission no longer allows them; waiting ones
+    /// are removed if it is denied.
     package mutating func setPermission(_ permission: NotificationPermission, of app: AppID, now: Double) {
         guard permission != self.permission(of: app) else { return }
         apps[app, default: NotificationAppRecord()].permission = permission
-        // Should it be open again, the next alert asks again.
+        // So that the next alert asks again if the permission is reset.
         asked.remove(app)
         if !permission.shows {
             show(badge: 0, of: app)
@@ -24,20 +25,21 @@ extension NotificationBook {
         note(.notificationPermission, app, permission.rawValue, now)
     }
 
-    /// The app has one shown, now or later.
+    /// Adds a notification of the app, for now or later.
     package mutating func add(_ request: NotificationRequest, for app: AppID, now: Double) throws(Problem) {
         let notification = request.notification
         try Self.check(notification)
         guard permission(of: app).shows else {
-            throw .forbidden("Its user has not allowed that notifications of \(app) are shown.")
+            throw .forbidden(
+                "Notifications of \(app) are not allowed. 'nightshift app notifications \(app) --allow' allows them.")
         }
         if let delay = request.delay {
             guard delay > 0, delay <= Limits.longestTimeout else {
-                throw .invalid("A delay is more than 0 s, and at most 100 years.", pointer: "/delay")
+                throw .invalid("A delay must be more than 0 s, and at most 100 years.", pointer: "/delay")
             }
         }
         guard !request.repeats || request.delay ?? 0 >= 60 else {
-            throw .invalid("What repeats has a delay of 60 s or more.", pointer: "/delay")
+            throw .invalid("A repeating notification must have a delay of 60 s or more.", pointer: "/delay")
         }
         var stored = StoredNotification(app: app, notification: notification, due: now + (request.delay ?? 0))
         stored.notification.date = Date(timeIntervalSince1970: now)
@@ -50,13 +52,13 @@ extension NotificationBook {
         prune(app, isShown: false)
     }
 
-    /// Forgets notifications of the app, all where none are named.
+    /// Removes notifications of the app; for nil, all of them.
     ///
-    /// - Parameter isShown: whether of those that are shown or of those that wait; both unless given.
+    /// - Parameter isShown: whether to remove shown or waiting ones; both if nil.
     package mutating func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) {
         let names = identifiers.map { Set($0) }
         removeItems(of: app) { stored in
-            // One that a provider has sent is not the app's to take back before it is shown.
+            // An app cannot take back a provider's notification before it is shown.
             guard stored.state == .shown || !stored.notification.isRemote else { return false }
             let isMeant = names.map { $0.contains(stored.notification.identifier) } ?? true
             return isMeant && isShown.map { $0 == (stored.state == .shown) } ?? true
@@ -74,7 +76,7 @@ extension NotificationBook {
     package mutating func set(_ categories: NotificationCategories, for app: AppID) throws(Problem) {
         guard categories.categories.count <= Limits.notificationCategories else {
             throw .invalid(
-                "An app has at most \(Limits.notificationCategories) categories.", pointer: "/categories")
+                "An app may have at most \(Limits.notificationCategories) categories.", pointer: "/categories")
         }
         for (index, category) in categories.categories.enumerated() {
             let pointer = "/categories/\(index)"
@@ -88,10 +90,11 @@ extension NotificationBook {
 
     package mutating func setBadge(_ count: Int, of app: AppID) throws(Problem) {
         guard (0...Limits.badge).contains(count) else {
-            throw .invalid("A badge is 0 to \(Limits.badge).", pointer: "/count")
+            throw .invalid("A badge must be 0 to \(Limits.badge).", pointer: "/count")
         }
         guard permission(of: app).shows else {
-            throw .forbidden("Its user has not allowed that notifications of \(app) are shown.")
+            throw .forbidden(
+                "Notifications of \(app) are not allowed. 'nightshift app notifications \(app) --allow' allows them.")
         }
         show(badge: count, of: app)
     }
@@ -119,7 +122,7 @@ extension NotificationBook {
         return answer
     }
 
-    /// The app is gone, and what was known of it.
+    /// Removes all data of an app that was removed.
     package mutating func forget(_ app: AppID) {
         for item in items where item.stored.app == app {
             if let place = item.stored.place { close(place) }
@@ -132,12 +135,12 @@ extension NotificationBook {
         change(.forget(app))
     }
 
-    // MARK: - What is refused
+    // MARK: - Validation
 
     private static func check(_ notification: AppNotification) throws(Problem) {
         let path = "/notification"
         guard !notification.identifier.isEmpty else {
-            throw .invalid("A notification has an identifier.", pointer: "\(path)/identifier")
+            throw .invalid("A notification must have an identifier.", pointer: "\(path)/identifier")
         }
         try check(notification.identifier, Limits.notificationIdentifierLength, "\(path)/identifier")
         for (name, text) in [
@@ -149,13 +152,13 @@ extension NotificationBook {
         try check(notification.userInfo, Limits.notificationText, "\(path)/userInfo")
         try check(notification.actions, pointer: "\(path)/actions")
         if let badge = notification.badge, badge < 0 {
-            throw .invalid("A badge is not negative.", pointer: "\(path)/badge")
+            throw .invalid("A badge must not be negative.", pointer: "\(path)/badge")
         }
     }
 
     private static func check(_ actions: [AppNotification.Action], pointer: String) throws(Problem) {
         guard actions.count <= Limits.notificationActions else {
-            throw .invalid("There are at most \(Limits.notificationActions) actions.", pointer: pointer)
+            throw .invalid("At most \(Limits.notificationActions) actions are allowed.", pointer: pointer)
         }
         for (index, action) in actions.enumerated() {
             try check(action.identifier, Limits.notificationIdentifierLength, "\(pointer)/\(index)/identifier")
@@ -165,7 +168,7 @@ extension NotificationBook {
 
     private static func check(_ text: String, _ most: Int, _ pointer: String) throws(Problem) {
         guard text.utf8.count <= most else {
-            throw .invalid("This has at most \(most) bytes.", pointer: pointer)
+            throw .invalid("This may have at most \(most) bytes.", pointer: pointer)
         }
     }
 }

@@ -3,13 +3,13 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// What the session's bus says.
+/// Events of the session bus.
 extension NotificationBook {
     package mutating func apply(_ event: DesktopEvent, now: Double) {
         switch event {
         case .connected:
             tellBadges()
-            // Whoever was to start a server before had no bus to ask.
+            // Only now there is a bus that can start a notification server.
             let isWanted = !questions.isEmpty || items.contains { $0.stored.state == .due }
             if isWanted { effects.append(.startServer) }
         case .dock: tellBadges()
@@ -33,7 +33,7 @@ extension NotificationBook {
         server = found
         for index in items.indices {
             switch items[index].phase {
-            // Its answer will not come.
+            // The old server will not answer.
             case .showing(_, let presentation), .stuck(let presentation):
                 items[index].phase = .decided(presentation)
             case .waiting, .presenting, .decided: continue
@@ -50,7 +50,7 @@ extension NotificationBook {
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
             questions[question]?.phase = .shown(place)
         } else if !isShown(place) {
-            // It was taken back, or another one took its place, while the server had it.
+            // It was removed or replaced while the server was showing it.
             close(place)
         }
     }
@@ -60,7 +60,7 @@ extension NotificationBook {
             if isGone {
                 items[index].phase = .stuck(presentation)
             } else {
-                // The next attempt would be refused as well.
+                // Another attempt would be refused as well.
                 becameListed(at: index, .refused, now)
             }
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
@@ -99,7 +99,7 @@ extension NotificationBook {
             guard category(of: stored.notification, stored.app)?.tellsOfDismissal == true else { return }
             respond(stored, NotificationResponse.dismissed, now)
         case .expired, .other:
-            // It stays in the app's list; the number may be given again.
+            // The notification stays in the app's list, but its number may be used again.
             items[index].stored.place = nil
             change(.forgetPlace(stored.notification.identifier, stored.app))
         }

@@ -3,31 +3,31 @@ import Foundation
 package import NightshiftAPI
 package import Store
 
-/// Everything that is known of apps' notifications, and what becomes of each: pure.
+/// The state of apps' notifications, and the decisions about each, as a pure value.
 ///
-/// Inputs go in; ``look(_:)`` decides; ``takeChanges()`` gives what one transaction writes, and ``takeEffects()`` what is done
-/// behind it. Times are seconds since 1970.
+/// Inputs go in; ``look(_:)`` decides; ``takeChanges()`` returns the changes for one transaction, and ``takeEffects()``
+/// the effects to execute after it. Times are seconds since 1970.
 package struct NotificationBook: Sendable {
     struct Item: Hashable, Sendable {
         var stored: StoredNotification
         var phase = Phase.waiting
-        /// The state that was reported last.
+        /// The last state that was reported.
         var state: AlertState?
     }
 
-    /// How far one is that waits.
+    /// The progress of a waiting notification.
     enum Phase: Hashable, Sendable {
         case waiting
-        /// The app is asked whether it is in front, and what it wants then.
+        /// The app is asked whether it is in the foreground, and how to present it then.
         case presenting(Int64)
-        /// It is to pop up, as soon as there is a server.
+        /// It will be shown as soon as there is a server.
         case decided(Presentation)
-        /// The server has it, and has not answered yet.
+        /// The server is showing it, and has not answered yet.
         case showing(Int64, Presentation)
-        /// The server went away over it: another one is waited for.
+        /// The server went away while showing it; it waits for another server.
         case stuck(Presentation)
 
-        /// Whether the app's next one has to wait, so that they are shown in their order.
+        /// Whether the app's next notification must wait, so that they are shown in order.
         var isUnderWay: Bool {
             switch self {
             case .presenting, .showing: true
@@ -37,24 +37,25 @@ package struct NotificationBook: Sendable {
     }
 
     var apps: [AppID: NotificationAppRecord] = [:]
-    /// Those that wait and those that are shown, oldest first.
+    /// Waiting and shown notifications, oldest first.
     var items: [Item] = []
     var questions: [Int64: NotificationQuestion] = [:]
-    /// Apps for whose alerts the user was asked. A question that is waved away is not asked again before the next start.
+    /// Apps for whose alerts the user was asked for permission. A question that the user closes is not repeated before
+    /// the next start.
     var asked: Set<AppID> = []
     var server: NotificationServer?
     var changes: [NotificationChange] = []
     var effects: [NotificationEffect] = []
     private var lastToken: Int64 = 0
-    /// When what could not be written is tried again, where nothing happens before.
+    /// The time of the next try to write changes, unless a step comes before.
     private var again: Double?
 
     package init() {}
 
-    /// Grows with everything that changes.
+    /// A number that grows with every change.
     package private(set) var revision = 0
 
-    /// What is on disk, all of it, in the place of what was known. What is under way goes on.
+    /// Replaces the state by the complete stored state. The progress of known notifications is kept.
     package mutating func load(_ kept: StoredNotifications<NotificationAppRecord>) {
         apps = kept.apps
         let before = items
@@ -63,17 +64,18 @@ package struct NotificationBook: Sendable {
             guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
             return Item(stored: stored, phase: known.phase, state: known.state)
         }
-        // The store keeps no more than so many. What is missing while there are fewer is not on the disk yet, or has been shown.
+        // The store keeps a limited number per app. If fewer are stored, a missing one is not on disk yet, or was
+        // shown.
         let keys = Set(items.map(\.stored.key))
         for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }
     }
 
-    /// Whether as many of an app wait as are kept.
+    /// Whether an app has the maximum number of waiting notifications.
     private func isFull(_ app: AppID) -> Bool {
         items.count { $0.stored.app == app && $0.stored.state != .shown } >= Limits.notifications
     }
 
-    /// One that waited has made room for others.
+    /// Reports that a waiting notification was dropped to make room for others.
     private mutating func dropped(_ stored: StoredNotification) {
         guard stored.notification.isRemote, stored.state != .shown else { return }
         effects.append(
@@ -86,13 +88,14 @@ package struct NotificationBook: Sendable {
         return changes
     }
 
-    /// The transaction failed: what it was to write goes first in the next one, as it is by now. Others may have been written since.
+    /// Handles a failed transaction: its changes come first in the next one, with their present values, because later
+    /// ones may have been written since.
     package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
         self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
         again = now + Self.pauseAfterFailure
     }
 
-    /// Seconds: the disk has to have changed.
+    /// The seconds before the next try, because the disk needs time to recover.
     private static let pauseAfterFailure = 60.0
 
     private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
@@ -108,22 +111,22 @@ package struct NotificationBook: Sendable {
         case .remove(let key): index(key) == nil ? [change] : present(key)
         case .app(_, let app): apps[app].map { [.app($0, app)] } ?? []
         case .forget(let app):
-            // Its like may have come since.
+            // An app with the same id may have been added since.
             [change] + asItIs(.app(NotificationAppRecord(), app))
                 + items.filter { $0.stored.app == app }.map { .put($0.stored) }
         case .respond, .entry: [change]
         }
     }
 
-    /// Nothing where it is gone: that is a change of its own.
+    /// Returns no change if the notification is gone: its removal is a change of its own.
     private func present(_ key: StoredNotification.Key) -> [NotificationChange] {
         index(key).map { [.put(items[$0].stored)] } ?? []
     }
 
-    /// Whether anything is to be written: behind a step, that its transaction has failed.
+    /// Whether there are changes to write. After a step this means that its transaction has failed.
     package var hasChanges: Bool { !changes.isEmpty }
 
-    /// More than an ordinary trouble with the disk leaves behind.
+    /// More changes than an ordinary disk failure leaves.
     private static let mostChanges = 1_000
 
     package mutating func takeEffects() -> [NotificationEffect] {
@@ -131,7 +134,7 @@ package struct NotificationBook: Sendable {
         return effects
     }
 
-    /// When the next notification's time comes, or what could not be written is tried again.
+    /// The time of the next due notification, or of the next try to write.
     package func nextLook(after now: Double) -> Double? {
         let times = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
         return (times + [again].compactMap(\.self)).filter { $0 > now }.min()
@@ -151,9 +154,9 @@ package struct NotificationBook: Sendable {
         revision += 1
     }
 
-    // MARK: - What is shown when
+    // MARK: - Showing
 
-    /// Decides over everything whose time has come.
+    /// Decides about every notification that is due.
     package mutating func look(_ now: Double) {
         followClock(now)
         var busy = Set(items.filter { $0.phase.isUnderWay }.map(\.stored.app))
@@ -167,7 +170,7 @@ package struct NotificationBook: Sendable {
             switch items[index].phase {
             case .waiting where !busy.contains(app):
                 guard notification.hasText else {
-                    // A badge alone: nothing is to be seen of it but that.
+                    // A notification with a badge only: nothing else of it is visible.
                     if let badge = notification.badge { show(badge: badge, of: app) }
                     report(notification.badge == nil ? .noText : .badge, at: index, now)
                     finish(at: index, now)
@@ -180,7 +183,7 @@ package struct NotificationBook: Sendable {
             case .decided(let presentation):
                 guard server != nil else {
                     report(.server, at: index, now)
-                    // The bus starts one that is installed when it is needed.
+                    // An installed server is started by the bus when it is needed.
                     if becomesDue(at: index) { effects.append(.startServer) }
                     continue
                 }
@@ -195,8 +198,8 @@ package struct NotificationBook: Sendable {
         lookAtQuestions()
     }
 
-    /// Behind a clock that was set back, what is to be shown some time after it was asked for waits for that time at most: else it
-    /// would wait for as long as the clock was ahead, too.
+    /// Limits the remaining delay of notifications to their original delay after the clock was set back. Otherwise they
+    /// would also wait for the difference.
     private mutating func followClock(_ now: Double) {
         for index in items.indices where items[index].stored.state == .pending {
             let stored = items[index].stored
@@ -208,12 +211,12 @@ package struct NotificationBook: Sendable {
         }
     }
 
-    /// Seconds by which time servers correct a clock that goes well: no reason to write.
+    /// The seconds by which time servers correct a clock that is right; such a correction is not written.
     private static let clockTolerance = 1.0
 
-    /// Its time has come, and it waits for something else than that.
+    /// Marks a notification as due.
     ///
-    /// - Returns: whether that is new.
+    /// - Returns: whether it was not due before.
     private mutating func becomesDue(at index: Int) -> Bool {
         guard items[index].stored.state == .pending else { return false }
         items[index].stored.state = .due
@@ -221,7 +224,8 @@ package struct NotificationBook: Sendable {
         return true
     }
 
-    /// Nothing of its app is shown. What a provider has sent is kept until the user has said whether it is, and asks for that.
+    /// Handles a notification of an app without permission. One from a provider is kept while there is no answer, and
+    /// triggers a question to the user.
     private mutating func withhold(at index: Int, _ now: Double) {
         let (app, notification) = (items[index].stored.app, items[index].stored.notification)
         let hasEffect = notification.hasText || notification.badge != nil
@@ -235,7 +239,7 @@ package struct NotificationBook: Sendable {
         if asked.insert(app).inserted { effects.append(.askPermission(app)) }
     }
 
-    /// Says how far a notification is on its way. Of an app's own only that it is shown.
+    /// Reports the state of a notification. For local notifications of an app only the shown state is reported.
     mutating func report(_ state: AlertState, at index: Int, _ now: Double) {
         let (app, notification) = (items[index].stored.app, items[index].stored.notification)
         guard items[index].state != state, notification.isRemote || state == .shown else { return }
@@ -245,7 +249,8 @@ package struct NotificationBook: Sendable {
         note(.notificationNotShown, app, "\(notification.identifier): \(state.sentence(of: app))", now)
     }
 
-    /// The app has answered, or is not in front.
+    /// Handles the app's answer how to present a notification. An app that is not in the foreground has a default
+    /// answer.
     package mutating func presented(_ token: Int64, _ answer: PresentationAnswer, now: Double) {
         guard let index = items.firstIndex(where: { $0.phase == .presenting(token) }) else { return }
         let presentation = Presentation(answer)
@@ -261,13 +266,13 @@ package struct NotificationBook: Sendable {
         }
     }
 
-    /// What was to be shown is of an app that is gone.
+    /// Ends a notification or question whose app was removed.
     package mutating func cannotShow(_ token: Int64, now: Double) {
         if let index = showing(token) { finish(at: index, now) }
         if let number = questions.first(where: { $0.value.phase == .showing(token) })?.key { answer(number, nil) }
     }
 
-    /// What is sent to the server for a token; nil where it is not wanted any more.
+    /// Returns the notification for the server; nil if it is no longer wanted.
     package func draft(of token: Int64, name: String, icon: String?) -> DesktopNotification? {
         guard let server else { return nil }
         if let question = questions.values.first(where: { $0.phase == .showing(token) }) {
@@ -288,7 +293,7 @@ package struct NotificationBook: Sendable {
         return draft
     }
 
-    /// A notification with the actions of its category.
+    /// Returns a notification with the actions of its category.
     func complete(_ notification: AppNotification, of app: AppID) -> AppNotification {
         var notification = notification
         if notification.actions.isEmpty { notification.actions = category(of: notification, app)?.actions ?? [] }
@@ -309,9 +314,9 @@ package struct NotificationBook: Sendable {
         }
     }
 
-    // MARK: - The end of waiting
+    // MARK: - End of waiting
 
-    /// It is in the list of what was delivered: shown at `place`, or without being shown.
+    /// Moves a notification to the list of delivered ones: shown at `place`, or delivered without being shown.
     mutating func becameListed(
         at index: Int, _ state: AlertState, place: StoredNotification.Place? = nil, _ now: Double
     ) {
@@ -322,7 +327,7 @@ package struct NotificationBook: Sendable {
         let next = reschedule(at: index, now)
         var shown = StoredNotification(app: stored.app, notification: notification, state: .shown)
         if let old = self.index(shown.key) {
-            // A server that did not put the new one in its place still has the old one.
+            // A server that did not replace the old notification still shows it.
             if let before = items[old].stored.place, before != place { close(before) }
             items.remove(at: old)
         }
@@ -333,7 +338,7 @@ package struct NotificationBook: Sendable {
         prune(stored.app, isShown: true)
     }
 
-    /// It waits no longer, and is not shown.
+    /// Ends the wait of a notification that is not shown.
     mutating func finish(at index: Int, _ now: Double) {
         let stored = items[index].stored
         if let next = reschedule(at: index, now) {
@@ -345,14 +350,14 @@ package struct NotificationBook: Sendable {
         }
     }
 
-    /// Takes one that waited out of the list, or gives it its next time where it repeats.
+    /// Removes a waiting notification from the list, or sets the next time of a repeating one.
     private mutating func reschedule(at index: Int, _ now: Double) -> Double? {
         let stored = items[index].stored
         guard stored.repeats, let delay = stored.delay, delay > 0 else {
             items.remove(at: index)
             return nil
         }
-        // Times that nobody was there for are not made up for.
+        // Missed times are skipped.
         let planned = (stored.due ?? now) + delay
         let next = planned > now ? planned : now + delay
         items[index].stored.state = .pending
@@ -362,7 +367,7 @@ package struct NotificationBook: Sendable {
         return next
     }
 
-    /// Forgets the oldest where there are too many, as the store does.
+    /// Removes the oldest notifications beyond the limit, as the store does.
     mutating func prune(_ app: AppID, isShown: Bool) {
         let keys = items.map(\.stored.key).filter { $0.app == app && $0.isShown == isShown }
         for key in keys.dropLast(Limits.notifications) {
@@ -372,7 +377,7 @@ package struct NotificationBook: Sendable {
         }
     }
 
-    /// Has one taken away that a server shows, if that is still there.
+    /// Closes a notification on the server, if it is the server that shows it.
     mutating func close(_ place: StoredNotification.Place) {
         if place.server == server?.identity { effects.append(.close(place)) }
     }
@@ -397,13 +402,13 @@ extension StoredNotification {
 }
 
 extension AppNotification {
-    /// Whether there is something to read.
+    /// Whether it has a visible text.
     var hasText: Bool { !(title.isEmpty && subtitle.isEmpty && body.isEmpty) }
 
-    /// As a server is to show it, without what is known of the app.
+    /// Returns the notification for the server, without data that depends on the app.
     func draft(of app: AppID, name: String, for server: NotificationServer) -> DesktopNotification {
         let lines = [subtitle, body].filter { !$0.isEmpty }
-        // Without a title of its own it is the app's; the title is never markup.
+        // Without a title of its own it has the app's name. The title is never markup.
         let heading = NotificationText.line(title.isEmpty ? name : title)
         let text = NotificationText.body(lines.joined(separator: "\n"))
         var draft = DesktopNotification(
@@ -413,7 +418,7 @@ extension AppNotification {
             switch level {
             case .passive: .low
             case .active: .normal
-            // Nothing else is shown while its user does not want to be disturbed.
+            // Do Not Disturb hides every lower urgency.
             case .timeSensitive, .critical: .critical
             }
         draft.category = NotificationText.category(category)
@@ -427,10 +432,11 @@ extension AppNotification {
         return draft
     }
 
-    /// An app's own identifiers may be those of the specification.
+    /// Returns a key of our own, because an app's identifiers could collide with the reserved ones of the
+    /// specification.
     private static func key(_ index: Int) -> String { "action-\(index)" }
 
-    /// What the choice of a key means; nil for a key that was not offered.
+    /// Returns the action of a key; nil if that key was not offered.
     func choice(_ key: String) -> (action: String, isForeground: Bool)? {
         if key == "default" { return (NotificationResponse.opened, true) }
         return actions.enumerated().first { Self.key($0.offset) == key }.map {

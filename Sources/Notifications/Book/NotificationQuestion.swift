@@ -2,10 +2,10 @@ import Device
 package import NightshiftAPI
 import Store
 
-/// A question to the user about an app, as a notification with its answers as actions.
+/// A question to the user about an app, shown as a notification whose actions are the answers.
 package struct NotificationQuestion: Hashable, Sendable {
     package var app: AppID
-    /// Of an app one question about one thing is asked at a time.
+    /// The purpose of the question. Only one question with the same purpose is shown per app at a time.
     package var purpose: String
     package var title: String
     package var body: String
@@ -23,11 +23,11 @@ package struct NotificationQuestion: Hashable, Sendable {
     }
 
     enum Phase: Hashable, Sendable {
-        /// For a server that has actions.
+        /// It waits for a server that supports actions.
         case waiting
         case showing(Int64)
         case shown(StoredNotification.Place)
-        /// The server does not show it: another one is waited for.
+        /// The server has refused it; it waits for another server.
         case stuck
     }
 
@@ -57,9 +57,9 @@ package struct NotificationQuestion: Hashable, Sendable {
     }
 }
 
-/// Questions to the user: each stays until it is answered, whichever server shows it.
+/// Questions to the user: each stays until it is answered, even if the server changes.
 extension NotificationBook {
-    /// Asks, unless the same is asked already.
+    /// Adds a question, unless the same one exists.
     ///
     /// - Returns: the number of the question, which ``NotificationEffect/answer(question:_:)`` names.
     package mutating func ask(_ question: NotificationQuestion) -> Int64 {
@@ -71,14 +71,14 @@ extension NotificationBook {
         return number
     }
 
-    /// The question needs no answer any more.
+    /// Removes a question that needs no answer any longer.
     package mutating func withdraw(_ purpose: String, of app: AppID) {
         for (number, question) in questions where question.app == app && question.purpose == purpose {
             answer(number, nil)
         }
     }
 
-    /// Takes all questions off the screen: those who ask are gone with the service.
+    /// Closes all questions, because their callers end with the service.
     package mutating func withdrawAll() {
         for number in questions.keys.sorted() { answer(number, nil) }
     }

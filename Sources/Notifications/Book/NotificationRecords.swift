@@ -2,7 +2,7 @@ package import Foundation
 package import NightshiftAPI
 package import Store
 
-/// What is kept of an app's notifications beside the notifications themselves.
+/// The stored state of an app's notifications, apart from the notifications themselves.
 package struct NotificationAppRecord: Hashable, Sendable, Codable {
     package var permission = NotificationPermission.ask
     package var categories: [NotificationCategories.Category] = []
@@ -12,50 +12,51 @@ package struct NotificationAppRecord: Hashable, Sendable, Codable {
     package init() {}
 }
 
-/// What one transaction writes, in this order.
+/// A change that a transaction writes. Changes are written in order.
 package enum NotificationChange: Hashable, Sendable {
     case put(StoredNotification)
-    /// Its time has come, whatever the wall clock says from now on.
+    /// The notification is due, and stays due if the wall clock is set back.
     case due(String, AppID)
-    /// It is shown; of one that repeats, `next` is when it is shown again.
+    /// The notification is shown; `next` is the next time of a repeating one.
     case shown(AppNotification, AppID, StoredNotification.Place?, next: Double?)
     case forgetPlace(String, AppID)
     case remove(StoredNotification.Key)
     case app(NotificationAppRecord, AppID)
-    /// Its user has answered a notification: the app is woken for it.
+    /// The user has responded to a notification: the app is woken for it.
     case respond(NotificationResponse, AppID)
     case entry(JournalEntry)
-    /// The app is gone.
+    /// The app was removed.
     case forget(AppID)
 }
 
-/// What is to be done outside.
+/// An effect outside of the state.
 package enum NotificationEffect: Hashable, Sendable {
-    /// The app is asked, where it is in front; the answer goes to ``NotificationBook/presented(_:_:now:)``.
+    /// Asks the app how to present the notification; the answer goes to ``NotificationBook/presented(_:_:now:)``.
     case present(token: Int64, AppID, AppNotification)
-    /// ``NotificationBook/draft(of:name:icon:)`` is shown.
+    /// Shows ``NotificationBook/draft(of:name:icon:)``.
     case show(token: Int64, AppID)
     case close(StoredNotification.Place)
     case badge(AppID, Int)
     case startServer
-    /// The app is brought to the front.
+    /// Brings the app to the foreground.
     case activate(AppID)
-    /// A question has its answer: the key of a choice, or nil.
+    /// Ends a question with its answer: the key of a choice, or nil.
     case answer(question: Int64, String?)
-    /// A notification, by its identifier, is shown; one that a provider has sent waits for something, or is not shown.
+    /// Reports the state of a notification, by its identifier: a notification of any kind that is shown, or one of a
+    /// provider that waits or is not shown.
     case became(AppID, String, AlertState, Date)
-    /// The user is asked whether notifications of the app are shown.
+    /// Asks the user whether to show notifications of the app.
     case askPermission(AppID)
-    /// The user has said whether notifications of the app are shown.
+    /// Reports that the user has allowed or denied notifications of the app.
     case permissionChanged(AppID)
 }
 
-/// In which ways a notification reaches its user.
+/// The ways in which a notification is presented.
 struct Presentation: Hashable, Sendable {
     /// Whether the server shows it.
     var pops: Bool
     var sounds: Bool
-    /// Whether it counts as delivered where nothing pops up.
+    /// Whether it counts as delivered if it is not shown.
     var lists: Bool
     var badges: Bool
 
@@ -74,7 +75,7 @@ struct Presentation: Hashable, Sendable {
 }
 
 extension NotificationPermission {
-    /// Whether its user has said it, and not merely an app.
+    /// Whether the user has decided, and not only an app.
     var isDecided: Bool {
         switch self {
         case .allowed, .denied: true
@@ -82,7 +83,7 @@ extension NotificationPermission {
         }
     }
 
-    /// Whether anything is shown.
+    /// Whether notifications are shown.
     package var shows: Bool {
         switch self {
         case .allowed, .provisional: true

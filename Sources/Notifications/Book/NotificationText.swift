@@ -1,16 +1,17 @@
-/// Texts of others, made fit for a notification server: bounded, and without control characters.
+/// Conversions that make texts of apps and providers safe for a notification server: limited in length, without control
+/// characters.
 package enum NotificationText {
-    /// Bytes of a title or of an action's: a line.
+    /// The size limit in bytes of a title, and of an action's title.
     package static let longestLine = 512
-    /// Bytes of a text below the title.
+    /// The size limit in bytes of the text below the title.
     package static let longestBody = 4_096
 
-    /// A text in one line.
+    /// Returns the text as one line.
     package static func line(_ text: String) -> String {
         cut(text.unicodeScalars.lazy.map { isBreak($0) ? " " : $0 }.filter { !isControl($0) }, longestLine)
     }
 
-    /// A text that may have several lines.
+    /// Returns the text, which may keep several lines.
     package static func body(_ text: String) -> String {
         let unbroken = text.replacing("\r\n", with: "\n")
         return cut(
@@ -18,7 +19,7 @@ package enum NotificationText {
                 .filter { $0 == "\n" || $0 == "\t" || !isControl($0) }, longestBody)
     }
 
-    /// A text as it is, where the server reads markup.
+    /// Returns the text with markup characters escaped, for a server that reads markup.
     package static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -34,16 +35,16 @@ package enum NotificationText {
         return result
     }
 
-    /// A name of the sound theme: a path would have the server play any file. `default` and whatever is no name is the
-    /// desktop's own sound for a message.
+    /// Returns the name of a sound in the sound theme. A path is not passed on, because the server would play any file.
+    /// For `default` and invalid names it is the desktop's sound for a message.
     package static func sound(_ name: String) -> String {
-        // Apps give the name of a file in their bundle.
+        // Apps give the file name of a sound in their bundle.
         let stem = name.split(separator: ".").first.map(String.init) ?? ""
         let isName = !stem.isEmpty && stem.utf8.count <= 64 && stem.utf8.allSatisfy(isNameByte)
         return stem == "default" || !isName ? "message-new-instant" : stem
     }
 
-    /// A vendor's category, as the specification wants it; nil for a name that is none.
+    /// Returns a vendor category in the form of the specification; nil for an invalid name.
     package static func category(_ name: String) -> String? {
         let isName = !name.isEmpty && name.utf8.count <= 64 && name.utf8.allSatisfy(isNameByte)
         return isName ? "x-nightshift.\(name)" : nil
