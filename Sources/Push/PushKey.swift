@@ -1,28 +1,29 @@
 import CDigest
 package import Foundation
 
-/// The key by which a gateway knows this device: Ed25519, made here, and never sent.
+/// The Ed25519 key by which a gateway identifies this device. It is created here, and never sent.
 package struct PushKey: Hashable, Sendable {
     private let bytes: [UInt8]
 
-    /// What went wrong, with its `errno`; 0 where the file does not hold a key.
+    /// An error of a key, with its `errno`; 0 if the file contains no key.
     package struct Failure: Error, CustomStringConvertible {
         package var step: String
         package var code: Int32
 
         package var description: String {
-            code == 0 ? "The key cannot be used: \(step)." : "The key: \(step): \(String(cString: strerror(code)))."
+            let reason = code == 0 ? "" : ": \(String(cString: strerror(code)))"
+            return "The device's key cannot be used: \(step)\(reason)."
         }
     }
 
     private static let keyBytes = Int(NIGHTSHIFT_ED25519_KEY)
 
-    /// A new one.
+    /// Creates a new key.
     package static func make() throws(Failure) -> PushKey {
         var secret = [UInt8](repeating: 0, count: keyBytes)
         var open = secret
         guard nightshift_ed25519_generate(&secret, &open) == 1 else {
-            throw Failure(step: "libcrypto made none", code: 0)
+            throw Failure(step: "libcrypto could not create one", code: 0)
         }
         return PushKey(bytes: secret)
     }
@@ -34,24 +35,26 @@ package struct PushKey: Hashable, Sendable {
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// What the gateway is given.
+    /// Returns the public key, which is sent to the gateway.
     package func publicKey() throws(Failure) -> [UInt8] {
         var open = [UInt8](repeating: 0, count: Self.keyBytes)
-        guard nightshift_ed25519_public(bytes, &open) == 1 else { throw Failure(step: "it is not one", code: 0) }
+        guard nightshift_ed25519_public(bytes, &open) == 1 else {
+            throw Failure(step: "it is not a valid Ed25519 key", code: 0)
+        }
         return open
     }
 
     package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: Int(NIGHTSHIFT_ED25519_SIGNATURE))
         guard nightshift_ed25519_sign(bytes, message, message.count, &signature) == 1 else {
-            throw Failure(step: "libcrypto does not sign with it", code: 0)
+            throw Failure(step: "libcrypto cannot sign with it", code: 0)
         }
         return signature
     }
 
     // MARK: - The file
 
-    /// Reads the key that ``write(to:)`` has left.
+    /// Reads the key from a file written by ``write(to:)``.
     package static func read(_ file: URL) throws(Failure) -> PushKey {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Failure(step: "open \(file.path)", code: errno) }
@@ -59,14 +62,15 @@ package struct PushKey: Hashable, Sendable {
         var bytes = [UInt8](repeating: 0, count: keyBytes + 1)
         let count = Foundation.read(descriptor, &bytes, bytes.count)
         guard count >= 0 else { throw Failure(step: "read \(file.path)", code: errno) }
-        guard count == keyBytes else { throw Failure(step: "\(file.path) does not hold one", code: 0) }
+        guard count == keyBytes else { throw Failure(step: "\(file.path) does not contain a key", code: 0) }
         return PushKey(bytes: Array(bytes.prefix(keyBytes)))
     }
 
-    /// Writes the key to a file that only its user reads. It is there whole, also behind a power cut, or not at all.
+    /// Writes the key to a file that only the user can read. Even after a power failure the file is either complete or
+    /// missing.
     package func write(to file: URL) throws(Failure) {
         let temporary = file.path + ".new"
-        // What is left of an attempt that was cut off.
+        // The remains of an interrupted attempt.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Failure(step: "create \(temporary)", code: errno) }

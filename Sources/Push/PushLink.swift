@@ -1,10 +1,10 @@
 package import NightshiftCurl
 import PushProtocol
 
-/// A connection to a gateway as the service uses it. All calls are for any thread.
+/// A connection to a gateway. All calls may come from any thread.
 package struct PushWire: Sendable {
     package var send: @Sendable ([UInt8]) -> Void
-    /// What came was taken: the next bytes may come.
+    /// Requests the next bytes, because the last ones were handled.
     package var resume: @Sendable () -> Void
     package var close: @Sendable () -> Void
 
@@ -17,14 +17,14 @@ package struct PushWire: Sendable {
         self.close = close
     }
 
-    /// TLS by libcurl.
+    /// Creates a TLS connection with libcurl.
     package init(_ request: CurlChannelRequest, delegate: any CurlChannelDelegate, on loop: CurlLoop) {
         let channel = loop.open(request, delegate: delegate)
         self.init(send: { channel.send($0) }, resume: { channel.resume() }, close: { channel.close() })
     }
 }
 
-/// What a connection has to say, with its number.
+/// An event of a connection, with the connection's number.
 struct LinkEvent: Sendable {
     var link: Int
     var kind: Kind
@@ -36,7 +36,7 @@ struct LinkEvent: Sendable {
     }
 }
 
-/// Passes on what a connection says, in order.
+/// Forwards the events of a connection, in order.
 final class LinkReporter: CurlChannelDelegate {
     private let link: Int
     private let events: AsyncStream<LinkEvent>.Continuation
@@ -51,33 +51,33 @@ final class LinkReporter: CurlChannelDelegate {
     func ended(_ end: CurlEnd) { events.yield(LinkEvent(link: link, kind: .ended(end))) }
 }
 
-/// The connection of the moment.
+/// The current connection.
 struct PushLink: Sendable {
     var number: Int
     var wire: PushWire
     var channel: DeviceChannel
-    /// What the gateway was told last.
+    /// The topics as last sent to the gateway.
     var topics: [TopicChoice]
     var state: DeviceState
-    /// Topics about which it was asked, and has not answered or has refused.
+    /// Topics whose token was requested, and that have no response or were refused.
     var asked: Set<String> = []
     var askedToLeave: Set<String> = []
 }
 
 extension CurlEnd {
-    /// What went wrong with a connection to a gateway, and what to do about it.
+    /// Returns a sentence for people about the end of a connection to a gateway, with the remedy.
     package func sentence(_ host: String, _ port: Int) -> String {
         let place = "\(host):\(port)"
         return switch code {
         case 0: "The gateway has closed the connection."
         case 5: "The proxy's name cannot be resolved: \(message)."
-        case 6: "There is no host '\(host)', as far as can be found out."
-        case 7: "Nobody answers at \(place): \(message)."
-        case 28: "\(place) has not answered in time."
+        case 6: "The host '\(host)' cannot be found. Check its name and your network."
+        case 7: "No connection to \(place): \(message)."
+        case 28: "\(place) has not responded in time."
         case 35: "TLS with \(place) failed: \(message). Is it the gateway's port for devices?"
         case 60:
-            "The certificate of \(place) is not trusted: \(message). '--authority FILE' names the authority that signed it."
-        case 77: "The file of the authority cannot be read: \(message)."
+            "The certificate of \(place) is not trusted: \(message). Name the authority that signed it with '--authority FILE'."
+        case 77: "The file of the certificate authority cannot be read: \(message)."
         default: "\(place): \(message)."
         }
     }

@@ -5,9 +5,9 @@ import NightshiftAPI
 import NightshiftCurl
 import PushProtocol
 
-/// The connection: what the plan wants of it, what the gateway says over it, and what it is told.
+/// The connection: executes the plan, handles the gateway's frames, and sends changes.
 extension PushService {
-    // MARK: - What the plan wants
+    // MARK: - Actions of the plan
 
     func perform(_ actions: [ConnectionPlan.Action]) {
         for action in actions {
@@ -31,7 +31,7 @@ extension PushService {
             host: enrolment.host, port: enrolment.port, certificateAuthority: book.device.authority)
         let purpose = DeviceID(enrolment.device).map(DeviceChannel.Purpose.connect)
         guard let purpose else {
-            return failed("The device's name at the gateway cannot be read.", .notAuthenticated)
+            return failed("The stored device name of the enrolment is invalid.", .notAuthenticated)
         }
         let (topics, state) = (book.topics, book.deviceState)
         let channel = DeviceChannel(
@@ -40,15 +40,17 @@ extension PushService {
         link = PushLink(number: lastLink, wire: wire, channel: channel, topics: topics, state: state)
     }
 
-    /// Gives the connection up; what it still says is not heard.
+    /// Closes the connection; its further events are ignored.
     func dropLink() {
         guard let link else { return }
-        if link.channel.state == .open { disconnections.append(("It is given up.", reading.wallSeconds)) }
+        if link.channel.state == .open {
+            disconnections.append(("The service closed the connection.", reading.wallSeconds))
+        }
         self.link = nil
         link.wire.close()
     }
 
-    /// The connection has ended, or could not be made.
+    /// Handles the end of a connection, or a failed attempt.
     func failed(_ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0) {
         if link?.channel.state == .open || code != nil { disconnections.append((why, reading.wallSeconds)) }
         let wire = link?.wire
@@ -58,9 +60,9 @@ extension PushService {
             why, code, retryAfter: retryAfter, jitter: environment.random(), now: reading.bootSeconds)
     }
 
-    // MARK: - What the book wants
+    // MARK: - Changes of the state
 
-    /// Has the connection as the book wants it, and tells the gateway what has changed.
+    /// Opens or closes the connection as the state requires, and sends changes to the gateway.
     func followBook() {
         let isWanted = book.wantsConnection || unified.isEnrolled && !unified.registrations.isEmpty
         perform(plan.want(isWanted && !kept.isClosed, now: reading.bootSeconds))
@@ -76,7 +78,7 @@ extension PushService {
         }
         let requests = book.requests
         for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
-            // Should it be wanted again, it is asked for anew: an answer under way is of a token that ends.
+            // If the topic is wanted again, its token is requested again: a pending response has the token that ends.
             link.asked.remove(topic)
             actions += link.channel.unregister(topic)
         }
@@ -93,9 +95,10 @@ extension PushService {
         for case .send(let frame) in actions { link?.wire.send(frame.encoded) }
     }
 
-    // MARK: - What comes
+    // MARK: - Events of the connection
 
-    /// Hears what the connection says, one after the other: bytes that were not handled yet are not followed by more.
+    /// Handles the events of the connection, one after the other. New bytes are requested only after the last ones were
+    /// handled.
     func followLink() async {
         for await event in events {
             guard event.link == link?.number, !kept.isClosed else { continue }
@@ -117,7 +120,7 @@ extension PushService {
         let actions = link.channel.received(bytes)
         self.link = link
         for action in actions {
-            // Each may take a while, in which the connection may be given up.
+            // Each action may take a while, during which the connection may be closed.
             guard self.link?.number == number else { return }
             await execute(action, number)
         }
@@ -139,7 +142,8 @@ extension PushService {
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
-            // In its turn, as the rest: what another step sees in between was asked, and is not asked again.
+            // Inside the step, like the other changes. Until then other steps see the topic as requested, and do not
+            // request it again.
             await settle { book, unified, now in
                 link?.asked.remove(topic)
                 unified.registered(topic, token: token, now: now)
@@ -160,7 +164,7 @@ extension PushService {
         case .close(let refusal, let retryAfter):
             failed(Self.sentence(refusal), refusal.code, retryAfter: retryAfter)
             await tell { _, _ in }
-        // Of a connection that is for nothing else.
+        // This event occurs only on an enrolment connection.
         case .enrolled: break
         }
     }
@@ -173,13 +177,13 @@ extension PushService {
             self.link = link
             send(actions)
         } catch {
-            environment.logger.error("The device cannot prove who it is", metadata: ["error": "\(error)"])
+            environment.logger.error("The device cannot authenticate itself", metadata: ["error": "\(error)"])
             failed(
-                "\(error) 'nightshift push leave' and a new enrolment make another one.", .notAuthenticated)
+                "\(error) 'nightshift push leave' and a new enrolment create another key.", .notAuthenticated)
         }
     }
 
-    /// Writes a push down, and then tells the gateway that it is.
+    /// Writes a push to disk, and then acknowledges it to the gateway.
     private func store(_ message: Message, _ number: Int) async {
         let isWritten: Bool
         if message.type == .unifiedpush {
@@ -190,8 +194,8 @@ extension PushService {
         }
         guard self.link?.number == number, var link else { return }
         guard isWritten else {
-            // It comes again with the next connection, when the disk may be better.
-            failed("A push could not be written down; the log says why.", .trouble)
+            // The gateway sends it again over the next connection, when the disk may work again.
+            failed("A push could not be written to disk. The log of the service says why.", .trouble)
             return
         }
         let actions = link.channel.stored(message.id)
@@ -202,17 +206,17 @@ extension PushService {
     static func sentence(_ refusal: Refusal) -> String {
         switch refusal.code {
         case .notAuthenticated:
-            "The gateway does not know this device, or not any more: \(refusal.text) 'nightshift push leave' and a new "
-                + "enrolment make it known."
+            "The gateway does not know this device, or no longer does: \(refusal.text) Run 'nightshift push leave', and "
+                + "enrol the device again."
         case .replaced:
-            "Another service uses this device's key, and has connected: \(refusal.text) A copied state folder needs an "
-                + "enrolment of its own."
-        case .version: "The gateway and this service speak different versions: \(refusal.text)"
-        case .shutdown: "The gateway stops: \(refusal.text)"
+            "Another service has connected with this device's key: \(refusal.text) If you copied the state "
+                + "directory, the copy needs an enrolment of its own."
+        case .version: "The gateway and this service use different protocol versions: \(refusal.text)"
+        case .shutdown: "The gateway is stopping: \(refusal.text)"
         case .enrolmentCode, .protocolError, .unknownTopic, .tooMuch, .idle, .trouble: refusal.text
         }
     }
 
-    /// Named by the device, so that another enrolment's key never takes its place.
+    /// The path of a device's key. It contains the device's name, so that another enrolment never overwrites the key.
     func keyFile(_ device: String) -> URL { environment.state.appending(path: "push-\(device).key") }
 }

@@ -5,15 +5,15 @@ package import NightshiftAPI
 import NightshiftCurl
 import PushProtocol
 
-/// Somebody who waits for an app's token.
+/// A caller waiting for an app's token.
 struct TokenWaiter {
     var app: AppID
     var continuation: CheckedContinuation<Void, Never>
 }
 
-/// What people and apps ask.
+/// Requests of people and apps.
 extension PushService {
-    /// Seconds for which a registration waits for its token, and a device for its enrolment.
+    /// The seconds for which a registration waits for its token. The seconds for an enrolment follow.
     private static let tokenPatience = 10.0
     private static let enrolmentPatience = 40.0
 
@@ -45,13 +45,13 @@ extension PushService {
         case .off:
             let why =
                 book.device.enrolment == nil
-                ? "This device is enrolled at no push gateway. 'nightshift push enrol URL' enrols it."
-                : "No app has registered for remote notifications or UnifiedPush, so nothing is connected."
+                ? "This device is not enrolled at a push gateway. 'nightshift push enrol URL' enrols it."
+                : "No app has registered for remote notifications or UnifiedPush, so there is no connection."
             return (.off, why)
-        case .offline: return (.offline, "There is no network; the gateway is connected when there is.")
-        case .connecting: return (.connecting, "The gateway is being connected.")
-        case .open: return (.open, "The gateway is connected; pushes come as they are sent.")
-        case .waiting: return (.waiting, "\(plan.trouble ?? "The last attempt failed.") It is tried again.")
+        case .offline: return (.offline, "No network is available. The service connects when there is one.")
+        case .connecting: return (.connecting, "The service is connecting to the gateway.")
+        case .open: return (.open, "The service is connected to the gateway, and receives pushes at once.")
+        case .waiting: return (.waiting, "\(plan.trouble ?? "The last attempt failed.") The service will try again.")
         }
     }
 
@@ -61,7 +61,7 @@ extension PushService {
         let unifiedPush = unified.statuses(of: app)
         var status = book.status(of: app, now: reading.wallSeconds)
         if status == nil, unifiedPush != nil {
-            // Apps of UnifiedPush are the bus's, and need no entry here.
+            // UnifiedPush apps are known by the bus, and need no desktop entry here.
             status = AppPushStatus(app: app, name: app.rawValue, alerts: .ask)
             status?.sentence = "It has registered for UnifiedPush."
         }
@@ -73,14 +73,14 @@ extension PushService {
         return status
     }
 
-    /// What a process of the app that connects has to know; nil for an app that has not registered.
+    /// Returns the push notice for a process that connects; nil for an app that has not registered.
     package func notice(for app: AppID) -> PushNotice? { book.notice(for: app) }
 
     // MARK: - Registration
 
-    /// Has an app's token asked for.
+    /// Registers an app and requests its token.
     ///
-    /// - Parameter waits: whether the token is waited for, for a few seconds.
+    /// - Parameter waits: whether to wait for the token, for a few seconds.
     package func register(_ app: AppID, waits: Bool = true) async throws(Problem) -> AppPushStatus {
         if book.manifests[app] == nil { try await readEntries() }
         await learn(app)
@@ -119,13 +119,13 @@ extension PushService {
 
     // MARK: - Enrolment
 
-    /// Makes this device known to a gateway, with a key that is made here.
+    /// Enrols this device at a gateway, with a new key.
     package func enrol(_ request: PushEnrolmentRequest) async throws(Problem) -> PushStatus {
         guard kept.isOpen else { throw kept.refusal }
         let address = try PushAddress(request.url)
         if let there = book.device.enrolment {
             throw .conflict(
-                "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' takes it away from there."
+                "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' ends that enrolment."
             )
         }
         guard !isEnrolling else { throw .conflict("Another enrolment is under way.") }
@@ -138,7 +138,7 @@ extension PushService {
         do throws(PushKey.Failure) {
             try key.write(to: keyFile(device.description))
         } catch {
-            throw .unavailable("\(error) The device was enrolled in vain; a new code is needed.")
+            throw .unavailable("\(error) The enrolment was lost. Use a new code.")
         }
         let enrolment = PushStatus.Enrolment(
             host: address.host, port: address.port, device: device.description, enrolled: reading.date)
@@ -149,7 +149,7 @@ extension PushService {
             }
         } catch {
             try? FileManager.default.removeItem(at: keyFile(enrolment.device))
-            throw .unavailable("\(error.detail ?? "") The device was enrolled in vain; a new code is needed.")
+            throw .unavailable("\(error.detail ?? "") The enrolment was lost. Use a new code.")
         }
         return try await status()
     }
@@ -163,7 +163,7 @@ extension PushService {
         }
     }
 
-    /// Forgets the gateway; apps that have registered have no token until the device is enrolled again.
+    /// Removes the enrolment; registered apps have no token until the device is enrolled again.
     package func leave() async throws(Problem) {
         guard let enrolment = book.device.enrolment else { return }
         try await ask { (book, unified, now) throws(Problem) in
@@ -173,7 +173,7 @@ extension PushService {
         try? FileManager.default.removeItem(at: keyFile(enrolment.device))
     }
 
-    /// Speaks to the gateway over a connection that is for nothing else.
+    /// Exchanges the enrolment with the gateway over a connection of its own.
     private func enrolment(
         _ address: PushAddress, _ authority: String?, _ purpose: DeviceChannel.Purpose
     ) async -> Result<DeviceID, Problem> {
@@ -205,26 +205,28 @@ extension PushService {
                 wire.resume()
             }
         }
-        return .failure(.conflict("\(address.host):\(address.port) has not answered in time."))
+        return .failure(.conflict("\(address.host):\(address.port) has not responded in time."))
     }
 
     private static func refusal(_ refusal: Refusal) -> Problem {
-        guard refusal.code == .enrolmentCode else { return .conflict("The gateway refuses: \(refusal.text)") }
+        guard refusal.code == .enrolmentCode else {
+            return .conflict("The gateway refused the enrolment: \(refusal.text)")
+        }
         return .invalid(
-            "The gateway does not take the code: \(refusal.text) A code works once, and for a time; "
-                + "'nightshift-gateway enrolment create' makes another one.", pointer: "/url")
+            "The gateway refused the code: \(refusal.text) A code works once, and for a limited time. "
+                + "'nightshift-gateway enrolment create' creates another one.", pointer: "/url")
     }
 
     private static func check(_ authority: String) throws(Problem) {
         guard authority.hasPrefix("/") else {
-            throw .invalid("The authority's file is named by an absolute path.", pointer: "/authority")
+            throw .invalid("The file of the authority must be given by its absolute path.", pointer: "/authority")
         }
         guard access(authority, R_OK) == 0 else {
             throw .invalid("'\(authority)': \(String(cString: strerror(errno))).", pointer: "/authority")
         }
     }
 
-    /// The name that the gateway lists: the machine's unless one is given.
+    /// The device's name in the gateway's list: the given name, or the machine's.
     private static func name(_ given: String?) -> String {
         let name = given ?? ProcessInfo.processInfo.hostName
         return String(decoding: name.utf8.prefix(ProtocolLimits.textLength), as: UTF8.self)
@@ -232,7 +234,7 @@ extension PushService {
 
     // MARK: - Entries
 
-    /// An entry may have been put there by hand.
+    /// Reads the entries again, because one may have been installed by hand.
     private func readEntries() async throws(Problem) {
         guard !kept.isNew, let manifests = await entries.read() else { return }
         guard kept.isOpen else { throw kept.refusal }

@@ -1,7 +1,7 @@
 import Books
 import NightshiftAPI
 
-/// Steps, from an input to what is on disk.
+/// Steps: each applies an input and writes the changes to disk.
 extension PushService {
     private var hooks: KeptBook<PushBooks>.Hooks {
         KeptBook.Hooks(
@@ -11,14 +11,14 @@ extension PushService {
             }, written: { self.carryOut($0) })
     }
 
-    /// An input that nobody waits for.
+    /// Performs a step that has no caller waiting.
     func tell(_ input: (inout PushBook, Double) -> Void) async {
         await settle { book, _, now in input(&book, now) }
     }
 
-    /// Gives the books an input, decides, and carries out what follows from it.
+    /// Gives the states an input, decides, and executes the effects.
     ///
-    /// - Returns: whether all of it is on disk.
+    /// - Returns: whether all changes are on disk.
     @discardableResult
     func settle(_ input: (inout PushBook, inout UnifiedPushBook, Double) -> Void) async -> Bool {
         let step = await kept.step(
@@ -32,7 +32,7 @@ extension PushService {
         return step.isWritten
     }
 
-    /// A request: answered when it is on disk. Where it cannot be written, nothing has changed.
+    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     func ask<Value>(
         _ input: (inout PushBook, inout UnifiedPushBook, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -45,17 +45,17 @@ extension PushService {
         return value
     }
 
-    /// What is left to do behind a step.
+    /// Executes the remaining effects of a step.
     private func finish(_ told: [AppID]) async {
-        // The step has ended a connection.
+        // The step has ended a connection, which is still to be recorded.
         if kept.isOpen, !disconnections.isEmpty { await tell { _, _ in } }
         for app in told {
-            // As it is by now: of two changes the later one must not be told first.
+            // The current value, because of two changes the later one could be sent first.
             await environment.tell(app, book.notice(for: app) ?? PushNotice())
         }
     }
 
-    /// What is on disk is done.
+    /// Executes the effects of changes that are on disk.
     private func carryOut(_ changes: PushBooks.Changes) {
         notify(of: changes.pushes)
         guard changes.unified.connection == unified.connection else { return }

@@ -4,9 +4,9 @@ import NightshiftAPI
 import PushProtocol
 import Store
 
-/// UnifiedPush: what apps ask on the bus, and what they are told.
+/// UnifiedPush: requests of apps on the bus, and calls to apps.
 extension PushService {
-    /// The session's bus as the service uses it. All calls are for any thread.
+    /// The session bus. All calls may come from any thread.
     package struct Distribution: Sendable {
         package var events: AsyncStream<DistributorEvent>
         package var start: @Sendable () -> Void

@@ -7,30 +7,31 @@ package import NightshiftCurl
 import PushProtocol
 package import Store
 
-/// Remote notifications: the one connection to the push gateway, what becomes of each push, and everything that the local API offers
-/// of it.
+/// Remote notifications: the connection to the push gateway and the handling of each push. All push operations of the
+/// local API are here.
 ///
-/// A ``PushBook`` decides over pushes and a ``ConnectionPlan`` over the connection; this actor carries out. A push is on disk with
-/// everything that follows from it before the gateway is told that it came. What a method of people and apps has returned for is on
-/// disk, and where one has thrown, nothing has changed; they throw ``Problem`` and nothing else. See `docs/decisions/0044`.
+/// A ``PushBook`` decides about pushes and a ``ConnectionPlan`` about the connection; this actor executes. A push and
+/// everything that follows from it are on disk before it is acknowledged to the gateway. When a method for people or
+/// apps returns, its effects are on disk; when it throws, nothing has changed. These methods throw only ``Problem``.
+/// See `docs/decisions/0044`.
 package actor PushService {
-    /// The world as the service needs it.
+    /// The interfaces to the rest of the world.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock
-        /// Where the device's key is kept.
+        /// The directory of the device's key.
         package var state: URL
         package var connect: @Sendable (CurlChannelRequest, any CurlChannelDelegate) -> PushWire
-        /// 0..<1.
+        /// Returns a random number in 0..<1.
         package var random: @Sendable () -> Double
-        /// Whether background refresh lets an app be woken.
+        /// Returns whether background refresh allows an app to be woken.
         package var availability: @Sendable (AppID) async -> RefreshAvailability
         package var notifications: Notifications
-        /// Where apps reach UnifiedPush; nil where they do not.
+        /// The UnifiedPush interface for apps; nil if there is none.
         package var distribution: Distribution?
-        /// Tells the processes of an app.
+        /// Sends a notice to the processes of an app.
         package var tell: @Sendable (AppID, PushNotice) async -> Void
-        /// What the entries of installed apps say; nil once there is nobody to ask.
+        /// Returns the manifests of installed apps; nil once the app service has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
 
@@ -57,9 +58,10 @@ package actor PushService {
         }
     }
 
-    /// The part that shows notifications. Their rows are written here, with the push.
+    /// The interface to the notification service. This actor writes the rows of notifications, together with their
+    /// push.
     package struct Notifications: Sendable {
-        /// Rows of notifications are on disk.
+        /// Called when rows of notifications were written.
         package var changed: @Sendable () async -> Void
         package var permission: @Sendable (AppID) async -> NotificationPermission
 
@@ -79,16 +81,16 @@ package actor PushService {
     var link: PushLink?
     var lastLink = 0
     var isEnrolling = false
-    /// Since when the wall clock goes on without being set, as far as is known, in boot seconds.
+    /// The time since which the wall clock has not been set, as far as is known, in boot seconds.
     private var clockStandsSince: Double
-    /// The next look, in boot seconds.
+    /// The alarm for the next deadline, in boot seconds.
     private var alarm = Alarm()
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
-    /// Ends of connections that the next step writes down, and their times.
+    /// Ends of connections that the next step records, with their times.
     var disconnections: [(why: String, time: Double)] = []
-    /// Whether the part that shows notifications is about to be called.
+    /// Whether a call to the notification service is pending.
     private var isNotifying = false
     let events: AsyncStream<LinkEvent>
     nonisolated let continuation: AsyncStream<LinkEvent>.Continuation
@@ -99,7 +101,7 @@ package actor PushService {
         let now = environment.clock.now()
         kept = KeptBook(
             PushBooks(now: now.wallSeconds), store: environment.store, clock: environment.clock,
-            closed: "Remote notifications do not run.", logger: environment.logger
+            closed: "The push service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
         clockStandsSince = now.bootSeconds
         (events, continuation) = AsyncStream.makeStream()
@@ -110,11 +112,12 @@ package actor PushService {
 
     nonisolated var reading: ClockReading { environment.clock.now() }
 
-    // MARK: - Life
+    // MARK: - Start and stop
 
-    /// Takes up what the last service has left. Behind the apps and background refresh, before they run.
+    /// Continues the stored state of the previous run of the service. Must be called after the apps and background
+    /// refresh are prepared, and before they run.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         guard kept.isNew else { return }
         let manifests = await environment.manifests() ?? []
@@ -140,12 +143,12 @@ package actor PushService {
             let word = await word(on: app)
             word(&books.pushes)
         }
-        // What has happened meanwhile.
+        // The device state may have changed in the meantime.
         books.pushes.apply(book.moment)
         await kept.open(books) { self.notify(of: $0.pushes) }
     }
 
-    /// Decides, until ``stop()``.
+    /// Makes decisions until ``stop()``.
     package func run() async {
         await tell { _, _ in }
         await companions.run(
@@ -166,7 +169,7 @@ package actor PushService {
         for id in Array(waiters.keys) { resumeWaiter(id) }
     }
 
-    /// A wall clock that was set has another time for everything.
+    /// Decides again after each change of the wall clock, because all times may be different then.
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             clockStandsSince = reading.bootSeconds
@@ -189,12 +192,13 @@ package actor PushService {
         await tell { _, _ in }
     }
 
-    /// Whether the wall clock may be held against a date that a sender has set.
+    /// Whether the wall clock may be used to check an expiration date of a sender.
     var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushBook.clockPatience }
 
-    // MARK: - What the disk has
+    // MARK: - Effects of written changes
 
-    /// Has what is due shown. Nobody waits for that: an app in front is asked first, and may take its time.
+    /// Tells the notification service that notifications are due, without waiting: an app in the foreground is asked
+    /// first, and may take time.
     func notify(of changes: PushChanges) {
         guard !changes.alerts.isEmpty || !changes.releases.isEmpty, !isNotifying else { return }
         isNotifying = true
@@ -202,7 +206,7 @@ package actor PushService {
     }
 
     private func callNotifications() async {
-        // Rows that come from here on are another call's.
+        // Rows written from here on need another call.
         isNotifying = false
         await environment.notifications.changed()
     }
@@ -213,19 +217,19 @@ package actor PushService {
         }
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     package func apply(_ moment: DeviceMoment) async {
         let now = reading.bootSeconds
         let wasDozing = book.moment.phase == .dozing
         perform(plan.apply(moment.conditions, now: now))
         guard !kept.isNew else { return await kept.note { $0.pushes.apply(moment) } }
-        // In a window and behind a doze others are at work, too.
+        // In a maintenance window and after doze the device is awake for other work anyway.
         if wasDozing, moment.phase != .dozing { perform(plan.isAwakeAnyway(now: now)) }
         await tell { book, _ in book.apply(moment) }
     }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async {
         await tell { book, _ in book.use(app, isInFront: isInFront) }
     }
@@ -234,30 +238,30 @@ package actor PushService {
 
     package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
 
-    /// The app's entry says this now; nil where it was removed.
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// Whether apps are woken may have changed by what background refresh is allowed.
+    /// Background refresh was allowed or denied, which may change whether apps are woken.
     package func refreshChanged() async {
         for app in book.registered { await learn(app) }
         await tell { _, _ in }
     }
 
-    /// The user has said whether the app's notifications are shown.
+    /// The user has allowed or denied notifications of the app.
     package func permissionChanged(_ app: AppID) async {
         await learn(app)
         await tell { _, _ in }
     }
 
-    /// A notification of an app is shown, waits or is not shown.
+    /// A notification of an app has a new state: shown, waiting or not shown.
     package func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) async {
         await tell { book, _ in book.alert(identifier, of: app, became: state, at: date) }
     }
 
-    /// Ends of wakes are on disk.
+    /// Handles new ends of wakes, which are on disk.
     package func wakesEnded() async {
         guard kept.isOpen else { return }
         do throws(StoreError) {
@@ -269,7 +273,7 @@ package actor PushService {
         }
     }
 
-    /// Asks the other parts what they say of an app.
+    /// Updates the availability and the notification permission of an app.
     func learn(_ app: AppID) async {
         let word = await word(on: app)
         await kept.note { word(&$0.pushes) }

@@ -47,6 +47,6 @@ import Testing
         scene.pushes[id]?.record.state = .shown
         scene.restart()
         let record = scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last
-        #expect(record?.state == .notShown && record?.sentence.contains("Nothing is known") == true)
+        #expect(record?.state == .notShown && record?.sentence.contains("is not known yet") == true)
     }
 }

@@ -78,7 +78,7 @@ import Testing
             "'remote-notification'",
             { $0.book.installed(BookScene.app, BookScene.manifest(BookScene.app, []), now: $0.now) }
         ),
-        ("has ended it", { $0.book.forceQuit(BookScene.app) }),
+        ("You force-quit it", { $0.book.forceQuit(BookScene.app) }),
         ("background refresh off", { $0.book.set(RefreshAvailability.denied, of: BookScene.app) }),
         ("entry is gone", { $0.book.read([]) }),
     ]
@@ -105,9 +105,9 @@ import Testing
 
     static let holds = [
         Hold(words: "dozes", phase: .dozing),
-        Hold(words: "saves power", change: { $0.isLowPower = true }),
+        Hold(words: "Low-power mode", change: { $0.isLowPower = true }),
         Hold(words: "almost empty", change: { ($0.power, $0.batteryWarning) = (.battery, .critical) }),
-        Hold(words: "machine sleeps", change: { $0.isSleeping = true }),
+        Hold(words: "machine is asleep", change: { $0.isSleeping = true }),
     ]
 
     @Test(arguments: holds.indices)
@@ -210,7 +210,7 @@ import Testing
         let silent = scene.receive(scene.message())
         #expect(scene.state(others) == .running && scene.state(silent) == .running)
         for _ in 0..<PushBook.mostWaiting { scene.receive(scene.message(BookScene.both)) }
-        #expect(scene.state(next) == .discarded && scene.sentence(next).contains("newer pushes waited"))
+        #expect(scene.state(next) == .discarded && scene.sentence(next).contains("newer pushes were waiting"))
         #expect(scene.pushes.values.count { $0.record.state == .waiting } == PushBook.mostWaiting)
         scene.endWake()
         #expect(scene.pushes.values.count { $0.record.state == .waiting } == PushBook.mostWaiting - 1)
@@ -245,7 +245,7 @@ import Testing
         let received2 = scene.receive(scene.message())
         #expect(scene.state(received2) == .running)
         scene.book.forceQuit(BookScene.app)
-        scene.endWake(BookScene.app, .failed, "Its user has ended the app.")
+        scene.endWake(BookScene.app, .failed, "You have force-quit the app.")
         #expect(scene.pushes.values.filter { $0.record.state == .discarded }.count == 3)
     }
 
@@ -278,7 +278,7 @@ import Testing
         var scene = try BookScene()
         scene.device(.dozing)
         let once = scene.receive(scene.message(expires: nil))
-        #expect(scene.state(once) == .discarded && scene.sentence(once).contains("at once or not at all"))
+        #expect(scene.state(once) == .discarded && scene.sentence(once).contains("no expiration date"))
         let id = scene.receive(scene.message(expires: 600))
         #expect(scene.book.nextLook == scene.now + 600)
         scene.pass(600)

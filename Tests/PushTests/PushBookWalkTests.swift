@@ -98,7 +98,7 @@ import Testing
         mutating func drop(_ app: AppID) {
             under[app] = nil
             let numbers = scene.rows.filter { $0.wake.app == app }.map(\.number)
-            for number in numbers { scene.addEnd(app, number, .failed, "Its user has ended the app.") }
+            for number in numbers { scene.addEnd(app, number, .failed, "You have force-quit the app.") }
             if !numbers.isEmpty { scene.takeEnds() }
         }
 
@@ -123,7 +123,7 @@ import Testing
                     if record.isSilent { silent[push.app, default: 0] += 1 } else { waiting[push.app, default: 0] += 1 }
                 }
                 // An alert's app is woken for each of them.
-                let isReplaced = record.sentence.contains("took its place")
+                let isReplaced = record.sentence.contains("replaced it")
                 #expect(!isReplaced || record.isSilent, "seed \(seed): \(record.id) was swallowed")
                 #expect(!record.sentence.isEmpty, "seed \(seed): nothing is said of \(record.id)")
                 #expect((scene.payloads[record.id] != nil) == (record.state == .waiting), "seed \(seed)")
@@ -168,7 +168,7 @@ import Testing
             let id = message.id.description
             let push = try #require(scene.pushes[id], "seed \(seed): \(id) is gone")
             #expect(push.isDone, "seed \(seed): \(id) is \(push.record.state): \(push.record.sentence)")
-            let isExpired = push.record.sentence.contains("expired on its way")
+            let isExpired = push.record.sentence.contains("expired before it arrived")
             let isShown = push.record.hasAlert == false || isExpired || scene.due.contains(id)
             #expect(isShown, "seed \(seed): \(id) was not shown")
             #expect(walk.begun[id, default: 0] <= 1, "seed \(seed): \(id) was begun twice")

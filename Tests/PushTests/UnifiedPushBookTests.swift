@@ -71,7 +71,7 @@ import Testing
         let refused = scene.register("refused")
         scene.book.refused(scene.topic("refused"), Refusal(.tooMuch, "Enough."), now: scene.now)
         scene.look()
-        #expect(scene.answers[refused] == .failed(.internalError, "The gateway gives no token: Enough."))
+        #expect(scene.answers[refused] == .failed(.internalError, "The gateway refused a token: Enough."))
         scene.book.connected(endpoints: nil, now: scene.now)
         let old = scene.register("old")
         scene.book.connected(endpoints: nil, now: scene.now)

@@ -72,7 +72,7 @@ import Testing
         let (scene, topic) = try await registered(on: bus)
         try await eventually("the app knows its endpoint") {
             let sentence = try await scene.service.status().unifiedPush?.first?.sentence
-            return sentence == "Messages are handed on as they come."
+            return sentence == "Messages are delivered at once."
         }
         scene.gate.shut()
         scene.gateway.send(Self.message(1, topic))

@@ -169,7 +169,7 @@ class UnifiedPush(unittest.TestCase):
                         self.assertIn("UnifiedPush", desktop.run(*words))
                         self.assertIn("An account", desktop.run(*words))
                     self.assertIn("An account", json.dumps(json.loads(desktop.run("push", "--json"))))
-                    self.assertIn("the app has taken it", desktop.run("journal", "--app", NAME))
+                    self.assertIn("the app has received it", desktop.run("journal", "--app", NAME))
                     self.assertIn("push", desktop.run("doctor"))
                     # It leaves, and its endpoint is gone.
                     desktop.until(lambda: NAME not in subprocess.run(

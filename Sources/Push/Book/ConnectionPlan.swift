@@ -1,63 +1,66 @@
 package import NightshiftAPI
 package import PushProtocol
 
-/// Decides when the gateway is connected, when a connection is tried, and when it is asked whether it still is one.
+/// Decides when to connect to the gateway and when to send a keep-alive.
 ///
-/// Pure: what the network says goes in, with the times at which it said so, and actions come out. Times are boot seconds. The legal exits: `off`
-/// to `offline` and `connecting`; `offline` to `connecting`; `connecting` to `open` and `waiting`; `open` to `waiting` and
-/// `connecting`; `waiting` to `connecting`; each but `off` to `offline`, and every one to `off`.
+/// It is a pure value: events of the network go in with their times, and actions come out. Times are boot seconds. The
+/// legal transitions: `off` to `offline` and `connecting`; `offline` to `connecting`; `connecting` to `open` and
+/// `waiting`; `open` to `waiting` and `connecting`; `waiting` to `connecting`; each but `off` to `offline`, and every
+/// one to `off`.
 package struct ConnectionPlan: Hashable, Sendable {
     package enum Phase: Hashable, Sendable {
-        /// Nothing is wanted.
+        /// No connection is wanted.
         case off
         /// There is no network.
         case offline
         case connecting(since: Double)
         case open(since: Double)
-        /// The last attempt failed: the next one is then.
+        /// The last attempt failed; the next one follows at this time.
         case waiting(until: Double)
     }
 
     package enum Action: Hashable, Sendable {
-        /// A connection is made; one that is there is given up.
+        /// Opens a connection, and closes an existing one.
         case connect
         case disconnect
-        /// A keep-alive, with the seconds within which the one after it comes.
+        /// Sends a keep-alive, with the number of seconds before the next one.
         case ping(UInt32)
     }
 
     package private(set) var phase = Phase.off
     package private(set) var keepAlive = KeepAliveInterval()
-    /// Why the last attempt failed, or the last connection ended.
+    /// The reason why the last attempt failed or the last connection ended.
     package private(set) var trouble: String?
-    /// When the gateway was heard last.
+    /// The time of the last bytes from the gateway.
     package private(set) var lastHeard: Double?
     private var isNetworkThere = true
     private var network: String?
-    /// What the device said last.
+    /// The last known device conditions.
     private var device = DeviceConditions()
-    /// Whether the machine slept since the gateway was heard: silence says nothing of the network then.
+    /// Whether the machine has slept since the last bytes from the gateway. Silence during sleep says nothing about the
+    /// network.
     private var hasSlept = false
-    /// Failures in a row.
+    /// The number of consecutive failures.
     private var failures = 0
-    /// What the gateway has granted, or was told last: it waits for half as long again.
+    /// The keep-alive interval in seconds that the gateway granted, or that was sent to it last. The gateway waits half
+    /// as long again.
     private var granted: UInt32 = 0
     private var pinged: Double?
 
-    /// Seconds of the first pause; doubled by each failure up to the longest.
+    /// The first and the longest pause in seconds; each failure doubles the pause.
     package static let firstPause = 5.0
     package static let longestPause = 1_800.0
-    /// Seconds after which an attempt or an answer is given up.
+    /// The time limits in seconds for an attempt, and for the answer to a keep-alive.
     package static let attemptPatience = 60.0
     package static let answerPatience = 20.0
-    /// Seconds for which a connection has to stand for the failures before it to be forgotten.
+    /// The seconds that a connection must be open before earlier failures are forgotten.
     static let proof = 60.0
-    /// A keep-alive that is due within this part of its interval goes when the device is awake anyway.
+    /// The fraction of the interval after which a keep-alive is sent early if the device is awake anyway.
     private static let aligned = 0.5
 
     package init() {}
 
-    // MARK: - What is wanted and possible
+    // MARK: - Conditions
 
     package mutating func want(_ isWanted: Bool, now: Double) -> [Action] {
         guard isWanted else {
@@ -70,7 +73,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         return phase == .off ? begin(now) : []
     }
 
-    /// What the device says of its network, and whether it sleeps.
+    /// Applies the device conditions: the network, and whether the machine sleeps.
     package mutating func apply(_ conditions: DeviceConditions, now: Double) -> [Action] {
         let wasThere = isNetworkThere
         let other = conditions.network.isAvailable && conditions.network.name != network
@@ -78,7 +81,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         isNetworkThere = conditions.network.isAvailable
         device = conditions
         if wakes || conditions.isSleeping { hasSlept = true }
-        // While there is none, the last network is not another one.
+        // While no network is available, the last one stays known.
         if isNetworkThere {
             if other { keepAlive.networkChanged() }
             network = conditions.network.name
@@ -95,7 +98,8 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
         guard wakes else { return [] }
         switch phase {
-        // The gateway is asked what came meanwhile, and whether it is still there.
+        // A keep-alive shows whether the gateway is still connected, and fetches pushes that have arrived in the
+        // meantime.
         case .open: return ping(now)
         case .waiting:
             failures = 0
@@ -104,7 +108,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
     }
 
-    /// The device is awake for something else: a keep-alive that is due soon goes now.
+    /// Sends a keep-alive that is due soon, because the device is awake for other work.
     package mutating func isAwakeAnyway(now: Double) -> [Action] {
         guard case .open = phase, let lastHeard, now - lastHeard >= interval * Self.aligned else { return [] }
         return ping(now)
@@ -120,9 +124,9 @@ package struct ConnectionPlan: Hashable, Sendable {
         return [.connect]
     }
 
-    // MARK: - What the connection says
+    // MARK: - Events of the connection
 
-    /// The gateway has let the device in.
+    /// The gateway has accepted the device.
     package mutating func connected(keepAlive granted: UInt32, now: Double) {
         guard case .connecting = phase else { return }
         self.granted = granted
@@ -131,24 +135,24 @@ package struct ConnectionPlan: Hashable, Sendable {
         heard(now)
     }
 
-    /// Bytes came.
+    /// Bytes have arrived.
     package mutating func heard(_ now: Double) {
         lastHeard = now
         hasSlept = false
     }
 
-    /// The answer to the keep-alive came, before ``heard(_:)`` is told of its bytes.
+    /// The answer to a keep-alive has arrived. Must be called before ``heard(_:)`` for its bytes.
     package mutating func answered(now: Double) {
         guard let pinged else { return }
         if let lastHeard, !hasSlept { keepAlive.answered(silence: Int(saturating: pinged - lastHeard)) }
         self.pinged = nil
     }
 
-    /// The connection has ended, or could not be made.
+    /// The connection has ended, or could not be opened.
     ///
     /// - Parameters:
-    ///   - jitter: 0..<1, another one each time, so that devices do not come back together.
-    ///   - retryAfter: seconds that the gateway has named; 0 for none.
+    ///   - jitter: a random number in 0..<1, so that devices do not all reconnect at the same time.
+    ///   - retryAfter: the pause in seconds that the gateway wants; 0 for none.
     package mutating func ended(
         _ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0, jitter: Double, now: Double
     ) {
@@ -164,18 +168,18 @@ package struct ConnectionPlan: Hashable, Sendable {
     }
 
     private func pause(_ code: RefusalCode?, _ retryAfter: UInt32, _ jitter: Double) -> Double {
-        // Its whole time at least, and the devices one behind the other.
+        // At least the full pause, plus a random part so that devices reconnect one after the other.
         if retryAfter > 0 { return min(Double(retryAfter), 86_400) * (1 + jitter / 2) }
         let most: Double =
             switch code {
-            // Nothing that time alone would mend.
+            // Time alone does not fix these.
             case .notAuthenticated, .version, .replaced: Self.longestPause
             default: min(Self.firstPause * Double(1 << min(failures - 1, 10)), Self.longestPause)
             }
         return most * (0.5 + jitter / 2)
     }
 
-    /// A connection that broke when it was used behind a silence.
+    /// Learns from a connection that was found broken when it was used after a silence.
     private mutating func silenceBroke(_ now: Double) {
         guard let pinged, let lastHeard, !hasSlept else { return }
         let silence = min(Int(saturating: pinged - lastHeard), KeepAliveInterval.longest)
@@ -189,13 +193,13 @@ package struct ConnectionPlan: Hashable, Sendable {
         switch phase {
         case .waiting: return begin(now)
         case .connecting:
-            ended("The gateway has not answered.", jitter: jitter, now: now)
+            ended("The gateway has not responded.", jitter: jitter, now: now)
             return [.disconnect]
         case .open:
             guard pinged != nil else { return ping(now) }
             silenceBroke(now)
-            trouble = "The gateway has not answered a keep-alive."
-            // A path that forgot the connection is no reason to wait.
+            trouble = "The gateway has not responded to a keep-alive."
+            // A network device that dropped the connection is no reason to pause.
             return begin(now)
         case .off, .offline: return []
         }
@@ -204,18 +208,18 @@ package struct ConnectionPlan: Hashable, Sendable {
     private mutating func ping(_ now: Double) -> [Action] {
         guard pinged == nil else { return [] }
         pinged = now
-        // The interval may grow by half with the answer.
+        // The answer may increase the interval by half.
         let next = UInt32(min(keepAlive.current * 3 / 2, KeepAliveInterval.longest))
         granted = next
         return [.ping(next)]
     }
 
-    /// Seconds between the last word of the gateway and a keep-alive.
+    /// The seconds between the last bytes from the gateway and a keep-alive.
     package var interval: Double {
         Double(granted == 0 ? keepAlive.current : min(keepAlive.current, Int(granted) * 3 / 2))
     }
 
-    /// Whether there is a connection, or one is being made.
+    /// Whether a connection is open or being opened.
     package var isConnected: Bool {
         switch phase {
         case .connecting, .open: true
@@ -223,7 +227,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
     }
 
-    /// Boot seconds at which ``tick(jitter:now:)`` has something to do.
+    /// The boot seconds at which ``tick(jitter:now:)`` has something to do.
     package var nextDeadline: Double? {
         switch phase {
         case .off, .offline: nil

@@ -1,9 +1,9 @@
 import Foundation
 package import NightshiftAPI
 
-/// From what the book knows to what is on disk.
+/// Changes of the state for the disk.
 extension PushBook {
-    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> PushChanges {
         var changes = PushChanges()
         changes.removed = marks.removed
@@ -22,14 +22,14 @@ extension PushBook {
         return changes
     }
 
-    /// The apps that are told of their token now.
+    /// Takes the apps whose processes get a notice about their token now.
     package mutating func takeTold() -> Set<AppID> {
         defer { told = [] }
         return told
     }
 
-    /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway sends it
-    /// again, and what was to begin waits.
+    /// Handles a failed transaction: its changes become part of the next one. Pushes that it contained are dropped,
+    /// because the gateway sends them again, and the wakes that it contained wait.
     package mutating func notWritten(_ changes: PushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
         marks.apps.formUnion(changes.apps.keys)
@@ -56,11 +56,11 @@ extension PushBook {
         marks.ends = changes.ends + marks.ends
         let told = changes.entries.filter { $0.decision != .pushReceived }
         marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
-        // Not at once: the disk has to have changed.
+        // Not at once, because the disk needs time to recover.
         nextLook = now + Self.pauseAfterFailure
     }
 
-    /// Journal entries that wait for a disk that can be written again: the newest.
+    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
     private static let mostEntries = 1_000
     private static let pauseAfterFailure = 60.0
 }

@@ -3,13 +3,13 @@ package import NightshiftAPI
 package import PushProtocol
 import Store
 
-/// Pushes, from their arrival to what came of them.
+/// Pushes, from their arrival to their result.
 extension PushBook {
     // MARK: - Arrival
 
-    /// A push has come.
+    /// Handles a push from the gateway.
     ///
-    /// - Returns: whether it is a new one. Of one that came before nothing follows.
+    /// - Returns: whether it is new. A repeated push is ignored.
     @discardableResult
     package mutating func received(_ message: Message, now: Double) -> Bool {
         guard let id = newID(message) else { return false }
@@ -33,11 +33,11 @@ extension PushBook {
             return true
         }
         guard let payload else {
-            discard(id, "Its payload is no JSON object.", now)
+            discard(id, "Its payload is not a JSON object.", now)
             return true
         }
         if pushes[id].map({ hasExpired($0, now) }) == true, trustsClock {
-            discard(id, "It expired on its way.", now)
+            discard(id, "It expired before it arrived.", now)
             return true
         }
         guard payload.wakesApp else {
@@ -49,8 +49,8 @@ extension PushBook {
         return true
     }
 
-    /// What a push that has come is known by: its id, and with its topic where another app's push has that id already, since
-    /// providers choose them. Nil for one that came before.
+    /// Returns the id for a new push; nil for a repeated one. Providers choose ids, so if a push of another app has the
+    /// same id, the topic is appended.
     private func newID(_ message: Message) -> String? {
         let plain = message.id.description
         let own = "\(plain)@\(message.topic)"
@@ -58,7 +58,7 @@ extension PushBook {
         return other.app.rawValue == message.topic || pushes[own] != nil ? nil : own
     }
 
-    /// A push with `content-available`.
+    /// Handles a push with `content-available`: wakes the app, or lets the push wait.
     private mutating func deliver(_ id: String, _ payload: PushPayload, _ now: Double) {
         guard let push = pushes[id] else { return }
         let hold = hold(push, now) ?? (isBusy(push, with: running(push.app)) ? .busy : nil)
@@ -69,10 +69,10 @@ extension PushBook {
         }
         guard let hold, hold.waits, push.expires != nil else {
             payloads[id] = nil
-            let once = hold?.waits == true ? " It was to be delivered at once or not at all." : ""
+            let once = hold?.waits == true ? " It has no expiration date, so it does not wait." : ""
             return show(id, payload, (hold?.sentence ?? "") + once, now)
         }
-        // Its user does not wait for the app.
+        // The alert is shown now, so that the user does not wait for the app.
         if payload.hasAlert { put(id, payload, due: now) }
         makeRoom(for: id, now)
         wait(id, hold, now)
@@ -91,16 +91,17 @@ extension PushBook {
         marks.pushes.insert(id)
     }
 
-    /// Shows what of a push is for the user; its app is not woken, because of `why`.
+    /// Shows the alert of a push without waking its app; `why` is the reason for that.
     private mutating func show(_ id: String, _ payload: PushPayload, _ why: String?, _ now: Double) {
         guard let push = pushes[id] else { return }
         guard payload.hasAlert else {
-            return discard(id, why ?? "It has neither an alert nor content-available: it asks for nothing.", now)
+            return discard(id, why ?? "It has neither an alert nor content-available, so nothing is done.", now)
         }
         put(id, payload, due: now)
         pushes[id]?.record.state = .notShown
-        pushes[id]?.record.sentence = why ?? "It has an alert alone, so the app is not woken."
-        if let why { note(.pushDiscarded, push.app, "\(id) reaches its user, but not the app. \(why)", now) }
+        pushes[id]?.record.sentence = why ?? "It has only an alert, so the app is not woken."
+        guard let why else { return }
+        note(.pushDiscarded, push.app, "\(id): its alert is shown, but the app does not receive it. \(why)", now)
     }
 
     private mutating func put(_ id: String, _ payload: PushPayload, due: Double?) {
@@ -120,19 +121,19 @@ extension PushBook {
 
     private func hasExpired(_ push: KnownPush, _ now: Double) -> Bool { push.expires.map { $0 <= now } ?? false }
 
-    /// Whether it is left open if a push that waits has expired.
+    /// Whether a waiting push may have expired, by a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool {
         !trustsClock && pushes.values.contains { $0.record.state == .waiting && hasExpired($0, now) }
     }
 
-    /// Why the app is not woken now.
+    /// The reason why the app is not woken for the push now; nil if it is.
     package func hold(_ push: KnownPush, _ now: Double) -> PushHold? {
         let app = push.app
         guard let manifest = manifests[app] else { return .notInstalled }
         guard manifest.modes.contains(.remoteNotification) else { return .notDeclared }
         if apps[app]?.isForceQuit == true { return .forceQuit }
         if !trustsClock, hasExpired(push, now) { return .clock }
-        // In front of its user an app is told, whatever the device saves.
+        // An app in the foreground receives pushes regardless of the device conditions.
         if inFront.contains(app) { return nil }
         if switchedOff.contains(app) { return .switchedOff }
         let conditions = moment.conditions
@@ -142,7 +143,7 @@ extension PushBook {
             return .batteryLow
         }
         if conditions.isLowPower { return .lowPower }
-        // A wake opens a window by itself.
+        // Waking an app opens a maintenance window.
         if moment.phase == .dozing, !push.isUrgent { return .dozing }
         if isOnBattery, push.record.isSilent {
             var budget = device.budget
@@ -152,12 +153,12 @@ extension PushBook {
         return nil
     }
 
-    /// Pushes with an alert that an app is woken for.
+    /// The number of pushes with an alert that an app is handling.
     private func running(_ app: AppID) -> Int {
         pushes.values.count { $0.app == app && !$0.record.isSilent && $0.record.state == .running }
     }
 
-    /// Whether an app that handles so many pushes with an alert has this one later.
+    /// Whether the push must wait because the app is handling the maximum number of pushes with an alert.
     private func isBusy(_ push: KnownPush, with running: Int) -> Bool {
         !push.record.isSilent && running >= Self.mostRunning
     }
@@ -183,7 +184,8 @@ extension PushBook {
                 patience: push.expires.map { max(0, $0 - now) } ?? Self.patience))
     }
 
-    /// One silent push waits for an app, the newest. Pushes with an alert wait beside it and each other, up to a number.
+    /// Discards waiting pushes to make room for a new one. Per app only the newest silent push waits, and a limited
+    /// number of pushes with an alert.
     private mutating func makeRoom(for id: String, _ now: Double) {
         guard let push = pushes[id] else { return }
         let waiting = order.filter { older in
@@ -192,21 +194,21 @@ extension PushBook {
                 && other.record.isSilent == push.record.isSilent
         }
         if push.record.isSilent {
-            for older in waiting { discard(older, "A newer silent push took its place while it waited.", now) }
+            for older in waiting { discard(older, "A newer silent push replaced it while it waited.", now) }
         } else {
             for older in waiting.dropLast(Self.mostWaiting - 1) {
-                discard(older, "\(Self.mostWaiting) newer pushes waited for the app.", now)
+                discard(older, "\(Self.mostWaiting) newer pushes were waiting for the app.", now)
             }
         }
     }
 
     // MARK: - Ends
 
-    /// Takes the ends of wakes into account, each once.
+    /// Handles ends of wakes, each once.
     package mutating func take(_ ends: [PushEnd], now: Double) {
         for end in ends where !marks.ends.contains(end.row.id) {
             marks.ends.append(end.row.id)
-            // One that nobody knows was of an app that was removed meanwhile.
+            // An unknown push belonged to an app that was removed in the meantime.
             guard let id = end.push, let push = pushes[id] else { continue }
             if push.record.isSilent { discardReplaced(by: push, now) }
             guard push.record.state == .running else { continue }
@@ -216,13 +218,13 @@ extension PushBook {
         }
     }
 
-    /// Silent pushes whose app had not begun when a newer one took the row of their wake.
+    /// Discards silent pushes whose wake was replaced by a newer push before the app received it.
     private mutating func discardReplaced(by push: KnownPush, _ now: Double) {
         for id in order {
             guard let older = pushes[id], older.app == push.app, older.record.isSilent,
                 older.record.state == .running, older.number < push.number
             else { continue }
-            discard(id, "A newer silent push took its place before the app was woken.", now)
+            discard(id, "A newer silent push replaced it before the app was woken.", now)
         }
     }
 
@@ -231,24 +233,24 @@ extension PushBook {
     ) {
         guard let push = pushes[id] else { return }
         releaseAlert(id, now)
-        if isDropped { return discard(id, detail ?? "The app is not woken for it any more.", now) }
+        if isDropped { return discard(id, detail ?? "The app is no longer woken for it.", now) }
         pushes[id]?.record.state = .handled
         pushes[id]?.record.result = result
         let woken = push.record.woken ?? push.record.received
         pushes[id]?.record.ended = max(woken, Date(timeIntervalSince1970: time))
         let sentence =
             switch result {
-            case .newData: "The app has fetched what is new."
-            case .noData: "The app has found nothing new."
-            case .failed: ["The app has failed at it.", detail].compactMap(\.self).joined(separator: " ")
-            case nil: ["It is not known what came of it.", detail].compactMap(\.self).joined(separator: " ")
+            case .newData: "The app has fetched new data."
+            case .noData: "The app has found no new data."
+            case .failed: ["The app has failed to handle it.", detail].compactMap(\.self).joined(separator: " ")
+            case nil: ["The result is unknown.", detail].compactMap(\.self).joined(separator: " ")
             }
         pushes[id]?.record.sentence = sentence
         marks.pushes.insert(id)
         note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: result.map { ["result": $0.rawValue] })
     }
 
-    /// Lets the notification be shown that waits for its app.
+    /// Unblocks the notification of a push, which waits for the app.
     mutating func releaseAlert(_ id: String, _ now: Double) {
         guard let push = pushes[id], push.alertBy != nil else { return }
         pushes[id]?.alertBy = nil
@@ -256,7 +258,7 @@ extension PushBook {
         marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
     }
 
-    /// Takes the state of a notification that may be the alert of a push.
+    /// Records the state of a notification that may be the alert of a push.
     package mutating func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) {
         let id = order.last { pushes[$0]?.hasAlert(identifier, of: app) == true }
         guard let id, let record = pushes[id]?.record, record.shown == nil, record.alert?.isFinal != true,
@@ -278,7 +280,7 @@ extension PushBook {
         note(.pushDiscarded, push.app, "\(id): \(why)", now)
     }
 
-    /// Forgets pushes that are done and not among the last.
+    /// Deletes finished pushes, except for the newest.
     private mutating func prune() {
         let done = order.filter { pushes[$0]?.isDone == true }
         let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
@@ -297,7 +299,7 @@ extension PushBook {
 
     // MARK: - Deciding
 
-    /// Decides what begins now, and what goes.
+    /// Decides which pushes wake their apps now, and which are discarded.
     package mutating func look(_ now: Double) {
         device.budget.fill(to: now)
         var next: [Double] = []
@@ -308,7 +310,7 @@ extension PushBook {
         for id in order {
             guard let push = pushes[id] else { continue }
             if let by = push.alertBy {
-                // A clock that was set back would else keep it.
+                // The second condition prevents that an alert waits longer after the clock was set back.
                 if by <= now || by > now + Self.alertPatience { releaseAlert(id, now) } else { next.append(by) }
             }
             guard push.record.state == .waiting else { continue }

@@ -2,9 +2,9 @@ import Foundation
 package import NightshiftAPI
 package import PushProtocol
 
-/// What people and the gateway are told.
+/// Status for people and for the gateway.
 extension PushBook {
-    /// Nil where there is no such app.
+    /// Returns nil if there is no such app.
     package func status(of app: AppID, now: Double) -> AppPushStatus? {
         guard let manifest = manifests[app] else { return nil }
         var status = AppPushStatus(app: app, name: manifest.name, alerts: permissions[app] ?? .ask)
@@ -18,22 +18,22 @@ extension PushBook {
         return status
     }
 
-    /// A push with what became of its alert.
+    /// Returns the record of a push, with the state of its alert in the sentence.
     private static func explained(_ push: KnownPush) -> PushRecord {
         var record = push.record
         guard record.shown == nil else { return record }
         let isOpen = record.state == .notShown && record.alert == nil
-        let alert = isOpen ? "Nothing is known of its alert yet." : record.alert?.sentence(of: push.app)
+        let alert = isOpen ? "The state of its alert is not known yet." : record.alert?.sentence(of: push.app)
         record.sentence = [record.sentence, alert].compactMap(\.self).joined(separator: " ")
         return record
     }
 
-    /// The apps that have registered, or have had pushes.
+    /// Returns the status of every app that has registered or received pushes.
     package func statuses(now: Double) -> [AppPushStatus] {
         apps.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { status(of: $0, now: now) }
     }
 
-    /// What its processes are told; nil for an app that has not registered.
+    /// Returns the notice for the app's processes; nil for an app that has not registered.
     package func notice(for app: AppID) -> PushNotice? {
         guard let known = apps[app], known.isRegistered else { return nil }
         return PushNotice(token: known.token, error: error(of: app))
@@ -42,12 +42,12 @@ extension PushBook {
     private func error(of app: AppID) -> String? {
         guard let known = apps[app], known.isRegistered, known.token == nil else { return nil }
         if device.enrolment == nil {
-            return "This device is enrolled at no push gateway. 'nightshift push enrol URL' enrols it."
+            return "This device is not enrolled at a push gateway. 'nightshift push enrol URL' enrols it."
         }
         return known.error
     }
 
-    /// What would become of a push that came now.
+    /// Returns a sentence about what would happen to a push that arrived now.
     private func sentence(_ app: AppID, _ now: Double) -> String {
         guard apps[app]?.isRegistered == true else { return "It has not registered for remote notifications." }
         if let error = error(of: app) { return error }
@@ -62,13 +62,13 @@ extension PushBook {
 
     // MARK: - For the gateway
 
-    /// What is wanted of each app's topic.
+    /// The filter for each registered app's topic.
     package var topics: [TopicChoice] {
         registered.map { TopicChoice($0.rawValue, filter(of: $0)) }
     }
 
     private func filter(of app: AppID) -> TopicFilter {
-        // Whatever the app does with it, its user sees it.
+        // The user sees notifications of these apps, whether or not they are woken.
         guard permissions[app] == .denied, !inFront.contains(app) else { return .enabled }
         guard let manifest = manifests[app], manifest.modes.contains(.remoteNotification),
             apps[app]?.isForceQuit != true, !switchedOff.contains(app)

@@ -3,36 +3,37 @@ package import NightshiftAPI
 package import PushProtocol
 package import Store
 
-/// Everything that is known of remote notifications: which apps have registered, what came, and what becomes of it.
+/// The state of remote notifications: registered apps, received pushes, and the decisions about them.
 ///
-/// Pure: pushes, moments, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()`` gives what one transaction writes, and
-/// ``takeTold()`` which apps are told something behind that. Times are seconds since 1970. See `docs/decisions/0044`.
+/// It is a pure value: pushes, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
+/// returns the changes for one transaction, and ``takeTold()`` the apps that get a notice after it. Times are seconds
+/// since 1970. See `docs/decisions/0044`.
 package struct PushBook: Sendable {
     package internal(set) var device: PushDevice
     package internal(set) var apps: [AppID: PushApp] = [:]
-    /// What the entries of installed apps say.
+    /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var moment = DeviceMoment()
-    /// By their ids. Those that are done stay for a while, so that a second delivery is known.
+    /// Pushes by id. Finished ones are kept for a while, to recognise a repeated delivery.
     package internal(set) var pushes: [String: KnownPush] = [:]
-    /// Ids in the order in which they came.
+    /// Ids in the order of arrival.
     var order: [String] = []
-    /// Of pushes whose app was not woken yet.
+    /// The payloads of pushes whose app was not woken yet.
     var payloads: [String: Data] = [:]
     var lastNumber: Int64 = 0
     package internal(set) var inFront: Set<AppID> = []
-    /// Where background refresh is not available, by its own word.
+    /// Apps for which background refresh is denied.
     var switchedOff: Set<AppID> = []
     package internal(set) var permissions: [AppID: NotificationPermission] = [:]
-    /// Whether the wall clock has gone on for long enough to be held against a date that a sender has set.
+    /// Whether the wall clock has run long enough without being set to check an expiration date of a sender.
     package var trustsClock = true
-    /// Seconds since 1970 at which to decide again, if nothing happens before.
+    /// The time of the next decision in seconds since 1970, unless an event comes before.
     package internal(set) var nextLook: Double?
     var marks = Marks()
-    /// Apps whose processes are told of their token.
+    /// Apps whose processes get a notice about their token.
     var told: Set<AppID> = []
 
-    /// What is not on disk yet.
+    /// The changes that are not on disk yet.
     struct Marks: Sendable {
         var removed: Set<AppID> = []
         var apps: Set<AppID> = []
@@ -47,24 +48,25 @@ package struct PushBook: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// Apps that may have registered: the gateway takes filters for twice as many.
+    /// The maximum number of registered apps. The gateway accepts filters for twice as many.
     package static let appLimit = 500
-    /// Pushes that are done and remembered: the last ones, however old they are by a wall clock that may be wrong.
+    /// The number of finished pushes that are kept. The newest are kept regardless of their age, because the wall clock
+    /// may be wrong.
     package static let remembered = 1_000
-    /// Pushes with an alert that one app handles at a time, and as many that wait for it: each of them is the app's. A provider
-    /// could otherwise fill the disk of a device whose app does not come to them.
+    /// The number of pushes with an alert that one app may be handling at a time, and the number that may wait for it.
+    /// Without a limit a provider could fill the disk of a device whose app does not handle them.
     package static let mostRunning = 32
     package static let mostWaiting = 32
-    /// Seconds for which a wake may wait to begin whose push names no later end.
+    /// The seconds for which a wake may wait to begin if its push has no expiration date.
     static let patience = 900.0
-    /// Seconds for which the wall clock has to go on, behind a start or behind its being set, before it is trusted.
+    /// The seconds that the wall clock must run, after the start or after being set, before it is trusted.
     package static let clockPatience = 900.0
-    /// Seconds that a notification waits for its app: a wake's 30, and the 20 that a launch may take before them.
+    /// The seconds that a notification waits for its app: 30 for the wake, and 20 for the launch before it.
     package static let alertPatience = 50.0
 
     package init(now: Double) { device = PushDevice(now: now) }
 
-    /// The book as it was kept.
+    /// Restores the stored state.
     package init(
         _ kept: StoredPushes<PushApp, PushDevice, KnownPush>, manifests: [AppManifest], moment: DeviceMoment,
         now: Double
@@ -75,7 +77,7 @@ package struct PushBook: Sendable {
         self.moment = moment
         for push in kept.pushes {
             pushes[push.id] = push.record
-            // An earlier version said so as soon as it had handed the alert on.
+            // An earlier version set this state as soon as it had passed on the alert.
             if push.record.record.state == .shown, push.record.record.shown == nil {
                 pushes[push.id]?.record.state = .notShown
             }
@@ -86,17 +88,18 @@ package struct PushBook: Sendable {
         for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// The service begins: decides what goes on of what was under way when the last one ended. Behind the ends that are known.
+    /// Decides at the start of the service which wakes of the previous run continue. Must be called after all known
+    /// ends of wakes were handled.
     ///
-    /// - Parameter wanted: the pushes whose wakes' rows are there.
+    /// - Parameter wanted: the pushes whose wakes still have rows.
     package mutating func resume(_ wanted: Set<String>, now: Double) {
         for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let running = order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .running }
             let silent = running.filter { pushes[$0]?.record.isSilent == true }
-            // A silent one whose row was replaced may still be with its app: the next one's end tells.
+            // The app may still be handling a silent push whose row was replaced. The end of the newer wake decides.
             let known = silent.last.map(wanted.contains) == true ? wanted.union(silent) : wanted
             for id in running where !known.contains(id) {
-                conclude(id, .failed, "Its wake is gone.", at: now, isDropped: true, now)
+                conclude(id, .failed, "Its wake was lost.", at: now, isDropped: true, now)
             }
         }
     }
@@ -109,16 +112,16 @@ package struct PushBook: Sendable {
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
 
-    // MARK: - What the device and its user do
+    // MARK: - Use of apps and the device
 
     package mutating func apply(_ moment: DeviceMoment) { self.moment = moment }
 
-    /// The app came to the front of its user, or left it.
+    /// The app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool) {
         if isInFront { inFront.insert(app) } else { inFront.remove(app) }
     }
 
-    /// Its user has ended the app: what waits is not for it any more.
+    /// The user has force-quit the app. Waiting pushes are no longer delivered to it.
     package mutating func forceQuit(_ app: AppID) {
         inFront.remove(app)
         guard apps[app]?.isForceQuit == false else { return }
@@ -126,7 +129,7 @@ package struct PushBook: Sendable {
         marks.apps.insert(app)
     }
 
-    /// Its user has started the app: what waits is delivered.
+    /// The user has started the app. Waiting pushes are delivered.
     package mutating func launched(_ app: AppID) {
         inFront.insert(app)
         guard apps[app]?.isForceQuit == true else { return }
@@ -140,9 +143,10 @@ package struct PushBook: Sendable {
 
     package mutating func set(_ permission: NotificationPermission, of app: AppID) { permissions[app] = permission }
 
-    // MARK: - What entries say
+    // MARK: - Desktop entries
 
-    /// The app's entry says this now; nil where it was removed, and with it what is known of it.
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed. Then the app's state
+    /// is deleted.
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: Double) {
         manifests[app] = manifest
         guard manifest == nil, let known = apps[app] else { return }
@@ -160,19 +164,19 @@ package struct PushBook: Sendable {
         marks.removed.insert(app)
     }
 
-    /// The entries were read anew.
+    /// The entries were read again.
     package mutating func read(_ manifests: [AppManifest]) {
         self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
     }
 
     // MARK: - Registration
 
-    /// The apps that want remote notifications.
+    /// The apps that have registered for remote notifications.
     package var registered: [AppID] {
         apps.filter(\.value.isRegistered).keys.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// Whether there is something to tell the gateway, or to hear from it.
+    /// Whether a connection to the gateway is needed.
     package var wantsConnection: Bool {
         device.enrolment != nil && (!registered.isEmpty || !device.leaving.isEmpty)
     }
@@ -181,16 +185,16 @@ package struct PushBook: Sendable {
         try require(app)
         guard apps[app]?.isRegistered != true else { return }
         guard registered.count < Self.appLimit else {
-            throw .tooMany("\(Self.appLimit) apps have registered for remote notifications already.")
+            throw .tooMany("\(Self.appLimit) apps have registered for remote notifications, which is the limit.")
         }
         guard app.rawValue.utf8.count <= ProtocolLimits.topicLength else {
-            throw .invalid("The name of an app that registers has at most \(ProtocolLimits.topicLength) bytes.")
+            throw .invalid("To register, an app's id may have at most \(ProtocolLimits.topicLength) bytes.")
         }
         var known = apps[app] ?? PushApp()
         known.isRegistered = true
         known.error = nil
         if device.leaving.contains(app.rawValue) {
-            // Its last token was to go, and must not be the one that it gets now.
+            // The gateway is about to end the last token, so the app must get a different one.
             device.leaving.removeAll { $0 == app.rawValue }
             known.wantsFreshToken = true
             marks.device = true
@@ -211,19 +215,19 @@ package struct PushBook: Sendable {
         for id in order where pushes[id]?.app == app && pushes[id]?.record.state == .waiting {
             discard(id, "The app has unregistered.", now)
         }
-        note(.pushRegistered, app, "It does not want remote notifications any more.", now)
+        note(.pushRegistered, app, "It has unregistered.", now)
     }
 
     private mutating func leave(_ app: AppID) { leave(app.rawValue) }
 
-    /// Has the gateway told that nobody wants a topic any more.
+    /// Marks a topic as no longer wanted, for the gateway.
     package mutating func leave(_ topic: String) {
         guard device.enrolment != nil, !device.leaving.contains(topic) else { return }
         device.leaving.append(topic)
         marks.device = true
     }
 
-    /// The gateway has given an app its token.
+    /// The gateway has issued a token for an app.
     package mutating func registered(_ topic: String, token: String, now: Double) {
         let app = AppID(rawValue: topic)
         guard apps[app]?.isRegistered == true, apps[app]?.token != token || apps[app]?.error != nil else { return }
@@ -232,7 +236,7 @@ package struct PushBook: Sendable {
         apps[app]?.wantsFreshToken = false
         marks.apps.insert(app)
         told.insert(app)
-        note(.pushRegistered, app, "The gateway has given it a token.", now)
+        note(.pushRegistered, app, "The gateway has issued its token.", now)
     }
 
     package mutating func unregistered(_ topic: String) {
@@ -242,10 +246,10 @@ package struct PushBook: Sendable {
     }
 
     package mutating func refused(_ topic: String, _ refusal: Refusal, now: Double) {
-        // Nothing of it is there to be removed.
+        // The gateway has no such topic that could be removed.
         unregistered(topic)
         let app = AppID(rawValue: topic)
-        let error = "The gateway gives no token: \(refusal.text)"
+        let error = "The gateway refused a token: \(refusal.text)"
         guard apps[app]?.isRegistered == true, apps[app]?.error != error else { return }
         apps[app]?.error = error
         marks.apps.insert(app)
@@ -253,7 +257,7 @@ package struct PushBook: Sendable {
         note(.pushRegistered, app, error, now)
     }
 
-    /// What the gateway is asked once it is connected: tokens that are missing, and topics that are gone.
+    /// The requests to send once the gateway is connected: missing tokens, and topics that are no longer wanted.
     package var requests: (tokens: [(topic: String, fresh: Bool)], leaving: [String]) {
         let tokens = registered.filter { apps[$0]?.token == nil || apps[$0]?.wantsFreshToken == true }
         return (tokens.map { ($0.rawValue, apps[$0]?.wantsFreshToken ?? false) }, device.leaving)
@@ -262,7 +266,7 @@ package struct PushBook: Sendable {
     @discardableResult
     func require(_ app: AppID) throws(Problem) -> AppManifest {
         guard let manifest = manifests[app] else {
-            throw .notFound("There is no app '\(app)' with an entry. 'nightshift app list' shows them.")
+            throw .notFound("There is no app '\(app)' with a desktop entry. 'nightshift app list' shows the apps.")
         }
         return manifest
     }
@@ -287,10 +291,10 @@ package struct PushBook: Sendable {
         device.leaving = []
         marks.device = true
         forgetTokens()
-        note(.pushEnrolled, nil, "It has left \(enrolment.host):\(enrolment.port).", now)
+        note(.pushEnrolled, nil, "The enrolment ended at \(enrolment.host):\(enrolment.port).", now)
     }
 
-    /// Tokens are one gateway's.
+    /// Deletes all tokens, because they are valid at one gateway only.
     private mutating func forgetTokens() {
         for app in registered {
             apps[app]?.token = nil
@@ -302,7 +306,7 @@ package struct PushBook: Sendable {
     }
 }
 
-/// What the connection does, for the journal.
+/// Journal entries about the connection.
 extension PushBook {
     mutating func noteConnected(_ now: Double) {
         note(.pushConnected, nil, device.enrolment.map { "\($0.host):\($0.port)" }, now)

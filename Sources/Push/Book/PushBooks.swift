@@ -1,12 +1,12 @@
 package import NightshiftAPI
 package import Store
 
-/// The book of pushes and the one of UnifiedPush, which share the gateway and each transaction. Times are seconds since 1970.
+/// The states of pushes and of UnifiedPush, which share the gateway and each transaction. Times are seconds since 1970.
 package struct PushBooks: Sendable {
     package var pushes: PushBook
     package var unified: UnifiedPushBook
 
-    /// What one transaction writes of both.
+    /// The changes of both states that one transaction writes.
     package struct Changes: Sendable {
         package var pushes: PushChanges
         package var unified: UnifiedPushChanges
@@ -19,7 +19,7 @@ package struct PushBooks: Sendable {
         unified = UnifiedPushBook()
     }
 
-    /// The books as they were kept.
+    /// Restores the stored states.
     package init(
         _ pushes: PushBook, _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, now: Double
     ) {
@@ -28,7 +28,7 @@ package struct PushBooks: Sendable {
         leaveTopics()
     }
 
-    /// Whether the wall clock has gone on for long enough to be held against a date that a sender has set.
+    /// Whether the wall clock has run long enough without being set to check an expiration date of a sender.
     package var trustsClock: Bool {
         get { pushes.trustsClock }
         set {
@@ -37,10 +37,10 @@ package struct PushBooks: Sendable {
         }
     }
 
-    /// Whether something has ended by a clock that is not trusted yet.
+    /// Whether something may have expired, by a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool { pushes.isInDoubt(now) || unified.isInDoubt(now) }
 
-    /// When to decide again, if nothing happens before.
+    /// The time of the next decision, unless an event comes before.
     package var nextLook: Double? { [pushes.nextLook, unified.nextLook].compactMap(\.self).min() }
 
     package mutating func look(_ now: Double) {
@@ -57,7 +57,7 @@ package struct PushBooks: Sendable {
         Changes(pushes: pushes.takeChanges(), unified: unified.takeChanges())
     }
 
-    /// The apps whose processes are told of their token now.
+    /// Takes the apps whose processes get a notice about their token now.
     package mutating func takeEffects() -> [AppID] { pushes.takeTold().sorted { $0.rawValue < $1.rawValue } }
 
     package mutating func notWritten(_ changes: Changes, now: Double) {

@@ -2,7 +2,7 @@ package import Foundation
 package import NightshiftAPI
 import PushProtocol
 
-/// What the service reads in a push: the keys of `aps` that Apple documents. All else is the app's.
+/// The part of a push that the service reads: the keys of `aps` that Apple documents. All other keys are for the app.
 package struct PushPayload: Hashable, Sendable {
     package var title = ""
     package var subtitle = ""
@@ -12,16 +12,16 @@ package struct PushPayload: Hashable, Sendable {
     package var thread = ""
     package var category = ""
     package var level = AppNotification.Level.active
-    /// The JSON object as it came.
+    /// The JSON object as it was received.
     package var text: String
 
-    /// The facts that the gateway reads in it, too.
+    /// The properties that the gateway reads as well.
     private let facts: PayloadFacts
 
-    /// Nil where the payload is no JSON object. A key of the wrong kind counts as absent.
+    /// Returns nil if the payload is not a JSON object. A key of the wrong type counts as missing.
     package init?(_ bytes: [UInt8]) {
         guard let facts = PayloadFacts(bytes), let text = String(validating: bytes, as: UTF8.self),
-            // As apps read it, also where a name occurs twice.
+            // JSONSerialization, because apps use it as well and get the same result for repeated names.
             let root = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else { return nil }
         self.text = text
@@ -34,7 +34,7 @@ package struct PushPayload: Hashable, Sendable {
         if let alert = aps["alert"] as? [String: Any] {
             title = visible(alert["title"]) ?? visible(alert["title-loc-key"]) ?? ""
             subtitle = visible(alert["subtitle"]) ?? visible(alert["subtitle-loc-key"]) ?? ""
-            // Without the app's table of texts a key is shown itself.
+            // The app's localised texts are not available here, so the key itself is shown.
             body = visible(alert["body"]) ?? visible(alert["loc-key"]) ?? ""
         } else {
             body = visible(aps["alert"]) ?? ""
@@ -53,20 +53,20 @@ package struct PushPayload: Hashable, Sendable {
             }
     }
 
-    /// Whether there is something for the user: a text, a sound or a badge.
+    /// Whether it has content for the user: a text, a sound or a badge.
     package var hasAlert: Bool { facts.isVisible }
 
     package var hasText: Bool { !title.isEmpty || !subtitle.isEmpty || !body.isEmpty }
 
-    /// Whether the app is to fetch what is new.
+    /// Whether the app is woken to fetch new content.
     package var wakesApp: Bool { facts.isContentAvailable }
 
-    /// Only for the app (Apple: a background notification).
+    /// Whether it is for the app only (Apple: a background notification).
     package var isSilent: Bool { wakesApp && !hasAlert }
 
-    /// As it is shown.
+    /// Returns the notification to show.
     ///
-    /// - Parameter identifier: the push's collapse id, else its id.
+    /// - Parameter identifier: the push's collapse id, or its id if it has none.
     package func notification(identifier: String, date: Date) -> AppNotification {
         var notification = AppNotification(identifier: identifier, date: date)
         notification.title = title
@@ -82,7 +82,7 @@ package struct PushPayload: Hashable, Sendable {
         return notification
     }
 
-    /// A text of at most ``Limits/notificationText`` bytes, cut between characters.
+    /// Returns the text, cut between characters to at most ``Limits/notificationText`` bytes.
     private static func bounded(_ text: String) -> String {
         guard text.utf8.count > Limits.notificationText else { return text }
         var cut = ""

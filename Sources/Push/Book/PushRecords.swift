@@ -2,89 +2,89 @@ package import Foundation
 package import NightshiftAPI
 package import Store
 
-/// What is kept of the remote notifications of one app.
+/// The stored push state of one app.
 package struct PushApp: Hashable, Sendable, Codable {
     package var isRegistered = false
-    /// Hexadecimal, as the gateway has given it.
+    /// The token in hexadecimal, as issued by the gateway.
     package var token: String?
-    /// Why there is none, in a sentence.
+    /// The reason why there is no token, in a sentence.
     package var error: String?
-    /// The next token is to be another one than the last: the app was removed and installed again.
+    /// Whether the next token must differ from the last, because the app was removed and installed again.
     package var wantsFreshToken = false
-    /// Its user has ended it, and not started it since.
+    /// Whether the user has force-quit the app, and not started it since.
     package var isForceQuit = false
 
     package init() {}
 }
 
-/// What is kept of the device at its gateway.
+/// The stored state of the device at its gateway.
 package struct PushDevice: Hashable, Sendable, Codable {
     package var enrolment: PushStatus.Enrolment?
-    /// PEM file of the gateway's authority; the system's unless given.
+    /// The PEM file with the gateway's certificate authority; nil for the system's authorities.
     package var authority: String?
-    /// Topics that the gateway is to be told are gone.
+    /// Topics whose removal is still to be sent to the gateway.
     package var leaving: [String] = []
     package var budget: WakeBudget
 
     package init(now: Double) { budget = WakeBudget(now: now) }
 }
 
-/// One push, as it is kept. Times are seconds since 1970.
+/// One push, as stored. Times are seconds since 1970.
 package struct KnownPush: Hashable, Sendable, Codable {
     package var record: PushRecord
     package var app: AppID
-    /// The order in which pushes came.
+    /// A number in the order of arrival.
     package var number: Int64
-    /// Nil where it is delivered at once or not at all.
+    /// The expiration date; nil if the push is delivered at once or not at all.
     package var expires: Double?
-    /// Of its notification.
+    /// The identifier of its notification.
     package var identifier: String
-    /// When the notification that waits for the app is shown at the latest; nil where none waits.
+    /// The latest time at which the notification that waits for the app is shown; nil if none waits.
     package var alertBy: Double?
-    /// Whether its app is woken whatever the device does.
+    /// Whether its app is woken even during doze.
     package var isUrgent: Bool
 
     package var isDone: Bool { record.state != .waiting && record.state != .running }
 
-    /// Whether a notification of the app with this identifier is its alert.
+    /// Whether its alert is the notification of the app with this identifier.
     func hasAlert(_ identifier: String, of app: AppID) -> Bool {
         record.hasAlert && self.app == app && self.identifier == identifier
     }
 }
 
-/// A wake that the book wants.
+/// A wake requested for a push.
 package struct PushWake: Hashable, Sendable {
     package var id: String
     package var app: AppID
-    /// A name under which one wake waits for the app: all silent pushes share one, and each other push has its own.
+    /// The key of the wake: all silent pushes of an app share one, and each other push has its own.
     package var key: String
     package var delivery: PushDelivery
-    /// Seconds after which it is given up unless it has begun.
+    /// The seconds after which the wake is dropped unless it has begun.
     package var patience: Double
 
-    /// The provider's object as it came.
+    /// The payload of the provider as it was received.
     package var payload: Data { Data(delivery.payload.utf8) }
 }
 
-/// A notification that is written with its push.
+/// A notification that is written together with its push.
 package struct PushAlert: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
-    /// Seconds since 1970 from which on it is shown; nil for not before it is released.
+    /// The time from which it is shown, in seconds since 1970; nil if it first has to be unblocked.
     package var due: Double?
 }
 
-/// A notification whose app has done what it was woken for.
+/// A notification to unblock, because the app has finished its wake.
 package struct AlertRelease: Hashable, Sendable {
     package var app: AppID
     package var identifier: String
     package var due: Double
 }
 
-/// The end of a wake with the push that it was for.
+/// The end of a wake, with its push.
 package struct PushEnd: Hashable, Sendable {
     package var row: StoredWakeEnd
-    /// Nil where that is not known any more.
+    /// The push; nil if it is no longer known.
     package var push: String?
 
     package init(row: StoredWakeEnd, push: String?) {
@@ -93,15 +93,15 @@ package struct PushEnd: Hashable, Sendable {
     }
 }
 
-/// What one transaction writes.
+/// The changes that one transaction writes.
 package struct PushChanges: Sendable {
     package var removed: Set<AppID> = []
     package var apps: [AppID: PushApp] = [:]
     package var device: PushDevice?
     package var pushes: [KnownPush] = []
-    /// Of those whose payload is still wanted.
+    /// The payloads of pushes that still need them.
     package var payloads: [String: Data] = [:]
-    /// Which of the pushes came just now.
+    /// The pushes that have just arrived.
     package var received: Set<String> = []
     package var wakes: [PushWake] = []
     package var alerts: [PushAlert] = []

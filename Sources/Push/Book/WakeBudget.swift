@@ -1,18 +1,19 @@
-/// How many apps the device wakes for silent pushes on battery: a token bucket over the wall clock.
+/// The budget of apps woken for silent pushes on battery: a token bucket over the wall clock.
 package struct WakeBudget: Hashable, Sendable, Codable {
     package private(set) var left = capacity
-    /// Seconds since 1970 up to which it was filled.
+    /// The time up to which the bucket was filled, in seconds since 1970.
     private var filled: Double
 
-    /// Wakes that are possible at once, and as many in an hour: six apps with the two an hour that a gateway lets pass.
+    /// The number of wakes possible at once, and in an hour: six apps with two wakes each, the number per hour that a
+    /// gateway forwards.
     package static let capacity = 12.0
-    /// Seconds until there is another one.
+    /// The seconds until one more wake is possible.
     package static let interval = 300.0
 
     package init(now: Double) { filled = now }
 
     package mutating func fill(to now: Double) {
-        // A clock that was set back takes nothing away, and gives nothing.
+        // A clock that was set back changes nothing.
         if now > filled { left = min(Self.capacity, left + (now - filled) / Self.interval) }
         filled = now
     }
@@ -21,6 +22,6 @@ package struct WakeBudget: Hashable, Sendable, Codable {
 
     package mutating func take() { left = max(0, left - 1) }
 
-    /// Seconds since 1970 at which there is one.
+    /// The time at which a wake is possible, in seconds since 1970.
     package var next: Double { isEmpty ? filled + (1 - left) * Self.interval : filled }
 }

@@ -3,29 +3,31 @@ import Foundation
 import NightshiftAPI
 package import PushProtocol
 
-/// Messages, from their arrival to what came of them.
+/// UnifiedPush messages, from their arrival to their result.
 extension UnifiedPushBook {
-    /// Messages of a registration that wait for its app, and their bytes; the oldest make room for new ones.
+    /// The number and the bytes of messages of one registration that may wait for its app; the oldest are discarded
+    /// first.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// Messages that are done and remembered: the last ones, however old they are by a wall clock that may be wrong.
+    /// The number of finished messages that are kept. The newest are kept regardless of their age, because the wall
+    /// clock may be wrong.
     package static let remembered = 1_000
-    /// How often an app may refuse a message.
+    /// The number of times that an app may refuse a message.
     package static let refusals = 5
-    /// Seconds of the first pause behind an attempt that failed; doubled by each up to the longest.
+    /// The first and the longest pause in seconds after a failed attempt; each failure doubles the pause.
     package static let firstPause = 1.0
     package static let longestPause = 3_600.0
-    /// Attempts to tell an app its endpoint before it has to come to the bus, or to ask.
+    /// The number of attempts to send an app its endpoint. After that the app must appear on the bus, or ask.
     package static let announcements = 8
 
     // MARK: - Arrival
 
-    /// A message has come. Of one that came before nothing follows.
+    /// Handles a message from the gateway. A repeated message is ignored.
     package mutating func received(_ message: Message, now: Double) {
         let id = message.id.description
         guard messages[id] == nil else { return }
         guard let registration = registrations[message.topic] else {
-            return note(.pushDiscarded, nil, "\(id) is for a registration for UnifiedPush that is gone.", now)
+            return note(.pushDiscarded, nil, "\(id) is for a UnifiedPush registration that no longer exists.", now)
         }
         lastNumber += 1
         let known = UnifiedPushMessage(
@@ -38,7 +40,7 @@ extension UnifiedPushBook {
         marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, registration.app, "\(id) came \(way), for UnifiedPush.", now)
-        if trustsClock, hasExpired(known, now) { discard(id, "It expired on its way.", now) }
+        if trustsClock, hasExpired(known, now) { discard(id, "It expired before it arrived.", now) }
         makeRoom(for: known, now)
         prune()
     }
@@ -47,7 +49,7 @@ extension UnifiedPushBook {
         message.expires.map { $0 <= now } ?? false
     }
 
-    /// Whether it is left open if a message that waits has expired.
+    /// Whether a waiting message may have expired, by a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool {
         !trustsClock && messages.values.contains { $0.state == .waiting && hasExpired($0, now) }
     }
@@ -58,18 +60,18 @@ extension UnifiedPushBook {
             guard let message = messages[id], message.topic == new.topic, message.state == .waiting else { continue }
             let isUnderWay = lines[new.topic]?.call?.message == id
             if let name = new.name, message.name == name, id != new.id, !isUnderWay {
-                discard(id, "A newer message of the same topic took its place while it waited.", now)
+                discard(id, "A newer message of the same topic replaced it while it waited.", now)
                 continue
             }
             count += 1
             bytes += message.size
             if count > Self.count || bytes > Self.bytes, !isUnderWay {
-                discard(id, "Newer messages needed the room while it waited for its app.", now)
+                discard(id, "Too many newer messages were waiting for its app.", now)
             }
         }
     }
 
-    /// Forgets messages that are done and not among the last.
+    /// Deletes finished messages, except for the newest.
     private mutating func prune() {
         let done = order.filter { messages[$0]?.state != .waiting }
         let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
@@ -98,20 +100,20 @@ extension UnifiedPushBook {
 
     // MARK: - Delivery
 
-    /// What became of a call of an app.
+    /// Handles the outcome of a call to an app.
     package mutating func called(_ number: UInt64, _ outcome: ConnectorOutcome, now: Double) {
         guard let topic = lines.first(where: { $0.value.call?.number == number })?.key, let call = lines[topic]?.call,
             let registration = registrations[topic]
         else { return }
         lines[topic]?.call = nil
         guard let id = call.message else { return announced(registration, outcome, now) }
-        // One that was taken back or expired meanwhile.
+        // The message was removed or has expired in the meantime.
         guard let message = messages[id], message.state == .waiting else { return }
         switch outcome {
         case .returned:
             lines[topic] = Line()
-            conclude(id, .delivered, "The app has taken it.")
-            note(.pushHandled, registration.app, "\(id): the app has taken it.", now)
+            conclude(id, .delivered, "The app has received it.")
+            note(.pushHandled, registration.app, "\(id): the app has received it.", now)
         case .absent(let why): pause(topic, id, "The app cannot be reached: it \(why).", now)
         case .refused(let why):
             messages[id]?.refusals += 1
@@ -129,7 +131,7 @@ extension UnifiedPushBook {
         let topic = registration.topic
         if outcome == .returned {
             lines[topic] = Line()
-            // Asked for anew meanwhile, it is said anew.
+            // If the app has asked again in the meantime, the endpoint is sent again.
             guard announcing[topic] == registration.endpoint else { return }
             registrations[topic]?.isAnnounced = true
             changedRegistrations.insert(topic)
@@ -140,10 +142,10 @@ extension UnifiedPushBook {
     }
 
     private mutating func pause(_ topic: String, _ id: String, _ sentence: String, _ now: Double) {
-        // One attempt was all that its sender has asked for.
+        // Without an expiration date the sender has asked for a single attempt.
         guard messages[id]?.expires != nil else {
             lines[topic] = Line()
-            return discard(id, "\(sentence) It was to be delivered at once or not at all.", now)
+            return discard(id, "\(sentence) It has no expiration date, so it does not wait.", now)
         }
         setPause(topic, now)
         guard messages[id]?.sentence != sentence else { return }
@@ -160,7 +162,7 @@ extension UnifiedPushBook {
 
     // MARK: - Deciding
 
-    /// Decides what is said now.
+    /// Decides which calls to apps are made now.
     package mutating func look(_ now: Double) {
         expireRegistrations(now)
         watch()
@@ -181,9 +183,9 @@ extension UnifiedPushBook {
         nextLook = next.min()
     }
 
-    /// Says what is to be said to one app, if its time has come.
+    /// Calls one app with its endpoint or next message, if the pause is over.
     ///
-    /// - Returns: when it has.
+    /// - Returns: the end of the pause, if it is not over.
     private mutating func speak(to registration: UnifiedPushRegistration, _ now: Double) -> Double? {
         let topic = registration.topic
         guard isOnBus else { return nil }
@@ -192,14 +194,15 @@ extension UnifiedPushBook {
         let announces =
             registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
         let message = order.first { id in
-            // What the clock says has expired waits until the clock can be trusted, and keeps nothing else waiting.
+            // A message that has expired by an untrusted clock waits until the clock is trusted, and does not block the
+            // others.
             messages[id].map { $0.topic == topic && $0.state == .waiting && !hasExpired($0, now) } ?? false
         }
         guard announces || message != nil else {
             lines[topic] = line
             return nil
         }
-        // A clock that was set back would else make the pause longer.
+        // A pause must not become longer when the clock is set back.
         if let until = line.until, until > now, until <= now + Self.longestPause {
             lines[topic] = line
             return until
@@ -217,9 +220,9 @@ extension UnifiedPushBook {
         return nil
     }
 
-    // MARK: - What is on disk
+    // MARK: - Changes for the disk
 
-    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> UnifiedPushChanges {
         var changes = marks
         changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
@@ -233,8 +236,8 @@ extension UnifiedPushBook {
         return changes
     }
 
-    /// The transaction failed: what it was to write is part of the next one. What came has not come, since the gateway
-    /// sends it again.
+    /// Handles a failed transaction: its changes become part of the next one. Messages that it contained are dropped,
+    /// because the gateway sends them again.
     package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
         if changes.connection == connection { requests = changes.requests + requests }
@@ -258,7 +261,7 @@ extension UnifiedPushBook {
         nextLook = min(nextLook ?? .infinity, now + Self.pauseAfterFailure)
     }
 
-    /// Journal entries that wait for a disk that can be written again: the newest.
+    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
     private static let mostEntries = 1_000
     private static let pauseAfterFailure = 60.0
 }

@@ -2,9 +2,9 @@ import Device
 import Foundation
 package import NightshiftAPI
 
-/// What people are told.
+/// Status for people.
 extension UnifiedPushBook {
-    /// The registrations, of one app or of all; nil where there are none.
+    /// Returns the status of the registrations of an app; for nil, of all apps. Returns nil if there are none.
     package func statuses(of app: AppID?) -> [UnifiedPushStatus]? {
         let own = inOrder.filter { app == nil || $0.app == app }
         return own.isEmpty ? nil : own.map(status)
@@ -26,11 +26,11 @@ extension UnifiedPushBook {
         if !isEnrolled { return Self.notEnrolled }
         if let error = registration.error { return error }
         if registration.gatewayToken == nil { return "It waits for its endpoint from the gateway." }
-        if !isOnBus { return "There is no session's bus on which the app could be reached." }
+        if !isOnBus { return "There is no session bus, so the app cannot be reached." }
         if let first = waiting.first {
-            return first.sentence.isEmpty ? "A message is on its way to the app." : first.sentence
+            return first.sentence.isEmpty ? "A message is being delivered to the app." : first.sentence
         }
-        if !registration.isAnnounced { return "The app does not know its endpoint yet; it is told when it is reached." }
-        return "Messages are handed on as they come."
+        if !registration.isAnnounced { return "The app gets its endpoint when it can be reached." }
+        return "Messages are delivered at once."
     }
 }

@@ -4,56 +4,56 @@ package import NightshiftAPI
 package import PushProtocol
 package import Store
 
-/// Everything that is known of UnifiedPush: who is registered, what came, and what an app is told when.
+/// The state of UnifiedPush: registrations, messages, and the next calls to apps.
 ///
-/// Pure: what happens on the bus and at the gateway goes in. ``look(_:)`` decides, and ``takeChanges()`` gives what one
-/// transaction writes, with what the bus is asked once it is written. Times are seconds since 1970.
-/// See `docs/decisions/0047`.
+/// It is a pure value: events of the bus and the gateway go in. ``look(_:)`` decides, and ``takeChanges()`` returns the
+/// changes for one transaction, with the requests to send on the bus after it. Times are seconds since 1970. See
+/// `docs/decisions/0047`.
 package struct UnifiedPushBook: Sendable {
-    /// By their topics.
+    /// Registrations by topic.
     package internal(set) var registrations: [String: UnifiedPushRegistration] = [:]
-    /// By their ids. Those that are done stay for a while, so that a second delivery is known.
+    /// Messages by id. Finished ones are kept for a while, to recognise a repeated delivery.
     package internal(set) var messages: [String: UnifiedPushMessage] = [:]
-    /// Ids in the order in which they came.
+    /// Ids in the order of arrival.
     var order: [String] = []
-    /// Of messages that wait.
+    /// The payloads of waiting messages.
     var payloads: [String: Data] = [:]
     var lastNumber: Int64 = 0
     var lastCall: UInt64 = 0
-    /// What is under way for each registration.
+    /// The state of the calls for each registration.
     var lines: [String: Line] = [:]
-    /// The endpoint that each registration's app was told last.
+    /// The endpoint that was last sent to each registration's app.
     var announcing: [String: String] = [:]
     /// Calls of apps whose registration waits for its token.
     var pending: [String: Pending] = [:]
     package internal(set) var isEnrolled: Bool
-    /// What the gateway's endpoints begin with, as it said last.
+    /// The common prefix of the gateway's endpoints, as last reported.
     package internal(set) var endpoints: String?
-    /// Whether there is a session's bus, and whether apps reach this service on it.
+    /// Whether there is a session bus. `hasName` says whether apps can reach this service on it.
     package internal(set) var isOnBus = false
     package internal(set) var hasName = false
-    /// How often the connection to the bus was lost: requests are one connection's.
+    /// The number of lost connections to the bus. A request is valid for one connection only.
     package private(set) var connection = 0
     private var watched: Set<String> = []
-    /// As ``PushBook/trustsClock``.
+    /// See ``PushBook/trustsClock``.
     package var trustsClock = true
-    /// Seconds since 1970 at which to decide again, if nothing happens before.
+    /// The time of the next decision in seconds since 1970, unless an event comes before.
     package internal(set) var nextLook: Double?
     var marks = UnifiedPushChanges()
     var changedRegistrations: Set<String> = []
     var changedMessages: Set<String> = []
     var requests: [DistributorRequest] = []
-    /// Topics that the gateway has to be told are gone.
+    /// Topics whose removal is still to be sent to the gateway.
     private var left: [String] = []
 
-    /// What is under way for one registration: one call at a time, so that messages keep their order.
+    /// The state of the calls for one registration. There is one call at a time, so that messages keep their order.
     struct Line: Sendable {
         var call: (number: UInt64, message: String?)?
-        /// Nothing is tried before.
+        /// The end of the pause, before which no call is made.
         var until: Double?
-        /// The last pause.
+        /// The last pause in seconds.
         var pause: Double?
-        /// Attempts in a row to tell the app its endpoint.
+        /// The number of consecutive attempts to send the app its endpoint.
         var announcements = 0
     }
 
@@ -62,16 +62,17 @@ package struct UnifiedPushBook: Sendable {
         var until: Double
     }
 
-    /// Registrations of this device: the gateway gives tokens for five times as many topics, apps' included.
+    /// The maximum number of registrations. The gateway issues tokens for five times as many topics, including those of
+    /// apps.
     package static let limit = 100
-    /// Bytes of a registration's token, and of its description.
+    /// The maximum size in bytes of a registration's token, and of its description.
     package static let textLength = 100
-    /// Seconds for a registration to have its token: most callers wait for 25.
+    /// The seconds within which a registration must get its token. Most callers wait for 25.
     package static let patience = 20.0
 
     package init(isEnrolled: Bool = false) { self.isEnrolled = isEnrolled }
 
-    /// The book as it was kept. A registration of which its app heard nothing has not come about.
+    /// Restores the stored state. A registration that its app does not know about is dropped.
     package init(
         _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, isEnrolled: Bool, now: Double
     ) {
@@ -98,16 +99,16 @@ package struct UnifiedPushBook: Sendable {
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
 
-    /// Registrations in the order in which they came.
+    /// Registrations in the order in which they were made.
     package var inOrder: [UnifiedPushRegistration] { registrations.values.sorted { $0.number < $1.number } }
 
     func registration(token: String) -> UnifiedPushRegistration? {
         registrations.values.first { $0.token == token }
     }
 
-    // MARK: - What apps ask
+    // MARK: - Requests of apps
 
-    /// - Parameter topic: a fresh one, of which use is made where the registration is new.
+    /// - Parameter topic: a new topic, used only if the registration is new.
     package mutating func register(
         _ wanted: DistributorRegistration, call: UInt64, topic: UnifiedPushTopic, now: Double
     ) {
@@ -117,7 +118,7 @@ package struct UnifiedPushBook: Sendable {
                 return try add(wanted, call: call, topic: topic.text, now: now)
             }
             guard known.service == wanted.service else {
-                throw RegistrationRefusal(.internalError, "The token is another app's.")
+                throw RegistrationRefusal(.internalError, "The token belongs to another app.")
             }
             registrations[known.topic]?.version = wanted.version
             registrations[known.topic]?.description = Self.short(wanted.description)
@@ -135,7 +136,7 @@ package struct UnifiedPushBook: Sendable {
             requests.append(.answer(call: call, .failed(error.failure, error.sentence)))
             note(
                 .pushRegistered, AppID(rawValue: wanted.service),
-                "UnifiedPush: it is not registered. \(error.sentence)", now)
+                "UnifiedPush: registration failed. \(error.sentence)", now)
         }
     }
 
@@ -151,16 +152,16 @@ package struct UnifiedPushBook: Sendable {
 
     private func check(_ wanted: DistributorRegistration) throws(RegistrationRefusal) {
         guard BusName.isWellKnown(wanted.service) else {
-            throw RegistrationRefusal(.internalError, "An app registers with its well-known name on the bus.")
+            throw RegistrationRefusal(.internalError, "An app must register with its well-known name on the bus.")
         }
         guard (1...Self.textLength).contains(wanted.token.utf8.count) else {
-            throw RegistrationRefusal(.internalError, "A token has 1 to \(Self.textLength) bytes.")
+            throw RegistrationRefusal(.internalError, "A token must have 1 to \(Self.textLength) bytes.")
         }
         guard isEnrolled else { throw RegistrationRefusal(.actionRequired, Self.notEnrolled) }
     }
 
     static let notEnrolled =
-        "This device is enrolled at no push gateway. 'nightshift push enrol URL' enrols it."
+        "This device is not enrolled at a push gateway. 'nightshift push enrol URL' enrols it."
 
     private static func short(_ text: String) -> String {
         var short = text
@@ -172,7 +173,7 @@ package struct UnifiedPushBook: Sendable {
         _ wanted: DistributorRegistration, call: UInt64, topic: String, now: Double
     ) throws(RegistrationRefusal) {
         guard registrations.count < Self.limit else {
-            throw RegistrationRefusal(.actionRequired, "There are \(Self.limit) registrations already.")
+            throw RegistrationRefusal(.actionRequired, "There are \(Self.limit) registrations, which is the limit.")
         }
         lastNumber += 1
         var registration = UnifiedPushRegistration(wanted, topic: topic, number: lastNumber)
@@ -182,14 +183,14 @@ package struct UnifiedPushBook: Sendable {
         pending[topic] = Pending(calls: [call], until: now + Self.patience)
     }
 
-    /// Of a registration that is not there nothing has to be done.
+    /// Ends a registration. An unknown token is no error.
     package mutating func unregister(token: String, call: UInt64, now: Double) {
         requests.append(.answer(call: call, .unregistered))
         guard let registration = registration(token: token) else { return }
         end(registration, isConfirmation: true, now)
     }
 
-    /// Its user takes all registrations of an app back.
+    /// Ends all registrations of an app for the user.
     ///
     /// - Returns: whether there were any.
     package mutating func unregister(_ app: AppID, now: Double) -> Bool {
@@ -201,11 +202,11 @@ package struct UnifiedPushBook: Sendable {
     private mutating func end(_ registration: UnifiedPushRegistration, isConfirmation: Bool, _ now: Double) {
         fail(registration.topic, .internalError, "It was unregistered.")
         remove(registration.topic)
-        note(.pushRegistered, registration.app, "UnifiedPush: it is not registered any more.", now)
+        note(.pushRegistered, registration.app, "UnifiedPush: it is no longer registered.", now)
         if isOnBus { call(registration, .unregistered(isConfirmation: isConfirmation)) }
     }
 
-    /// Forgets a registration, and has the gateway forget it.
+    /// Deletes a registration, and its topic at the gateway.
     private mutating func remove(_ topic: String) {
         registrations[topic] = nil
         lines[topic] = nil
@@ -233,22 +234,22 @@ package struct UnifiedPushBook: Sendable {
         answerPending(topic, .failed(failure, sentence))
     }
 
-    /// A registration that has not come about.
+    /// Ends a registration that was never confirmed.
     private mutating func giveUp(
         _ topic: String, _ failure: DistributorAnswer.Failure, _ sentence: String, _ now: Double
     ) {
         guard let registration = registrations[topic], !registration.isConfirmed else { return }
         fail(topic, failure, sentence)
         remove(topic)
-        note(.pushRegistered, registration.app, "UnifiedPush: it is not registered. \(sentence)", now)
+        note(.pushRegistered, registration.app, "UnifiedPush: registration failed. \(sentence)", now)
     }
 
-    // MARK: - What the gateway says
+    // MARK: - Events of the gateway
 
-    /// The topics whose tokens are to be asked for.
+    /// The topics whose tokens are to be requested.
     package var wanted: [String] { inOrder.filter { $0.gatewayToken == nil }.map(\.topic) }
 
-    /// Topics that are gone since the last call.
+    /// Takes the topics that were removed since the last call.
     package mutating func takeLeft() -> [String] {
         defer { left = [] }
         return left
@@ -268,7 +269,7 @@ package struct UnifiedPushBook: Sendable {
         }
     }
 
-    private static let noEndpoints = "The push gateway has no endpoints for UnifiedPush; a newer one has."
+    private static let noEndpoints = "The push gateway does not support UnifiedPush. A newer version does."
 
     package mutating func registered(_ topic: String, token: String, now: Double) {
         guard let registration = registrations[topic] else { return }
@@ -284,7 +285,7 @@ package struct UnifiedPushBook: Sendable {
     }
 
     package mutating func refused(_ topic: String, _ refusal: Refusal, now: Double) {
-        let sentence = "The gateway gives no token: \(refusal.text)"
+        let sentence = "The gateway refused a token: \(refusal.text)"
         giveUp(topic, .internalError, sentence, now)
         set(topic) { $0.error = sentence }
     }
@@ -309,7 +310,7 @@ package struct UnifiedPushBook: Sendable {
         }
     }
 
-    /// The device belongs to another gateway, or to none: tokens are one gateway's.
+    /// The device was enrolled at another gateway, or left one. Tokens are valid at one gateway only.
     package mutating func enrolled(_ isEnrolled: Bool, now: Double) {
         self.isEnrolled = isEnrolled
         endpoints = nil
@@ -322,11 +323,11 @@ package struct UnifiedPushBook: Sendable {
                 registration.error = nil
             }
         }
-        // The gateway before does not hear of what is gone, and this one does not know it.
+        // The earlier gateway is no longer reachable, and the new one does not know these topics.
         left = []
     }
 
-    // MARK: - What the bus says
+    // MARK: - Events of the bus
 
     package mutating func connectedToBus() {
         isOnBus = true
@@ -334,13 +335,13 @@ package struct UnifiedPushBook: Sendable {
         for topic in registrations.keys { lines[topic] = Line() }
     }
 
-    /// What was under way is not known to have come.
+    /// The connection to the bus is lost. Calls under way count as not delivered.
     package mutating func lostBus() {
         isOnBus = false
         hasName = false
         for topic in lines.keys { lines[topic] = Line() }
         for topic in pending.keys.sorted() {
-            // Nobody waits for the answer any more.
+            // The callers no longer wait for the response.
             pending[topic]?.calls = []
         }
         requests = []
@@ -349,7 +350,7 @@ package struct UnifiedPushBook: Sendable {
 
     package mutating func named(isOurs: Bool) { hasName = isOurs }
 
-    /// The app has come to the bus.
+    /// The app has appeared on the bus.
     package mutating func appeared(_ service: String) {
         for registration in registrations.values where registration.service == service {
             lines[registration.topic]?.until = nil
@@ -364,14 +365,14 @@ package struct UnifiedPushBook: Sendable {
         requests.append(.call(number: lastCall, call))
     }
 
-    /// Times that have come: registrations that wait for too long.
+    /// Ends registrations that have waited too long for their token.
     mutating func expireRegistrations(_ now: Double) {
         for (topic, waits) in pending.sorted(by: { $0.key < $1.key }) where waits.until <= now {
             giveUp(topic, .network, "The push gateway could not be reached in time.", now)
         }
     }
 
-    /// Has the bus watch the apps that are registered, and no others.
+    /// Requests that the bus watches exactly the registered apps.
     mutating func watch() {
         let services = Set(registrations.values.map(\.service))
         guard isOnBus, services != watched else { return }
@@ -380,9 +381,10 @@ package struct UnifiedPushBook: Sendable {
     }
 }
 
-/// Names of the D-Bus specification.
+/// Names according to the D-Bus specification.
 package enum BusName {
-    /// Two elements or more of letters, digits, hyphens and underscores, none of which begins with a digit.
+    /// Whether the name has at least two elements of letters, digits, hyphens and underscores, none of which begins
+    /// with a digit.
     package static func isWellKnown(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count > 1, name.utf8.count <= 255 else { return false }

@@ -2,27 +2,27 @@ package import Device
 package import Foundation
 package import NightshiftAPI
 
-/// What is kept of one registration for UnifiedPush.
+/// The stored state of one UnifiedPush registration.
 package struct UnifiedPushRegistration: Hashable, Sendable, Codable {
-    /// The app's own name of it, a secret of the app and this service.
+    /// The app's name for it, a secret shared by the app and this service.
     package var token: String
     /// The app's name on the bus.
     package var service: String
     package var description: String
     package var version: DistributorVersion
-    /// What the gateway knows it by.
+    /// The topic at the gateway.
     package var topic: String
-    /// The order in which they came.
+    /// A number in the order of registration.
     package var number: Int64
-    /// What the gateway has given for it.
+    /// The token issued by the gateway.
     package var gatewayToken: String?
-    /// Where its senders send to; nil where none is known.
+    /// The URL to which its senders send; nil if there is none yet.
     package var endpoint: String?
-    /// Whether the app knows that endpoint.
+    /// Whether the app knows the endpoint.
     package var isAnnounced = false
-    /// Whether the app was told that it is registered.
+    /// Whether the app was notified that it is registered.
     package var isConfirmed = false
-    /// Why there is no endpoint, in a sentence.
+    /// The reason why there is no endpoint, in a sentence.
     package var error: String?
 
     init(_ wanted: DistributorRegistration, topic: String, number: Int64) {
@@ -37,7 +37,7 @@ package struct UnifiedPushRegistration: Hashable, Sendable, Codable {
     package var app: AppID { AppID(rawValue: service) }
 }
 
-/// What is kept of one message. Times are seconds since 1970.
+/// The stored state of one message. Times are seconds since 1970.
 package struct UnifiedPushMessage: Hashable, Sendable, Codable {
     package enum State: String, Hashable, Sendable, Codable {
         case waiting
@@ -47,35 +47,35 @@ package struct UnifiedPushMessage: Hashable, Sendable, Codable {
 
     package var id: String
     package var topic: String
-    /// The order in which they came.
+    /// A number in the order of arrival.
     package var number: Int64
     package var received: Double
-    /// Nil where it is delivered at once or not at all.
+    /// The expiration date; nil if the message is delivered at once or not at all.
     package var expires: Double?
-    /// The topic of its sender: a later message of the same replaces it while it waits.
+    /// The sender's topic: a later message with the same topic replaces this one while it waits.
     package var name: String?
     package var size: Int
     package var state = State.waiting
-    /// How often the app has refused it.
+    /// The number of times that the app has refused it.
     package var refusals = 0
-    /// What was decided, in a sentence.
+    /// The last decision, in a sentence.
     package var sentence = ""
 }
 
-/// What one transaction writes.
+/// The changes that one transaction writes.
 package struct UnifiedPushChanges: Sendable {
     package var removed: Set<String> = []
     package var registrations: [UnifiedPushRegistration] = []
     package var messages: [UnifiedPushMessage] = []
-    /// Of those that wait.
+    /// The payloads of waiting messages.
     package var payloads: [String: Data] = [:]
-    /// Which of the messages came just now.
+    /// The messages that have just arrived.
     package var received: Set<String> = []
     package var forgotten: [String] = []
     package var entries: [JournalEntry] = []
-    /// What the bus is asked once this, and all that was decided before, is on disk.
+    /// The requests to send on the bus once these and all earlier changes are on disk.
     package var requests: [DistributorRequest] = []
-    /// The connection to the bus that they are for.
+    /// The number of the bus connection for which the requests are valid.
     package var connection = 0
 
     package var isEmpty: Bool {
