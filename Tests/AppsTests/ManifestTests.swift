@@ -181,13 +181,13 @@ import Testing
         ),
         (
             "X-Nightshift-BackgroundPolicy=forever",
-            "X-Nightshift-BackgroundPolicy: 'forever' is not a policy; it is contiguous or opportunistic, with "
-                + ":SECONDS (10 to 3600) if wanted"
+            "X-Nightshift-BackgroundPolicy: 'forever' is not a policy; use contiguous or opportunistic, "
+                + "optionally with :SECONDS (10 to 3600)"
         ),
         (
             "X-Nightshift-BackgroundPolicy=contiguous:9",
-            "X-Nightshift-BackgroundPolicy: 'contiguous:9' is not a policy; it is contiguous or opportunistic, with "
-                + ":SECONDS (10 to 3600) if wanted"
+            "X-Nightshift-BackgroundPolicy: 'contiguous:9' is not a policy; use contiguous or opportunistic, "
+                + "optionally with :SECONDS (10 to 3600)"
         ),
         ("X-Nightshift-FileLocks=ignore", "X-Nightshift-FileLocks: 'ignore' is not valid; use warn or terminate"),
         ("X-Nightshift-Snapshot=app.png", "X-Nightshift-Snapshot: 'app.png' is not an absolute path"),

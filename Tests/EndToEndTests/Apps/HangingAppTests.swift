@@ -54,10 +54,10 @@ struct HangingAppTests {
         // A folder is not opened as a file is.
         for name in calls == [.open] ? ["Program"] : ["Program", "Folder"] {
             let opened = try await service.cli(["app", "launch", "org.example.\(name)"])
-            #expect(opened.code == 1 && opened.errors.contains("does not answer"), "\(name): \(opened)")
+            #expect(opened.code == 1 && opened.errors.contains("does not respond"), "\(name): \(opened)")
         }
         let picture = try await service.cli(["app", "snapshot", "org.example.Picture", "-o", "picture.png"])
-        #expect(picture.code == 3 && picture.errors.contains("does not answer"), "\(picture)")
+        #expect(picture.code == 3 && picture.errors.contains("does not respond"), "\(picture)")
 
         // A stop and the next start do not wait for them either.
         let process = try #require(service.process)

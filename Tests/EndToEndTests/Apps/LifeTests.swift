@@ -55,7 +55,7 @@ import app_probe
         let status = try await app.wait(for: "two faults") { $0.faults >= 2 && $0.launchesPausedUntil != nil }
         #expect(status.lastExit?.cause == .failed && status.lastExit?.status == 9)
         let why = try await app.service.cli(["app", "why", app.app])
-        #expect(why.output.contains("went wrong"), "\(why)")
+        #expect(why.output.contains("times in a row"), "\(why)")
         try await app.wait(for: .launched, count: 4)
         let launches = app.seen(.launched).map(\.awakeSeconds)
         #expect(launches[2] - launches[1] >= 0.9 && launches[3] - launches[2] >= 1.9, "pauses of 1 s and 2 s")

@@ -114,7 +114,7 @@ import app_probe
         late.delay = 6
         let app = try await probe(policy: "opportunistic:10", [begin("first", handler: .keep), late])
         let refused = try await app.wait(for: .taskRefused)
-        #expect(refused.text?.contains("too few for another task") == true, "\(refused)")
+        #expect(refused.text?.contains("too little for another task") == true, "\(refused)")
     }
 
     @Test func `L4: the user's coming back ends the stint and the limit`() async throws {
