@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// A service that starts again takes over what still runs (mission row T11; issue 3, "Processes").
+    /// A service that restarts takes over the processes that still run (mission row T11; issue 3, "Processes").
     @Suite struct AdoptionTests {
-        /// A process that is nobody's child here, as after a restart of the service.
+        /// Returns a process that is not a child of this one, as after a restart of the service.
         private func orphan(_ scene: Scene) async throws -> ProcessIdentity {
             let file = scene.scratch.path("orphan")
             let outcome = try await ChildProcess.run("sh", ["-c", "setsid sleep 600 & echo $! > '\(file)'"])
@@ -19,7 +19,7 @@ extension ProcessTests {
             return try #require(ProcessIdentity.of(pid, bootID: ProcessIdentity.currentBootID))
         }
 
-        @Test func `T11: The end of an adopted process is noticed, and its status is not to be had`() async throws {
+        @Test func `T11: The end of an adopted process is reported with an unknown status`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let process = try await orphan(scene)
@@ -31,7 +31,7 @@ extension ProcessTests {
             #expect(!scene.host.adopt(process) && !process.isAlive)
         }
 
-        @Test func `T11: A number that was given again, or of another boot, is not taken for the app`() async throws {
+        @Test func `T11: A process with a reused pid, or of another boot, is not adopted`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let process = try await orphan(scene)
@@ -50,7 +50,7 @@ extension ProcessTests {
             #expect(ProcessIdentity.of(1 << 29, bootID: process.bootID) == nil)
         }
 
-        @Test func `T11: A stopped process runs again when it is adopted`() async throws {
+        @Test func `T11: A stopped process is resumed when it is adopted`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try await orphan(scene)

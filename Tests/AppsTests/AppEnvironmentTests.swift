@@ -4,11 +4,11 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// What apps find in their environment: the session's (decision 0023).
+/// The environment of apps: that of the login session (decision 0023).
 @Suite struct AppEnvironmentTests {
     private static let account = AppEnvironment.Account(name: "anna", shell: "/bin/bash")
 
-    /// A shell in which somebody was at work, which has started the service.
+    /// The environment of an interactive shell that has started the service.
     private static let shell = [
         "HOME": "/home/anna", "USER": "somebody", "LOGNAME": "somebody", "SHELL": "/bin/false", "LANG": "de_DE.UTF-8",
         "LC_TIME": "C", "TZ": "UTC", "PATH": "/home/anna/bin:.:bin::/usr/bin", "DISPLAY": ":0",
@@ -26,7 +26,7 @@ import Testing
         "NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "1", "LISTEN_FDS": "1", "LISTEN_PID": "2",
         "LISTEN_FDNAMES": "a", "INVOCATION_ID": "i", "JOURNAL_STREAM": "8:1", "MANAGERPID": "1",
         "SYSTEMD_EXEC_PID": "1",
-        // Of a service that an app has started.
+        // Set in a service that an app has started.
         "NIGHTSHIFT_APP": "org.example.Other", "NIGHTSHIFT_WAKE": "sessionEvents", "NIGHTSHIFT_SESSION": "s",
         "NIGHTSHIFT_WAKE_LIMIT": "30", "NIGHTSHIFT_LAUNCH": "background", "NIGHTSHIFT_SOCKET": "/s",
         "NIGHTSHIFT_TASK": "t", "NIGHTSHIFT_PAYLOAD": "/p", "NIGHTSHIFT_STARTED_BY_CLIENT": "1",
@@ -38,7 +38,7 @@ import Testing
         ).variables
     }
 
-    @Test func `L1: Without a manager apps get what the login and the desktop have set, and nothing of the shell's`() {
+    @Test func `L1: Without a session manager apps get only variables of the login and the desktop`() {
         var expected = Self.shell
         expected["USER"] = "anna"
         expected["LOGNAME"] = "anna"
@@ -48,13 +48,13 @@ import Testing
         #expect(variables(Self.shell) == expected)
     }
 
-    @Test func `L1: It is the same for a service that an app has started`() {
+    @Test func `L1: A service that an app has started passes on none of that app's variables`() {
         let first = variables(Self.shell.merging(Self.secrets) { $1 })
         #expect(variables(first) == first)
         #expect(variables(first.merging(["NIGHTSHIFT_WAKE": "x", "NIGHTSHIFT_APP": "y"]) { $1 }) == first)
     }
 
-    @Test func `L1: With a manager apps get what it gives, and what service and library find each other by`() {
+    @Test func `L1: With a session manager apps get its variables, and those that name the service's paths`() {
         let session = [
             "LANG": "en_GB.UTF-8", "PATH": "/usr/local/bin:/usr/bin", "SSH_AUTH_SOCK": "/run/user/1000/keyring/ssh",
             "QT_STYLE": "x", "XDG_RUNTIME_DIR": "/elsewhere", "XDG_STATE_HOME": "/elsewhere", "USER": "anna",
@@ -76,7 +76,7 @@ import Testing
         #expect(found["XDG_RUNTIME_DIR"] == "/run/user/1" && found["XDG_STATE_HOME"] == nil)
     }
 
-    @Test func `B1: A program finds why it is woken, for which sessions, and how long it may take`() {
+    @Test func `B1: A program gets the reasons, sessions and limit of its wakes as variables`() {
         let app = AppID(rawValue: "org.example.app")
         let wakes = [
             WantedWake(app: app, reason: .sessionEvents, key: "a", through: 1),
@@ -95,7 +95,7 @@ import Testing
         #expect(AppEnvironment.wakeVariables([], declaredLimit: 45) == [:])
     }
 
-    @Test func `R1: A program finds which of its tasks it is launched for; a fetch of the classic form has no name`() {
+    @Test func `R1: A program gets the identifiers of its tasks; an ordinary fetch has none`() {
         func wake(_ reason: WakeReason, _ key: String) -> WantedWake {
             WantedWake(app: AppID(rawValue: "org.example.app"), reason: reason, key: key, through: 1)
         }
@@ -113,7 +113,7 @@ import Testing
                 "NIGHTSHIFT_WAKE": "fetch,processing,region", "NIGHTSHIFT_TASK": "a.refresh\na.clean",
                 "NIGHTSHIFT_WAKE_LIMIT": "300",
             ])
-        // What may take as long as it likes has no limit, nor has what is launched with it.
+        // A wake without a limit removes the limit of the whole launch.
         #expect(
             AppEnvironment.wakeVariables(tasks + [wake(.continued, "a.export.1")], declaredLimit: 45) == [
                 "NIGHTSHIFT_WAKE": "continued,fetch,processing,region",
@@ -122,7 +122,7 @@ import Testing
         #expect(variables(["NIGHTSHIFT_TASK": "of the app that has started the service"])["NIGHTSHIFT_TASK"] == nil)
     }
 
-    @Test func `L1: A bare environment is completed`() {
+    @Test func `L1: Missing variables are added to a bare environment`() {
         let found = AppEnvironment(service: [:], session: nil, account: nil, homeDirectory: "/root").variables
         #expect(found == ["HOME": "/root", "PATH": AppEnvironment.defaultPath])
         #expect(variables(["PATH": "bin:.", "HOME": "here"])["PATH"] == AppEnvironment.defaultPath)

@@ -8,8 +8,8 @@ import Testing
 
 /// The file from which the process of an app reads its background time.
 @Suite struct ClockFileTests {
-    /// Whoever stores into a page for which the file system has no room is ended by the kernel (SIGBUS).
-    @Test func `The file has its room before anything is stored in it, and keeps what is`() throws {
+    /// A write to a mapped page for which the file system has no space ends the process with SIGBUS.
+    @Test func `A clock file reserves its space before it is written, and keeps its contents`() throws {
         let scratch = try TemporaryDirectory()
         let folder = URL(filePath: scratch.path("clocks"), directoryHint: .isDirectory)
         let file = try ClockFile(folder: folder, name: "app")
@@ -17,7 +17,7 @@ import Testing
         #expect(stat(file.path, &information) == 0)
         #expect(information.st_blocks > 0 && Int(information.st_size) == BackgroundClock.size)
         file.write(.standing(7))
-        // The next service uses it again, and a process may still read it.
+        // The next run of the service uses the file again, and a process may still read it.
         let next = try ClockFile(folder: folder, name: "app")
         let data = try Data(contentsOf: URL(filePath: next.path))
         let word = data.withUnsafeBytes { $0.loadUnaligned(as: Int64.self) }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Where entries are found, installed and removed (issue 3, "Apps in the service").
+/// Search, installation and removal of entries (issue 3, "Apps in the service").
 @Suite struct EntryDirectoriesTests {
     private let scratch: TemporaryDirectory
     private let entries: EntryDirectories
@@ -32,7 +32,7 @@ import Testing
 
     private static let transfer = "X-Nightshift-BackgroundModes=transfer;"
 
-    @Test func `The own directory comes first, then XDG_DATA_DIRS in their order`() throws {
+    @Test func `Entries in the own directory override those in XDG_DATA_DIRS, which are searched in order`() throws {
         #expect(entries.own == scratch.path("own/applications"))
         #expect(entries.shared == [scratch.path("first/applications"), scratch.path("second/applications")])
         #expect(try entries.find(AppID(rawValue: "a")) == nil)
@@ -46,7 +46,7 @@ import Testing
         #expect(found.entry == scratch.path("own/applications/a.desktop"))
     }
 
-    @Test func `R9: An entry that needs a program which is missing is refused, and its app is not there`() throws {
+    @Test func `R9: An entry whose TryExec program is missing is refused, and its app is not found`() throws {
         let more = Self.transfer + "\nTryExec=\(scratch.path("bin/tried"))"
         try put(entry("App", more: more), at: "a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("a.desktop")) }
@@ -59,7 +59,7 @@ import Testing
         #expect(try entries.install(scratch.path("a.desktop")).name == "App")
     }
 
-    @Test func `R9: An entry for the background that wants a terminal is refused; others are read`() throws {
+    @Test func `R9: A terminal is refused in an entry with background keys, and accepted in others`() throws {
         try put(entry("App", more: Self.transfer + "\nTerminal=true"), at: "own/applications/a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "a")) }
         #expect(error?.description.contains("Terminal") == true)
@@ -67,7 +67,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b"))?.name == "Editor")
     }
 
-    @Test func `With NIGHTSHIFT_HOME there is only its own directory`() {
+    @Test func `With NIGHTSHIFT_HOME only the own directory is used`() {
         let environment = [
             "NIGHTSHIFT_HOME": "/tmp/some", "XDG_DATA_DIRS": "/usr/share", "XDG_DATA_HOME": "/tmp/other",
         ]
@@ -77,7 +77,7 @@ import Testing
         #expect(entries.shared == [])
     }
 
-    @Test func `Folders are parts of the id`() throws {
+    @Test func `Folders are part of an entry's id`() throws {
         try put(entry("Foo", more: Self.transfer), at: "first/applications/kde/sub/foo-bar.desktop")
         let found = try #require(try entries.find(AppID(rawValue: "kde-sub-foo-bar")))
         #expect(found.name == "Foo")
@@ -86,7 +86,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "../applications/kde-sub-foo-bar")) == nil)
     }
 
-    @Test func `All are those that speak of the background, the broken ones among them`() throws {
+    @Test func `The list of all entries has those with background keys, including faulty ones`() throws {
         try put(entry("B", more: Self.transfer), at: "own/applications/b.desktop")
         try put(entry("A", more: "X-Nightshift-Wake=app"), at: "first/applications/a.desktop")
         try put(entry("Plain"), at: "own/applications/plain.desktop")
@@ -109,7 +109,7 @@ import Testing
         #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "rubbish")) }
     }
 
-    @Test func `Installed as a whole, readable by all, and in place of an older one`() throws {
+    @Test func `An installed entry is complete, readable by all, and replaces an older one`() throws {
         try put(entry("One", more: Self.transfer), at: "source/org.example.App.desktop")
         let source = scratch.path("source/org.example.App.desktop")
         let id = AppID(rawValue: "org.example.App")
@@ -126,7 +126,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: entries.own) == ["org.example.App.desktop"])
     }
 
-    @Test func `A bad entry is not installed, and the one that is there stays`() throws {
+    @Test func `A faulty entry is not installed, and the existing one stays`() throws {
         try put(entry("Good"), at: "own/applications/a.desktop")
         try put(entry("Bad", more: "X-Nightshift-WakeLimit=0"), at: "source/a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("source/a.desktop")) }
@@ -139,16 +139,18 @@ import Testing
         ("source/.a.desktop", .name), ("source/a\u{7}.desktop", .name),
         ("source/\(String(repeating: "x", count: 250)).desktop", .name), ("source/missing.desktop", .notFound),
     ])
-    func `What has no name for an app, or is not there, is not installed`(path: String, code: EntryError.Code) throws {
+    func `An entry is not installed if its file is missing or its name is not an app id`(
+        path: String, code: EntryError.Code
+    ) throws {
         if code == .name, path.utf8.count < 200 { try put(entry("A"), at: path) }
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path(path)) }
         #expect(error?.code == code)
-        // A path that is absolute is not asked to be so.
+        // The error for an absolute path does not ask for an absolute path.
         #expect(error?.message.contains("absolute") == false)
         #expect(!FileManager.default.fileExists(atPath: entries.own))
     }
 
-    @Test func `A folder, a pipe, a large file and bytes that are no text are not installed`() throws {
+    @Test func `A folder, a pipe, a large file and invalid UTF-8 are not installed`() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("folder.desktop"), withIntermediateDirectories: true)
         #expect(mkfifo(scratch.path("pipe.desktop"), 0o600) == 0)
@@ -159,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Removed from the own directory only`() throws {
+    @Test func `Only entries in the own directory can be removed`() throws {
         try put(entry("Own"), at: "own/applications/a.desktop")
         try put(entry("Shared"), at: "first/applications/b.desktop")
         try entries.remove(AppID(rawValue: "a"))
@@ -172,13 +174,13 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b")) != nil)
     }
 
-    @Test func `What was cut off leaves nothing hidden, and what others have hidden stays`() throws {
+    @Test func `Hidden remains of interrupted calls are deleted, and other hidden files stay`() throws {
         let ids = ["a", "kde-b"].map { AppID(rawValue: $0) }
         try put(entry("A"), at: "own/applications/a.desktop")
         try put(entry("B"), at: "own/applications/kde/b.desktop")
-        // As a service leaves them that dies before it has written down that they are removed.
+        // This is the state after the service has died during a removal.
         for id in ids { _ = try entries.take(id) }
-        // As one leaves it that dies while it installs.
+        // This is the state after the service has died during an installation.
         try put("[Desktop Ent", at: "own/applications/.nightshift-\(UUID().uuidString)")
         let others = [".directory", ".nightshift-settings", "kde/.nightshift-0f.part"]
         for name in others { try put("another's", at: "own/applications/\(name)") }
@@ -188,7 +190,7 @@ import Testing
         #expect(try files() == Set(others))
     }
 
-    @Test func `The app of a program, through PATH and symbolic links`() throws {
+    @Test func `The app of a program is found through PATH and symbolic links`() throws {
         try put("program", at: "lib/real-app")
         try put("other", at: "lib/other")
         for name in ["lib/real-app", "lib/other"] { #expect(chmod(scratch.path(name), 0o755) == 0) }

@@ -2,7 +2,8 @@ import Apps
 import NightshiftAPI
 import Testing
 
-/// The `Exec` key (Desktop Entry Specification, "The Exec key"), through entries: values are escaped twice.
+/// The `Exec` key (Desktop Entry Specification, "The Exec key"), tested through entries, because values are escaped
+/// twice.
 @Suite struct ExecLineTests {
     private func words(_ exec: String) throws(EntryError) -> [String] {
         let text = "[Desktop Entry]\nType=Application\nName=App\nExec=\(exec)\n"
@@ -20,7 +21,7 @@ import Testing
         ("app --file=%f", ["app", "--file="]),
         ("app 100%%", ["app", "100%"]),
         ("app \"%%\" \"x %f\"", ["app", "%", "x "]),
-        // Escaped for the string and again for the quotes.
+        // Escaped once for the string and once for the quotes.
         (#"app "\\$HOME" "\\`" "\\"" "\\\\""#, ["app", "$HOME", "`", "\"", "\\"]),
         (#"sh -c "echo 'a' > /tmp/b; exit 3""#, ["sh", "-c", "echo 'a' > /tmp/b; exit 3"]),
         (#"app a\sb"#, ["app", "a", "b"]),
@@ -52,7 +53,7 @@ import Testing
         ("%f", "it names no program"),
         ("\"\" a", "it names no program"),
     ])
-    func `What is wrong is said with the line and the key`(exec: String, message: String) {
+    func `An error in Exec names the line and the key`(exec: String, message: String) {
         let error = #expect(throws: EntryError.self) { try words(exec) }
         #expect(error?.description == "a.desktop, line 4: Exec: \(message)")
         #expect(error?.key == "Exec")

@@ -6,9 +6,10 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Locks of processes that are about to be suspended (mission row L5; Apple's 0xdead10cc).
+    /// Locks held by processes that are about to be suspended (mission row L5; Apple's 0xdead10cc).
     @Suite struct FileLockTests {
-        /// Holds a lock of a kind on a file, says so, and waits. The kinds are flock(2), fcntl(2)'s F_SETLK and F_OFD_SETLK.
+        /// A program that locks a file, prints a line and waits. The kinds of locks are flock(2), and F_SETLK and
+        /// F_OFD_SETLK of fcntl(2).
         private static let program = """
             import fcntl, struct, sys, time
             kind, path = sys.argv[1], sys.argv[2]
@@ -35,7 +36,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["flock", "POSIX", "OFD"], SystemProcessHost.Suspension.allCases)
-        func `L5: a lock counts when somebody else has the file open`(
+        func `L5: A lock is reported while another process has the file open`(
             kind: String, suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -46,11 +47,11 @@ extension ProcessTests {
             let other = open(path, O_RDONLY | O_CLOEXEC)
             #expect(scene.host.locks(process) == [HeldLock(path: path, process: process.pid, kind: kind)])
             close(other)
-            // A process that another test starts has a copy of it until it runs its program.
+            // A process started by another test has a copy of the descriptor until it executes its program.
             try await eventually("no other process has the file open") { scene.host.locks(process) == [] }
         }
 
-        @Test func `L5: locks of what an app has started are its own`() async throws {
+        @Test func `L5: Locks of processes that an app has started count as the app's own`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared")
@@ -62,19 +63,19 @@ extension ProcessTests {
             #expect(locks.first?.process != process.pid)
         }
 
-        @Test func `L5: a file that is open and not locked is none of it`() async throws {
+        @Test func `L5: An open file without a lock is not reported`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared")
             let process = try await launch(scene, "none", path)
-            // Something is locked on this machine.
+            // Some lock must exist on this machine for this test.
             let other = open(path, O_RDWR | O_CLOEXEC)
             defer { close(other) }
             #expect(flock(other, LOCK_EX) == 0)
             #expect(scene.host.locks(process) == [])
         }
 
-        @Test func `L5: a database that is merely open in WAL mode is none of it`() async throws {
+        @Test func `L5: A database that is merely open in WAL mode is not reported`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared.sqlite")
@@ -95,7 +96,7 @@ extension ProcessTests {
             let process = try scene.launchShell("exec /usr/bin/python3 '\(script)' '\(path)'")
             let log = scene.plan("sh").log
             try await eventually("the database") { try String(contentsOfFile: log, encoding: .utf8) == "open\n" }
-            // As another process that uses it would have them.
+            // Opens the files as another process that uses the database would.
             let others = ["", "-wal", "-shm"].map { open(path + $0, O_RDONLY | O_CLOEXEC) }
             defer { for other in others { close(other) } }
             #expect(scene.host.locks(process) == [])

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Nothing stays frozen, whatever happens to the service (mission rows T10, T11; issue 3, "Processes").
+    /// The guardian thaws everything when the service dies (mission rows T10, T11; issue 3, "Processes").
     @Suite struct GuardianTests {
         private let scratch: TemporaryDirectory
 
@@ -68,7 +68,8 @@ extension ProcessTests {
             for process in processes { for member in Proc.members(ofSession: process.pid) { kill(member, SIGKILL) } }
         }
 
-        /// After all processes of a killed service are gone, so are its cgroups: a new host of its home removes them.
+        /// Removes the cgroups of a killed service, once its processes are gone, by starting a new host with the same
+        /// home.
         private func clean(_ probe: Probe) async throws {
             end(probe.frozen)
             try await eventually("the end of all") {
@@ -78,7 +79,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T10: kill -9 of the service thaws everything, and the guardian goes`(
+        func `T10: After kill -9 of the service the guardian thaws everything and ends`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
@@ -88,7 +89,7 @@ extension ProcessTests {
             let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(probe.guardian)/fd")
             #expect(Set(descriptors) == ["0", "1", "2", "3"])
             #expect(Proc.fields(probe.guardian)?[3] == "\(probe.guardian)"[...], "a session of its own")
-            // What ends a service in an orderly way does not end the guardian, nor does the keyboard.
+            // Signals that end a service normally, or that come from the keyboard, do not end the guardian.
             for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] { kill(probe.guardian, signal) }
             try await expectStill(probe.frozen)
             probe.process.kill(SIGKILL)
@@ -102,7 +103,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T10: The whole process group of the service is killed, and everything thaws`(
+        func `T10: The guardian thaws everything when the service's whole process group is killed`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
@@ -114,12 +115,12 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T11: With service and guardian killed, the next service finds and thaws what they froze`(
+        func `T11: The next service thaws everything if service and guardian are killed`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
             defer { end(probe.frozen) }
-            // Stopped, so that it cannot replace its guardian.
+            // The service is stopped, so that it cannot replace its guardian.
             try await probe.process.halt()
             kill(probe.guardian, SIGKILL)
             probe.process.kill(SIGKILL)
@@ -128,8 +129,8 @@ extension ProcessTests {
             let next = try Scene(suspension, scratch: scratch)
             for process in probe.frozen { #expect(next.host.adopt(process)) }
             try await expectRunning(probe.frozen)
-            // Adopted ones are suspended as launched ones are, with what they have started. The probe may have
-            // frozen them before they had.
+            // Adopted processes are suspended with everything they have started, as launched ones are. The probe may
+            // have frozen them before they had started anything.
             for process in probe.frozen {
                 try await eventually("its child") { Proc.members(ofSession: process.pid).count == 2 }
             }
@@ -150,14 +151,14 @@ extension ProcessTests {
             try await clean(probe)
         }
 
-        @Test func `T11: What a process has started runs again with the next service, though it has ended itself`()
+        @Test func `T11: The next service resumes the children of a process that has ended`()
             async throws
         {
             let probe = try await startProbe(.signals)
             defer { end(probe.frozen) }
             let leader = probe.frozen[0]
-            // The probe froze it as soon as it was launched, perhaps before it had started anything. Unknown to
-            // the probe and its guardian, it runs for a moment, until it has.
+            // The probe froze the process right after its launch, perhaps before it had started anything. This lets it
+            // run for a moment, which the probe and its guardian do not notice.
             #expect(killpg(leader.pid, SIGCONT) == 0)
             var started: pid_t?
             try await eventually("its child") {
@@ -169,7 +170,7 @@ extension ProcessTests {
             try await eventually("both to stop") {
                 [leader.pid, child].allSatisfy { Proc.fields($0)?[0] == "T" }
             }
-            // The guardian is stopped, and then both are killed: nobody is left who would thaw.
+            // The guardian is stopped, and then both are killed, so that no process is left that would thaw.
             kill(probe.guardian, SIGSTOP)
             try await eventually("the guardian to stop") { Proc.fields(probe.guardian)?[0] == "T" }
             probe.process.kill(SIGKILL)
@@ -189,7 +190,8 @@ extension ProcessTests {
             try await clean(probe)
         }
 
-        @Test func `A guardian that was killed is replaced, and the new one knows everything`() async throws {
+        @Test func `A killed guardian is replaced by one that has the complete list of frozen processes`() async throws
+        {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)
@@ -207,7 +209,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: [true, false])
-        func `A number that was given again is not thawed`(isSame: Bool) async throws {
+        func `The guardian does not thaw a process with a reused pid`(isSame: Bool) async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)
@@ -231,7 +233,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `The guardian's table takes what it says it takes`() async throws {
+        @Test func `The guardian's table holds as many processes as its capacity says`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)
@@ -242,7 +244,8 @@ extension ProcessTests {
             var guardian: pid_t = 0
             #expect(nightshift_guardian_start(sockets[1], &guardian) == 0)
             close(sockets[1])
-            // Numbers that no process can have, come and gone and come again; then the last place, and one too many.
+            // Pids that no process can have are added, removed and added again; then the last free place is used, and
+            // one more is refused.
             let first: pid_t = 1 << 29
             let capacity = pid_t(NIGHTSHIFT_GUARDIAN_CAPACITY)
             for round in 0..<2 {
@@ -262,7 +265,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `A service that an app has started does not freeze with the app`() async throws {
+        func `A service that an app has started is not frozen with the app`() async throws {
             let outer = try Scene()
             defer { outer.end() }
             let app = try outer.launchShell(

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// What a launched process gets, and how its end is told (mission row L1).
+    /// Attributes of launched processes, and reports of their ends (mission row L1).
     @Suite struct LaunchTests {
-        @Test func `A process gets what its plan says and nothing else`() async throws {
+        @Test func `A process gets exactly the attributes of its launch plan`() async throws {
             let scene = try Scene()
             defer { scene.end() }
-            // What the service has open and ignores is none of the app's business.
+            // Open descriptors and ignored signals of the service must not be inherited.
             let open = Glibc.open("/dev/zero", O_RDONLY)
             defer { close(open) }
             let before = signal(SIGUSR2, SIG_IGN)
@@ -21,13 +21,13 @@ extension ProcessTests {
             plan.directory = "/usr"
             plan.fileCreationMask = 0o027
             plan.openFiles = 512
-            // The service may have more open than its apps may.
+            // The service may have more descriptors open than an app may.
             let descriptors = (0..<600).map { _ in Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
             defer { for descriptor in descriptors { close(descriptor) } }
             #expect(descriptors.allSatisfy { $0 >= 0 })
             let process = try scene.launch(plan)
             let pid = process.pid
-            // The program's own loader has files open for a moment.
+            // The dynamic loader has files open for a moment.
             try await eventually("no descriptors but the usual ones") {
                 Set(try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) == ["0", "1", "2"]
             }
@@ -40,7 +40,7 @@ extension ProcessTests {
             #expect(try link("cwd") == "/usr")
             for key in ["SigBlk", "SigIgn", "SigCgt"] {
                 let signals = Proc.status(pid, key).flatMap { UInt64($0, radix: 16) }
-                // Signals 32 and 33 are the C library's own; posix_spawn leaves one ignored in what it starts.
+                // Signals 32 and 33 belong to the C library; posix_spawn leaves one of them ignored in new processes.
                 #expect(signals.map { $0 & ~0x1_8000_0000 } == 0, "\(key)")
             }
             #expect(Proc.status(pid, "Umask") == "0027")
@@ -60,13 +60,13 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: geteuid() == 0, "only root can have threads with a better nice value than others"))
-        func `A process has the nice value of the service, not that of the thread that starts it`() async throws {
+        func `A process gets the nice value of the service, not that of the launching thread`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let launched = Watched<Result<ProcessIdentity, any Error>?>(nil)
             let plan = scene.plan("sleep", ["600"])
             Thread.detachNewThread {
-                // Of this thread alone: Linux takes 0 for the calling one.
+                // This affects the calling thread only: on Linux 0 means the calling thread.
                 let own = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -7)
                 #expect(own == 0)
                 launched.update { $0 = Result { try scene.launch(plan) } }
@@ -76,7 +76,7 @@ extension ProcessTests {
             #expect(Proc.fields(process.pid)?[16] == Proc.fields(getpid())?[16])
         }
 
-        @Test func `Both outputs go to the end of the log`() async throws {
+        @Test func `Both outputs are appended to the log`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             for word in ["one", "two"] {
@@ -88,7 +88,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Exits are told apart`(suspension: SystemProcessHost.Suspension) async throws {
+        func `Exit statuses and signals are distinguished`(suspension: SystemProcessHost.Suspension) async throws {
             let scene = try Scene(suspension)
             defer { scene.end() }
             #expect(try await scene.end(of: try scene.launchShell("exit 0")) == .exited(0))
@@ -104,7 +104,7 @@ extension ProcessTests {
             #expect(!scene.host.suspend(killed) && !scene.host.resume(killed) && !scene.host.adopt(killed))
         }
 
-        @Test func `Many at once, and each end is told once`() async throws {
+        @Test func `Many processes run at once, and each end is reported once`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let processes = try (0..<100).map { try scene.launchShell("exit \($0)", app: "app\($0 % 7)") }
@@ -113,7 +113,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `Asking and killing reach what a process has started`() async throws {
+        @Test func `Terminating and killing reach the processes that an app has started`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             for ask in [true, false] {
@@ -125,7 +125,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A program begins only when it may, and never where its service dies before`() async throws {
+        @Test func `A program is executed only after begin, and never if its service dies before`() async throws {
             let scene = try Scene()
             let plans = ["one", "two"].map { scene.plan("touch", [scene.scratch.path($0)], app: $0) }
             let (first, second) = (try scene.host.launch(plans[0]), try scene.host.launch(plans[1]))
@@ -136,13 +136,13 @@ extension ProcessTests {
             waitpid(first.pid, nil, WNOHANG)
             let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
             #expect(files.contains("two") && !files.contains("one"))
-            // It is too late.
+            // This call comes too late.
             try scene.host.begin(first)
             #expect(scene.host.hadBegun(second, of: plans[1].app) && !scene.host.hadBegun(first, of: plans[0].app))
             try await Scene.clean(scene.scratch)
         }
 
-        @Test func `A program that somebody is just writing begins when it is written`() async throws {
+        @Test func `A program that is being written is executed once it is written`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let program = try scene.scratch.write("#!/bin/sh\nexit 3\n", to: "program")
@@ -154,7 +154,7 @@ extension ProcessTests {
             let plan = scene.plan(program, app: "another")
             let process = try scene.host.launch(plan)
             Thread.detachNewThread {
-                // Behind this the process does nothing but become its program.
+                // After this the process does nothing but execute its program.
                 try? blockUntil("the gate to open") { scene.host.hadBegun(process, of: plan.app) }
                 close(writer)
             }
@@ -162,7 +162,7 @@ extension ProcessTests {
             #expect(try await scene.end(of: process) == .exited(3))
         }
 
-        @Test func `What cannot be started is said, and leaves nothing`() async throws {
+        @Test func `A failed launch reports its error, and leaves no process`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let noInterpreter = try scene.scratch.write("#!/nowhere/interpreter\n", to: "script")

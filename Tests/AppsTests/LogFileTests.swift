@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Logs of apps are kept within bounds (issue 3, "output to a per-app log with a size bound").
+/// Logs of apps have a size limit (issue 3, "output to a per-app log with a size bound").
 @Suite(.timeLimit(.minutes(20))) struct LogFileTests {
     private let scratch: TemporaryDirectory
 
@@ -24,13 +24,13 @@ import Testing
         #expect(!isCut || kept.hasPrefix(line), "the first line is whole")
     }
 
-    @Test func `One line without an end is cut within`() throws {
+    @Test func `A single long line is cut in the middle`() throws {
         let path = try scratch.write([UInt8](repeating: 0x61, count: 2_000_000), to: "log")
         #expect(LogFile.trim(path, limit: 500_000))
         #expect(try fileBytes(path).count == 500_000)
     }
 
-    @Test func `What is no file, or not there, is left alone`() throws {
+    @Test func `A missing file, or one that is not a regular file, is left unchanged`() throws {
         #expect(!LogFile.trim(scratch.path("missing"), limit: 4_096))
         #expect(!LogFile.trim(scratch.path, limit: 4_096))
         let target = try scratch.write([UInt8](repeating: 0x61, count: 20_000), to: "target")

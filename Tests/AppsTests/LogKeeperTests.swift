@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Logs are bounded whatever is written, and no app dies of its log (decision 0023).
+    /// Logs are limited for any output, and no app fails because of its log (decision 0023).
     @Suite struct LogKeeperTests {
         private static let limit: Int64 = 65_536
 
@@ -17,7 +17,7 @@ extension ProcessTests {
             return plan
         }
 
-        /// Both halves, the older one first.
+        /// Returns both halves, the older one first.
         private func log(_ plan: LaunchPlan) -> String {
             AppOutput.halves(plan.log).map { (try? String(contentsOfFile: $0, encoding: .utf8)) ?? "" }.joined()
         }
@@ -26,14 +26,14 @@ extension ProcessTests {
             try await eventually("the keepers' end") { scene.host.keepers.isEmpty }
         }
 
-        @Test func `L1: Whoever writes all the time never has more than twice the limit on the disk`() async throws {
+        @Test func `L1: The log of an app that writes continuously never exceeds twice the limit`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "echo begun; exec yes a line of output that is neither short nor long")
             let process = try scene.launch(plan)
             try await eventually("a flood") { log(plan).contains("[nightshift left out ") }
             var largest = 0
-            // Each half holds the last of them only.
+            // Each half contains only the last lines.
             var floods: Set<Substring> = []
             try await eventually("more of it") {
                 let sizes = try AppOutput.halves(plan.log).map { path in
@@ -51,7 +51,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: [4_096, 65_536, 1 << 20] as [Int64])
-        func `L1: The end of what was written is kept, in whole lines, and what is left out is said`(limit: Int64)
+        func `L1: The log keeps the last whole lines, and says where lines are left out`(limit: Int64)
             async throws
         {
             let scene = try Scene()
@@ -63,7 +63,7 @@ extension ProcessTests {
             let text = log(plan)
             #expect(text.hasSuffix("\n399999\n400000\nthe last line\n"), "\(text.suffix(100))")
             #expect(text.utf8.count <= 2 * limit)
-            // Numbers grow by one, but where something is said to be left out: there a line may be cut.
+            // The numbers increase by one, except where lines are left out; there a line may be cut.
             let lines = text.split(separator: "\n")
             var last: Int?
             for (index, line) in lines.enumerated() {
@@ -78,7 +78,7 @@ extension ProcessTests {
             if limit <= 65_536 { #expect(text.contains("[nightshift left out ")) }
         }
 
-        @Test func `L1: Slow words come as they are written, without a line's end, too`() async throws {
+        @Test func `L1: Output appears in the log at once, even without a line end`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "printf one; echo error >&2; printf two; exec sleep 600")
@@ -88,7 +88,7 @@ extension ProcessTests {
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
 
-        @Test func `L1: A keeper that is killed is replaced, and the app notices nothing`() async throws {
+        @Test func `L1: A killed log keeper is replaced, and the app does not notice`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let stop = scene.scratch.path("stop")
@@ -110,11 +110,13 @@ extension ProcessTests {
             #expect(log(plan).hasSuffix("\nend\n"))
         }
 
-        @Test func `L1: The keeper outlives the service, the next one finds it, and only one works`() async throws {
+        @Test func `L1: A log keeper outlives the service, is found by the next one, and stays the only one`()
+            async throws
+        {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "while :; do echo line; sleep 0.01; done")
-            // Not as one that the scene ends.
+            // Launched directly, because the scene must not end this process.
             let process = try scene.host.launch(plan)
             try scene.host.begin(process)
             let keeper = try #require(scene.host.keepers.first)
@@ -122,19 +124,19 @@ extension ProcessTests {
             defer { for member in Proc.members(ofSession: process.pid) { kill(member, SIGKILL) } }
             let before = log(plan).count
             try await eventually("lines without a service") { log(plan).count > before }
-            // What ends a service in an orderly way does not end it.
+            // Signals that end a service normally do not end the keeper.
             for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] { kill(keeper, signal) }
 
             let next = try Scene(scratch: scene.scratch)
             #expect(next.host.adopt(process))
             next.host.keepLog(of: plan.app, log: plan.log, limit: plan.logLimit)
             #expect(next.host.keepers == [keeper])
-            // Another process of the app writes the same way.
+            // Another process of the app writes to the same log.
             let other = try next.launch(self.plan(next, "echo the other; exit 0"))
             _ = try await next.end(of: other)
             try await eventually("its words") { log(plan).contains("the other\n") }
             #expect(next.host.keepers == [keeper])
-            // Both die, and the app waits for somebody to read; the next service lets it go on.
+            // Service and keeper die, and the app waits for a reader; the next service starts a keeper for it.
             next.host.shutdown()
             kill(keeper, SIGKILL)
             try await eventually("the keeper's end") { !Proc.isRunning(keeper) }
@@ -151,7 +153,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["rm LOG", "mv LOG LOG.mine", "echo mine > LOG.new; mv LOG.new LOG"])
-        func `L1: A log that somebody deletes, moves or replaces goes on under its name`(command: String) async throws {
+        func `L1: A log that is deleted, moved or replaced continues under its name`(command: String) async throws {
             let scene = try Scene()
             defer { scene.end() }
             let go = scene.scratch.path("go")
@@ -166,7 +168,7 @@ extension ProcessTests {
             #expect(!log(plan).contains("before"))
         }
 
-        @Test func `L1: A log that somebody empties has all of its room again`() async throws {
+        @Test func `L1: A log that is truncated by hand has its full size available again`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let go = scene.scratch.path("go")
@@ -181,10 +183,10 @@ extension ProcessTests {
             #expect(newer.hasPrefix("1\n"))
         }
 
-        @Test func `L1: A keeper has nothing of the service's, and rests when nobody writes`() async throws {
+        @Test func `L1: A log keeper inherits nothing from the service, and sleeps without output`() async throws {
             let scene = try Scene()
             defer { scene.end() }
-            // Memory that the service has used.
+            // Memory used by the service.
             var waste = [UInt8](repeating: 1, count: 64 << 20)
             let process = try scene.launchShell("echo begun; exec sleep 600")
             waste[0] = 2
@@ -207,12 +209,12 @@ extension ProcessTests {
             try await eventually("its end") { !Proc.isRunning(keeper) }
         }
 
-        @Test func `L1: A log that cannot be renamed is full, and neither its app nor its keeper waits for room`()
+        @Test func `L1: A log that cannot be renamed fills up, and blocks neither its app nor its keeper`()
             async throws
         {
             let scene = try Scene()
             defer { scene.end() }
-            // The last line has no end that would fit into what is left.
+            // The last line does not fit into the remaining space.
             let plan = plan(
                 scene, "printf '%03999d\\n%0999d\\n' 0 0; head -c 200000 /dev/zero | tr '\\0' x; exit 5", limit: 4_096)
             try FileManager.default.createDirectory(
@@ -223,7 +225,7 @@ extension ProcessTests {
             #expect((1...4_096).contains(log(plan).utf8.count))
         }
 
-        @Test func `L1: What an earlier version has written without bounds is cut at the next launch`() async throws {
+        @Test func `L1: An oversized log of an earlier version is cut at the next launch`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "echo the end")

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Apps
 
-/// How long others are waited for: in pauses that were taken, not by a clock.
+/// Timeouts for other processes, which count planned pauses and not the clock.
 struct PatienceTests {
-    @Test func `The pauses double up to the longest, and make the total together`() {
+    @Test func `The pauses double up to the longest one, and add up to the total`() {
         var patience = Patience(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
         var pauses: [Duration] = []
         while let pause = patience.pause() { pauses.append(pause) }
@@ -12,13 +12,13 @@ struct PatienceTests {
         #expect(patience.pause() == nil)
     }
 
-    @Test func `Where there is none, the first look is the last`() {
+    @Test func `Without a pause the first check is the last`() {
         var patience = Patience(.zero, first: .milliseconds(1), longest: .milliseconds(10))
         #expect(patience.pause() == nil)
     }
 
-    /// The machine stands still for an hour in each of the pauses in turn, and those who are waited for need one pause more.
-    @Test func `A machine that stands still in a pause makes nobody late`() {
+    /// The machine sleeps for an hour in each of the pauses in turn, and the other processes need one more pause.
+    @Test func `Sleep of the machine during a pause does not cause a timeout`() {
         var whole = Patience(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
         var count = 0
         while whole.pause() != nil { count += 1 }

@@ -4,10 +4,10 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Tests with processes that run all the time: one after the other, so that they leave each other the processors.
+/// Tests with processes that use the CPU continuously. They run one after the other, so that they do not compete.
 @Suite(.serialized, .timeLimit(.minutes(20))) enum ProcessTests {}
 
-/// A host with a home of its own, and what it has said of the processes that ended.
+/// A host with a home of its own, and the ends of processes that it has reported.
 final class Scene: Sendable {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -27,17 +27,17 @@ final class Scene: Sendable {
         }
     }
 
-    /// Kills what was launched, waits for it, and shuts the host down. Every test ends with it.
+    /// Kills all launched processes, waits for them, and shuts the host down. Every test must call it last.
     func end() {
         let processes = launched.read { $0 }
         for process in processes { host.kill(process) }
         _ = ends.block { ends in processes.allSatisfy { ends[$0] != nil } }
-        // What they had started is still ending; the last one of each cgroup takes it along.
+        // Their children may still be ending; each cgroup is removed with its last process.
         try? blockUntil("the cgroups to go") { controlGroups.isEmpty }
         host.shutdown()
     }
 
-    /// Removes the cgroups of a host whose processes have ended without it, as the next host of its home does.
+    /// Removes the cgroups of a host whose processes have ended after it, as the next host of its home does.
     static func clean(_ scratch: TemporaryDirectory) async throws {
         try await eventually("the cgroups to go") {
             let next = try Scene(scratch: scratch)
@@ -46,7 +46,7 @@ final class Scene: Sendable {
         }
     }
 
-    /// Names of the cgroups of apps.
+    /// The names of the apps' cgroups.
     var controlGroups: [String] {
         guard host.name.hasPrefix("cgroup"), let root = host.name.split(separator: " ").last else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: String(root))) ?? []
@@ -75,7 +75,7 @@ final class Scene: Sendable {
         return ends.read { $0[process] }
     }
 
-    /// Whether processes can be suspended by cgroups here.
+    /// Whether processes can be suspended by cgroups on this machine.
     static let hasControlGroups: Bool = {
         guard let scene = try? Scene() else { return false }
         defer { scene.end() }
@@ -83,15 +83,15 @@ final class Scene: Sendable {
     }()
 }
 
-/// What `/proc` says, read anew by the tests.
+/// Readings from `/proc`, implemented independently for the tests.
 enum Proc {
-    /// The fields of `/proc/PID/stat` behind the name: the third of the manual is the first here.
+    /// The fields of `/proc/PID/stat` after the name: index 0 is the third field of the manual page.
     static func fields(_ pid: pid_t) -> [Substring]? { ProcessStat(pid)?.fields }
 
-    /// Clock ticks that a process has run.
+    /// The CPU time of a process in clock ticks.
     static func ticks(_ pid: pid_t) -> Int { ProcessStat(pid)?.ticks ?? 0 }
 
-    /// Ids of everything in the session that `leader` leads.
+    /// The pids of all processes in the session of `leader`.
     static func members(ofSession leader: pid_t) -> Set<pid_t> {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return Set(
@@ -115,12 +115,12 @@ enum Proc {
         }
     }
 
-    /// Where the process is in the tree of cgroups v2.
+    /// The cgroup (v2) of the process.
     static func controlGroup(_ pid: pid_t) -> String? {
         let text = try? String(contentsOfFile: "/proc/\(pid)/cgroup", encoding: .utf8)
         return text?.split(separator: "\n").first { $0.hasPrefix("0::") }.map { String($0.dropFirst(3)) }
     }
 }
 
-/// A process that runs all the time.
+/// A program that uses the CPU continuously.
 let busy = "while :; do :; done"

@@ -10,7 +10,7 @@ extension ProcessTests {
     /// Suspension by both methods (mission rows T10, T11; issue 3, "Processes").
     @Suite struct SuspensionTests {
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process does not run, a resumed one does`(suspension: SystemProcessHost.Suspension)
+        func `A suspended process does not run, and a resumed one does`(suspension: SystemProcessHost.Suspension)
             async throws
         {
             let (scene, other) = (try Scene(suspension), try BusyProcess())
@@ -29,7 +29,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `One that forks all the time is suspended with all its forks`(
+        func `A process that forks continuously is suspended with all its forks`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let (scene, other) = (try Scene(suspension), try BusyProcess())
@@ -40,12 +40,13 @@ extension ProcessTests {
             try await eventually("its forks") { started().count > 3 }
             for _ in 0..<20 {
                 #expect(scene.host.suspend(process))
-                // A fork that is in the kernel when the group is stopped still makes its child, which is born stopped, and an
-                // end that is under way comes to its end.
+                // A fork that is in the kernel when the group is stopped still creates its child, which is stopped from
+                // the start. A process that is exiting still exits.
                 var members: Set<pid_t> = []
                 try await eventually("forks under way to be over") {
                     members = started()
-                    // Whoever forks runs, or waits for a lock of the kernel: the list is read again behind their last one.
+                    // A process that is forking is in state R or D, so the list is read again after the last one has
+                    // left these states.
                     let areOver = members.allSatisfy { !["R", "D"].contains(Proc.fields($0)?[0]) }
                     return areOver && started() == members
                 }
@@ -54,18 +55,19 @@ extension ProcessTests {
                 #expect(started() == members)
                 #expect(members.map(Proc.ticks).reduce(0, +) == ticks)
                 #expect(scene.host.resume(process))
-                // A list of processes that takes long to read holds none of those that live for a moment only.
+                // Reading the list of processes takes too long to find those that live briefly, so CPU time is used
+                // instead.
                 try await eventually("it to fork again") { Proc.ticks(process.pid) > leader }
             }
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `One that waits for a child before its exec is suspended with it`(
+        func `A process that waits for its child's exec is suspended together with it`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
             defer { scene.end() }
-            // The child opens a pipe that nobody writes to between vfork and exec, where its parent waits in the kernel.
+            // Between vfork and exec the child opens a pipe without a writer, while its parent waits in the kernel.
             let program = """
                 import os
                 opening = (os.POSIX_SPAWN_OPEN, 0, "pipe", os.O_RDONLY, 0)
@@ -88,7 +90,9 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A thousand cycles, and none is stuck`(suspension: SystemProcessHost.Suspension) async throws {
+        func `A process is still running after a thousand suspensions`(suspension: SystemProcessHost.Suspension)
+            async throws
+        {
             let scene = try Scene(suspension)
             defer { scene.end() }
             let process = try scene.launchShell("(\(busy)) & \(busy)")
@@ -106,7 +110,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Calls from many threads at once leave it as the last one says`(
+        func `After concurrent calls from many threads the state is that of the last call`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -133,7 +137,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process is killed at once, by us and by others`(
+        func `A suspended process dies at once when it is killed, by the host or another process`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -150,8 +154,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process that is asked to end hears it`(suspension: SystemProcessHost.Suspension) async throws
-        {
+        func `A suspended process receives a request to end`(suspension: SystemProcessHost.Suspension) async throws {
             let scene = try Scene(suspension)
             defer { scene.end() }
             let process = try scene.launchShell("trap 'exit 7' TERM; echo ready; \(busy)")
@@ -164,7 +167,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `What a killed process has started does not stay suspended`(
+        func `The children of a killed process do not stay suspended`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -183,7 +186,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Nothing is suspended when the host is shut down, and nothing will be`(
+        func `After shutdown nothing is suspended, and nothing can be suspended`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -203,7 +206,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Two processes of one app are suspended each by itself`(
+        func `Two processes of one app are suspended separately`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -219,8 +222,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `What apps leave running costs one descriptor for each app, however often they are launched`() async throws
-        {
+        func `Processes left by an app cost one descriptor per app, however often it is launched`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             var left: Set<pid_t> = []
@@ -239,7 +241,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `Each app has a cgroup, which goes with its last process`() async throws {
+        func `Each app has a cgroup, which is removed with its last process`() async throws {
             let scene = try Scene()
             let root = try #require(scene.host.name.split(separator: " ").last.map(String.init))
             do {
@@ -250,7 +252,7 @@ extension ProcessTests {
                 scene.host.kill(process)
                 _ = try await scene.end(of: process)
                 #expect(!FileManager.default.fileExists(atPath: "\(root)/app-org.example.App"))
-                // Names that no file may have, or that are too long for one.
+                // These names are invalid as file names, or too long for one.
                 let odd = try ["/usr/bin/a b", "ä:\n", String(repeating: "x", count: 300), "..", "~"].map {
                     try scene.launchShell("exec sleep 600", app: $0)
                 }
@@ -261,7 +263,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `With a cgroup those are suspended and killed, too, that have left the process group`() async throws {
+        func `A cgroup also suspends and kills processes that have left the process group`() async throws {
             let (scene, other) = (try Scene(), try BusyProcess())
             defer { scene.end() }
             let process = try scene.launchShell("setsid sh -c '\(busy)' & echo $!; \(busy)")

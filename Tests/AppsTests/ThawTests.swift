@@ -7,9 +7,9 @@ import Testing
 @testable import Apps
 
 extension ProcessTests {
-    /// What a service and its guardian, killed together, have left frozen.
+    /// Frozen processes of a service and a guardian that were killed together.
     @Suite struct ThawTests {
-        /// Where cgroups v2 can be made.
+        /// The mount point if cgroups v2 can be created.
         private static let mount: String? = {
             let lines = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8))?.split(separator: "\n") ?? []
             let mount = lines.map { $0.split(separator: " ") }.first { $0.count > 2 && $0[2] == "cgroup2" }?[1]
@@ -17,7 +17,7 @@ extension ProcessTests {
         }()
 
         @Test(.enabled(if: mount != nil, "No cgroup v2 can be made here."))
-        func `T11: A service lets run what an earlier one has frozen in another part of the tree`() async throws {
+        func `T11: A service thaws what an earlier run has frozen in another part of the cgroup tree`() async throws {
             let mount = try #require(Self.mount)
             let scratch = try TemporaryDirectory()
             let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": scratch.path], homeDirectory: URL(filePath: "/"))

@@ -5,34 +5,34 @@ import Store
 import TestSupport
 import Testing
 
-/// A service that starts knows of a process what the one before it knew (mission rows L1, L3, T9).
+/// A service that starts has the same knowledge of a process as the previous run (mission rows L1, L3, T9).
 @Suite struct AdoptionMachineTests {
-    /// What a service that starts is told or finds out itself. Everything else belongs into the record: a new property of
-    /// the machine that is not in this list is lost when the service dies.
+    /// The properties that a service determines again when it starts. Everything else must be in the record: a new
+    /// property of the machine that is missing in this list is lost when the service dies.
     private static let foundOut: Set = [
         "record",
         // From the desktop entry, the settings and the device.
         "isInstalled", "wakeLimit", "modes", "hasWakeCommand", "terms", "device",
-        // Nothing is frozen without a service, and no connection outlives it.
+        // Without a service nothing is frozen and no connection exists.
         "phase", "isConnected",
         // From the clock and the record's last number.
         "nextNumber",
         // From the store.
         "wanted", "finished",
-        // Background tasks are told again by those who connect again.
+        // Processes that connect again report their background tasks again.
         "unconfirmed", "confirmBy",
         // From the record's faults.
         "hasToldPause", "faultPauseEnd", "sleptSeconds",
-        // What could not be suspended is tried again as it is taken up.
+        // A failed suspension is tried again when the app is adopted.
         "suspendAgain", "suspensionPause",
     ]
 
-    @Test func `L1: what a machine keeps beside its record is found out anew`() {
+    @Test func `L1: The properties of a machine outside of its record are determined again`() {
         let labels = Mirror(reflecting: TestApp().machine).children.compactMap(\.label)
         #expect(Set(labels) == Self.foundOut)
     }
 
-    @Test func `L1: an app without the library is suspended, adopted, used, left and suspended again, not ended`() {
+    @Test func `L1: An app without the library is suspended again after a restart, and not ended`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
@@ -52,7 +52,7 @@ import Testing
         #expect(app.machine.record.lastExit == nil)
     }
 
-    @Test func `L1: one that was launched just before the service died may still turn out to link the library`() {
+    @Test func `L1: A process launched just before the service died may still turn out to link the library`() {
         var app = TestApp()
         app.feed { $0.launch(background: true, arguments: [], now: $1) }
         app.spawned()
@@ -64,7 +64,7 @@ import Testing
         #expect(app.commands.isEmpty, "it was launched into the background and knows that")
     }
 
-    @Test func `L3: what an app was told when the service died it is told again, once, and has its time anew`() {
+    @Test func `L3: Pending commands are sent again after a restart, once, and with their full time`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -80,7 +80,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L1: a quit goes on with the next service, and its cause is told`() {
+    @Test func `L1: A quit continues with the next service, and its cause is recorded`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.quit(force: false, now: $1) }
@@ -91,14 +91,14 @@ import Testing
         #expect(app.commands.map(\.action) == [.terminate])
         app.pass(AppMachine.quitLimit)
         #expect(app.taken == [.kill])
-        // The service dies once more before the process is gone.
+        // The service dies again before the process is gone.
         app.restartService(isAlive: true)
         #expect(app.taken == [.kill])
         app.restartService(isAlive: false)
         #expect(app.machine.record.lastExit?.cause == .quit)
     }
 
-    @Test func `L7: a snapshot that was under way is asked for again`() {
+    @Test func `L7: A pending snapshot is requested again after a restart`() {
         var app = TestApp()
         app.launchedByUser()
         app.leave()
@@ -110,7 +110,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `L2: a command goes on with its task when service and caller are gone`() {
+    @Test func `L2: A command and its task continue when service and caller are gone`() {
         var app = TestApp(isInstalled: false)
         let process = StoredProcess(processID: 4_711, startTime: 7, bootID: "boot", isManaged: true)
         app.feed { $0.adoptedCommand(process, now: $1) }
@@ -124,7 +124,7 @@ import Testing
         #expect(app.taken.contains(.terminate), "its time is nearly over")
     }
 
-    @Test func `L1: numbers of commands grow though the clock was set back`() {
+    @Test func `L1: Numbers of commands increase even if the clock was set back`() {
         var app = TestApp()
         app.launchedByUser()
         app.leave()
@@ -137,8 +137,7 @@ import Testing
         #expect(app.commands.allSatisfy { $0.number > last } && !app.commands.isEmpty)
     }
 
-    @Test func `L1: of a record that an earlier version has written, the rest is taken as that version took it`() throws
-    {
+    @Test func `L1: Missing parts of an earlier version's record are filled in as that version did`() throws {
         var app = TestApp()
         app.launchedByUser()
         app.leave()
@@ -155,8 +154,8 @@ import Testing
         #expect(app.commands.map(\.state).suffix(2) == [.inactive, .active])
     }
 
-    /// Anything in any order; then the service dies, and what the next one knows is compared.
-    @Test(arguments: 1...60) func `L1: whatever has happened, the next service knows it`(seed: UInt64) throws {
+    /// Runs random inputs; then the service dies, and the state of the next one is compared.
+    @Test(arguments: 1...60) func `L1: After random inputs the next service has the same state`(seed: UInt64) throws {
         var walk = AppWalk(seed: seed, isSteady: seed.isMultiple(of: 2))
         for _ in 0..<40 {
             for _ in 0..<15 { walk.step() }
@@ -171,14 +170,14 @@ import Testing
             let actions = next.apply(walk.phase, now: walk.now) + next.recover(isAlive: true, now: walk.now)
             let after = next.record
             #expect(Facts(after) == Facts(before), "seed \(seed)")
-            // A suspended one runs again for a moment, which is another stint.
+            // A suspended app runs again for a moment, which is another background run.
             if before.state != .suspended {
                 #expect(after.processState?.hasToldLocks == before.processState?.hasToldLocks)
             }
             #expect(after.process == before.process && after.background.tasks == before.background.tasks)
             #expect(next.background(now: walk.now).policy == walk.machine.background(now: walk.now).policy)
-            // What had a limit has one, and who was suspended is on the way to it. Who was being killed is killed again
-            // at once, and waits for nothing but its end.
+            // Whatever had a limit still has one, and a suspended app is about to be suspended again. A process that
+            // was being killed is killed again at once, and has no other deadline.
             if before.state == .suspended {
                 if before.processState?.ending == nil {
                     #expect(actions.contains(.freeze) || next.nextDeadline != nil, "seed \(seed)")
@@ -189,7 +188,7 @@ import Testing
         }
     }
 
-    /// Properties that no death of a service changes.
+    /// The properties that must survive a restart of the service.
     private struct Facts: Equatable {
         var hasConnected, isCommand, isBackgroundLaunch: Bool
         var launchedAt: Double?

@@ -4,11 +4,11 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// One app's machine: what happens to it, and what it wants done.
+/// The machine of one app: inputs and resulting actions.
 @Suite struct AppMachineTests {
     // MARK: - Launches and transitions
 
-    @Test func `L1: a launch by the user leads to active, and every transition is told`() {
+    @Test func `L1: A launch by the user leads to active, and every transition is sent to the app`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: ["-v"], now: $1) }
         #expect(app.taken == [.cameToFront, .spawn(background: false, wakes: [], arguments: ["-v"])])
@@ -34,7 +34,7 @@ import Testing
         #expect(app.state == .active)
     }
 
-    @Test func `L1: who is left by its user before it connects hears of it when it does`() {
+    @Test func `L1: An app left before it connects is notified of that when it connects`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `L1: what happens while its connection is broken it hears over the next one, if that comes`(comes: Bool) {
+    func `L1: Transitions during a broken connection are sent over the next one, if there is one`(comes: Bool) {
         var app = TestApp()
         app.launchedByUser()
         app.feed { machine, _ in
@@ -63,7 +63,7 @@ import Testing
             #expect(app.state == .suspended, "nobody was there to hear it")
             return
         }
-        // However long that took, it has its five seconds from then on.
+        // Its five seconds start at that time, however late it is.
         app.pass(AppMachine.backgroundLimit * 2)
         app.connected()
         #expect(app.commands.map(\.state) == [.inactive, .background])
@@ -72,13 +72,13 @@ import Testing
         #expect(app.state == .suspended && !app.all.contains(.kill))
     }
 
-    @Test func `L1: a program that does not link the library is active, and suspended without being asked`() {
+    @Test func `L1: A program without the library becomes active, and is suspended without commands`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
         #expect(app.state == .active)
         app.feed { $0.sendToBackground(now: $1) }
-        // It may still be about to connect.
+        // The process may still be about to connect.
         #expect(app.state == .background)
         app.pass(AppMachine.connectLimit)
         #expect(app.taken.contains(.freeze))
@@ -88,7 +88,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `L1: who was not launched by the service is never suspended`() {
+    @Test func `L1: A process that the service did not launch is never suspended`() {
         var app = TestApp()
         app.connected(managed: false)
         #expect(app.state == .active)
@@ -102,7 +102,7 @@ import Testing
         #expect(app.machine.record.process == nil)
     }
 
-    @Test func `L1: a background launch never becomes active`() {
+    @Test func `L1: An app launched in the background does not become active`() {
         var app = TestApp()
         app.feed { $0.launch(background: true, arguments: [], now: $1) }
         app.spawned()
@@ -111,7 +111,7 @@ import Testing
         #expect(!app.all.contains { if case .send(let command) = $0 { command.state == .active } else { false } })
     }
 
-    @Test func `L3: who does not come back from didEnterBackground is ended`() {
+    @Test func `L3: An app that does not return from didEnterBackground is ended`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -123,7 +123,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .backgroundTimeout)
     }
 
-    @Test func `L7: no snapshot is no reason to end an app`() {
+    @Test func `L7: A missing snapshot does not end an app`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: - Wakes
 
-    @Test func `T9 T11: a dead app is launched, handles its session, gives a snapshot and sleeps`() {
+    @Test func `T9 T11: A dead app is launched, handles its session, makes a snapshot and is suspended`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 4)])
         #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 4)], arguments: [])))
@@ -152,12 +152,12 @@ import Testing
         #expect(app.commands.map(\.action) == [.snapshot])
         app.acknowledgeAll()
         #expect(app.state == .suspended)
-        // The store may tell of it once more before it has written down that it is finished.
+        // The store may return the wake again until its end is written.
         app.setWantedWakes([.events("a", 4)])
         #expect(app.taken == [])
     }
 
-    @Test func `T9: a suspended app is resumed, and reasons share one launch`() {
+    @Test func `T9: A suspended app is resumed, and several wakes share one launch`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.events("a", 4), .events("b", 5)])
@@ -166,7 +166,7 @@ import Testing
         #expect(app.machine.wakes(now: app.now).map(\.session) == ["a", "b"])
         app.acknowledge { $0.session == "b" }
         #expect(app.state == .background)
-        // One more while it is awake.
+        // Another wake arrives while it is awake.
         app.setWantedWakes([.events("a", 4), .events("c", 6)])
         #expect(app.commands.map(\.session) == ["a", "c"])
         app.acknowledgeAll()
@@ -174,21 +174,22 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test(arguments: [AppState.active, .inactive]) func `T9: who runs in front hears directly`(state: AppState) {
+    @Test(arguments: [AppState.active, .inactive])
+    func `T9: An app in the foreground is not woken for messages of its sessions`(state: AppState) {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.changed(to: state, now: $1) }
         app.acknowledgeAll()
         app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [])
-        // What it has not taken by the time it goes to rest, it is woken for.
+        // It is woken for the messages that it has not read before it enters the background.
         app.feed { $0.changed(to: .background, now: $1) }
         app.acknowledgeAll()
         #expect(app.commands.map(\.action) == [.handleEvents])
         #expect(app.state == .background)
     }
 
-    @Test func `T11: who does not complete in time is ended, with the cause`() {
+    @Test func `T11: An app that does not complete its wake in time is ended with the cause`() {
         var app = TestApp(wakeLimit: 12)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -203,7 +204,7 @@ import Testing
         #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
     }
 
-    @Test func `T9: an app that goes wrong on every wake is launched ever more rarely`() {
+    @Test func `T9: The pauses between launches grow if an app fails on every wake`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1)])
         var launches: [Double] = []
@@ -222,12 +223,12 @@ import Testing
         #expect(pauses.last == 3_600)
         #expect(app.machine.record.faults == 20)
         #expect(app.all.contains { if case .note(.appLaunchPaused, _, _) = $0 { true } else { false } })
-        // Its user makes it good.
+        // A launch by the user clears the faults.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         #expect(app.machine.record.faults == 0)
     }
 
-    @Test func `B1: for a program of any language the exit status is the completion`() {
+    @Test func `B1: A program without the library completes its wakes with its exit status`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 3)])
         app.spawned()
@@ -241,7 +242,7 @@ import Testing
         #expect(app.machine.record.faults == 1)
     }
 
-    @Test func `T10: an app that is known to link the library completes nothing by exiting before it connects`() {
+    @Test func `T10: An app that links the library completes nothing by exiting before it connects`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -250,7 +251,7 @@ import Testing
         app.spawned()
         app.exited(.exited, status: 0)
         #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
-        // Unless the wake was a program's of its own.
+        // The exception is a wake with a program of its own.
         app.machine.hasWakeCommand = true
         app.pass(4)
         app.spawned()
@@ -258,7 +259,7 @@ import Testing
         #expect(app.all.contains(.finished("a", 3, .exited(0))))
     }
 
-    @Test func `T9: an app with the library that exits without completing has not completed`() {
+    @Test func `T9: An app with the library that exits without acknowledging has not completed its wake`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 3)])
         app.spawned()
@@ -268,7 +269,7 @@ import Testing
         #expect(app.machine.record.faults == 1)
     }
 
-    @Test func `T9: a program without an entry is not launched`() {
+    @Test func `T9: A program without an entry is not launched`() {
         var app = TestApp(isInstalled: false)
         app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [])
@@ -276,12 +277,12 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `L1: a force quit ends it, cancels its transfers, and nothing launches it but its user`() {
+    @Test func `L1: A force quit ends the app and its transfers, and only the user launches it again`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }
         #expect(app.taken == [.kill])
-        // What becomes of its transfers is not for the process that ends.
+        // The process that is ending does not handle the results of its transfers.
         app.exited(.signalled)
         #expect(app.taken.contains(.cancelTransfers))
         #expect(app.machine.record.lastExit?.cause == .forceQuit)
@@ -291,7 +292,7 @@ import Testing
         #expect(app.machine.record.isForceQuit == false)
     }
 
-    @Test func `L1: a quit asks first`() {
+    @Test func `L1: A quit asks the app before it is killed`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.quit(force: false, now: $1) }
@@ -303,7 +304,7 @@ import Testing
         #expect(app.machine.record.isForceQuit == false)
     }
 
-    @Test func `L1: a mere SIGKILL is a crash: it is launched again`() {
+    @Test func `L1: A SIGKILL from outside counts as a crash, and the app is launched again`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -313,9 +314,9 @@ import Testing
         #expect(app.all.contains { $0.isSpawn })
     }
 
-    // MARK: - Services
+    // MARK: - Restarts of the service
 
-    @Test func `L1: a new service takes up what runs, and lets it sleep again`() {
+    @Test func `L1: The next service adopts a running app, and suspends it again`() {
         var app = TestApp()
         app.suspended()
         app.restartService(isAlive: true)
@@ -332,7 +333,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .unseen)
     }
 
-    @Test func `T9: a wake that was under way when the service died goes on with the next`() {
+    @Test func `T9: A wake that was under way when the service died continues with the next one`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -342,9 +343,9 @@ import Testing
         app.restartService(isAlive: true)
         app.setWantedWakes([.events("a", 1)])
         app.connected()
-        // The same command: who has handled it already says so again, and does not handle it twice.
+        // The same command is sent: an app that has handled it acknowledges it again, and does not handle it twice.
         #expect(app.commands == asked)
-        // Its time begins anew: while no service was there, nobody could hear that it was done.
+        // Its time starts again, because the app could not acknowledge anything without a service.
         app.pass(29)
         #expect(!app.all.contains(.kill))
         app.acknowledgeAll()
@@ -354,7 +355,7 @@ import Testing
 
     // MARK: - The resume rate limiter
 
-    @Test func `T9: the delay for new tasks doubles with each wake, and its user resets it`() {
+    @Test func `T9: The delay for new tasks doubles with each wake, and the user resets it`() {
         var app = TestApp()
         app.suspended()
         var delays: [Double] = []
@@ -366,7 +367,7 @@ import Testing
             #expect(app.state == .suspended)
         }
         #expect(delays.map { $0.rounded() } == [60, 120, 240, 480])
-        // It has passed without a wake: it begins anew.
+        // The delay has passed without a wake, so it starts again at its first value.
         app.pass(481)
         #expect(app.machine.startsPausedUntil(now: app.now) == nil)
         app.setWantedWakes([.events("a", 9)])

@@ -5,9 +5,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Apps, users, processes and services doing anything in any order, against what a machine may do at all.
+/// Random inputs of apps, users, processes and services, checked against the general rules of a machine.
 @Suite struct AppMachineWalkTests {
-    @Test(arguments: 1...60) func `L1 R1: whatever happens, no state, process or wake is lost`(seed: UInt64) {
+    @Test(arguments: 1...60) func `L1 R1: In random walks no state, process or wake is lost`(seed: UInt64) {
         var walk = AppWalk(seed: seed)
         for _ in 0..<600 {
             walk.step()
@@ -16,7 +16,8 @@ import Testing
         walk.comeToRest()
     }
 
-    @Test(arguments: 1...60) func `L3 L4: whatever happens, nobody is ended untold, and time is as it is shown`(
+    @Test(arguments: 1...60)
+    func `L3 L4: In random walks no app is ended unwarned, and its time matches the clock it reads`(
         seed: UInt64
     ) {
         var walk = AppWalk(seed: seed, isSteady: true)
@@ -27,7 +28,7 @@ import Testing
         walk.comeToRest()
     }
 
-    @Test func `T11: a process that has not ended yet is killed once, not again and again`() {
+    @Test func `T11: A process that has not ended yet is killed only once`() {
         var app = TestApp(wakeLimit: 10)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -41,7 +42,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .eventsOverdue)
     }
 
-    @Test func `T9: who is suspended while its connection is broken is woken all the same`() {
+    @Test func `T9: An app suspended with a broken connection is woken`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in
@@ -57,7 +58,7 @@ import Testing
         #expect(app.all.contains(.finished("a", 1, .acknowledged(.newData))))
     }
 
-    @Test func `T11: who is woken and never connects again is ended, and launched anew`() {
+    @Test func `T11: A woken app that never connects again is ended and launched again`() {
         var app = TestApp(wakeLimit: 10)
         app.suspended()
         app.feed { machine, _ in
@@ -72,14 +73,14 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `B1: a program that works on a wake when the service dies keeps its time, and is woken again`() {
+    @Test func `B1: A program handling a wake when the service dies keeps its time, and is woken again`() {
         var app = TestApp(wakeLimit: 60)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
         app.restartService(isAlive: true)
         app.setWantedWakes([.events("a", 1)])
         app.pass(AppMachine.connectLimit)
-        // Not frozen in the middle of its work, for which it has the time that it was told at its launch.
+        // It is not frozen during its work, for which it has the limit that it got at its launch.
         #expect(!app.all.contains(.freeze))
         app.pass(39)
         #expect(!app.all.contains(.kill))
@@ -88,7 +89,7 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `L3: what it was told in front of its user does not keep it awake in the background`() {
+    @Test func `L3: Commands sent in the foreground do not keep an app awake in the background`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
@@ -100,7 +101,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L1: a force quit whose service died goes on with the next`() {
+    @Test func `L1: A force quit continues after the service has died`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }

@@ -3,14 +3,14 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Background tasks, doze and policies in the walk, with a model of the time that an app has.
+/// Background tasks, doze and policies in the walk, with a model of an app's background time.
 extension AppWalk {
-    /// Its background time, from what the machine says that it does: granted, stopped, resumed, told.
+    /// The background time according to the machine's actions: granted, paused, continued, warned.
     struct Budget {
         var left: Double
-        /// Awake seconds since when it passes.
+        /// The awake seconds since which it counts; nil while paused.
         var from: Double?
-        /// Awake seconds at which the app was told that it is nearly over.
+        /// The awake seconds at which the app was warned.
         var toldAt: Double?
 
         func remaining(_ now: ClockReading) -> Double {
@@ -27,18 +27,18 @@ extension AppWalk {
         }
     }
 
-    /// Another process of the app.
+    /// The pid of a secondary process of the app.
     static let guest: Int32 = 9_999
-    /// More than rounding in the journal and in nanoseconds can make of a time.
+    /// The tolerance in seconds: more than the rounding errors of the journal and of nanoseconds.
     private static let tolerance = 0.001
 
-    // MARK: - What happens
+    // MARK: - Inputs
 
     mutating func beginTask() {
         let isGuest = Int.random(in: 0..<4, using: &random) == 0
         let number = Int64.random(in: 1...6, using: &random)
         guard let process, isGuest || process.isConnected else { return }
-        // While it is frozen, too: then it was on its way.
+        // Also while the app is frozen, because the request may have been sent before.
         begin(number, of: isGuest ? Self.guest : nil)
     }
 
@@ -98,14 +98,15 @@ extension AppWalk {
         feed("\(terms.policy)") { $0.termsChanged(now: $1) }
     }
 
-    /// Its limits do not pass meanwhile. Pauses in wall time do, so it is looked after behind it, as the service does.
+    /// The machine sleeps: limits do not elapse, but pauses in wall time do. So deadlines are checked afterwards, as in
+    /// the service.
     mutating func machineSleeps(_ seconds: Double) {
         now.bootSeconds += seconds
         now.wallSeconds += seconds
         updateWantedWakes()
     }
 
-    // MARK: - What the machine says
+    // MARK: - Actions of the machine
 
     mutating func apply(_ decision: Decision, _ inputs: [String: String]) {
         switch decision {
@@ -131,9 +132,9 @@ extension AppWalk {
 
     var lead: Double { min(terms.lead, terms.policy.seconds / 2) }
 
-    // MARK: - What it may do
+    // MARK: - Rules
 
-    /// Of one that was ended because its time was over.
+    /// Checks the end of a process that was ended because its background time was over.
     mutating func checkEnd(toldAt: Double?, killedAt: Double?) {
         guard let killedAt, let toldAt else { return fail("It was ended and never told.") }
         if killedAt < toldAt + lead - Self.tolerance { fail("It was told at \(toldAt) and ended at \(killedAt).") }
@@ -163,7 +164,7 @@ extension AppWalk {
         if status.stints.count > Limits.stints + 1 { fail("It keeps \(status.stints.count) stints.") }
     }
 
-    /// What the process reads is what the model has.
+    /// Checks that the process reads the same time as in the model.
     private mutating func checkClock(_ status: BackgroundStatus) {
         let shown = machine.clock.remaining(atNanoseconds: Int64(saturating: (now.awakeSeconds * 1e9).rounded()))
         if isContinuing, machine.isManaged {

@@ -4,11 +4,11 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Reasons of every source to wake the app in the walk, and what the machine may make of them.
+/// Wakes of every source in the walk, and the rules for the machine.
 extension AppWalk {
-    // MARK: - What happens
+    // MARK: - Inputs
 
-    /// A session has something new, or another part writes a row.
+    /// Adds a message of a session, or a row of another feature.
     mutating func newWake() {
         let source = Bool.random(using: &random) ? WakeSource.session : .allCases.randomElement(using: &random) ?? .push
         let keys =
@@ -34,7 +34,7 @@ extension AppWalk {
         updateWantedWakes()
     }
 
-    /// Its user cancels a task, or comes back, or somebody tries out what becomes of it.
+    /// Calls off a wake at random, as when the user cancels a task or returns.
     mutating func callOff() {
         let rows = rows.values.filter(\.source.rules.isWarned).sorted { $0.through < $1.through }
         guard let wake = rows.randomElement(using: &random) else { return }
@@ -55,7 +55,7 @@ extension AppWalk {
         if !warned.contains(meant.through) { fail("\(meant) is called off, and the app was not told.") }
     }
 
-    /// As the store would tell.
+    /// The wanted wakes, as the store would return them.
     var wanted: [WantedWake] {
         rows.values.filter { $0.through > woken[$0.identity] ?? 0 }.sorted { $0.through < $1.through }
     }
@@ -65,7 +65,7 @@ extension AppWalk {
         feed("wanted \(wanted.map { "\($0.source) \($0.key):\($0.through)" })") { $0.setWantedWakes(wanted, now: $1) }
     }
 
-    /// Of every other answer, one that brings the app to the front.
+    /// Returns a payload. Every other response is one that brings the app to the foreground.
     private static func payload(_ source: WakeSource, _ number: Int64) -> Data? {
         guard source == .response, number.isMultiple(of: 2) else { return Data("\(number)".utf8) }
         let notification = AppNotification(identifier: "\(number)", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -74,12 +74,12 @@ extension AppWalk {
 
     func isForFront(_ wake: WantedWake) -> Bool { wake.source == .response && wake.through.isMultiple(of: 2) }
 
-    // MARK: - What the machine may do
+    // MARK: - Rules
 
-    /// Something that the app is to hear of, and neither has had nor works on.
+    /// Returns a wake with a payload that the app should receive, and has neither received nor is handling.
     func news(_ begun: [WantedWake.Identity: Int64]) -> WantedWake? {
         rows.values.first { wake in
-            // What brings it to the front waits for that.
+            // A wake that brings the app to the foreground waits for that.
             wake.through > max(woken[wake.identity] ?? 0, begun[wake.identity] ?? 0) && !isExpired(wake)
                 && isDeclared(wake.source) && !isForFront(wake)
         }
@@ -87,7 +87,7 @@ extension AppWalk {
 
     private func isExpired(_ wake: WantedWake) -> Bool { wake.expires.map { $0 <= now.bootSeconds } ?? false }
 
-    /// Of which the newest counts.
+    /// Whether only the newest wake of the source counts.
     private func isNews(_ source: WakeSource) -> Bool {
         [.push, .region, .significantChange, .response].contains(source)
     }
@@ -96,7 +96,7 @@ extension AppWalk {
 
     private var begun: [BegunWake] { machine.record.processState?.begun ?? [] }
 
-    /// Whether it has a task under way that its user has begun.
+    /// Whether a continued task is under way.
     var isContinuing: Bool { begun.contains { $0.wake.source == .continued } }
 
     private var isUnhurried: Bool {
@@ -127,14 +127,14 @@ extension AppWalk {
             if !isUnhurried, source != .continued { fail("It is told of \(source) in the background without a limit.") }
             return
         }
-        // What was called off has one everywhere.
+        // A wake that was called off has a limit in any state.
         if isUnhurried, source != .continued { fail("It is told of \(source) in front of its user with a limit.") }
-        // A deadline less the moment is not exact.
+        // A deadline minus the current time is not exact.
         let most = source.limit(declared: machine.wakeLimit) ?? lead
         if limit > most + 1e-6 { fail("It has \(limit) s for \(source).") }
     }
 
-    /// That the time of a wake is nearly over: told once, of one that is under way.
+    /// Checks an expiration warning: it is sent once, for a wake that is under way.
     mutating func checkWarning(_ command: ProcessCommand) {
         guard command.action == .expireWake, let through = command.through else { return }
         if !warned.insert(through).inserted { fail("It is told twice that \(through) is nearly over.") }
@@ -142,7 +142,7 @@ extension AppWalk {
         if over.contains(through) { fail("It is told that \(through) is nearly over, which is over.") }
     }
 
-    /// Whatever has begun of which somebody waits for the end has one, and after that nothing to do with it.
+    /// Checks that every wake with a result stays under way until it ends, and is not under way after that.
     mutating func checkUnderWay() {
         let now = Set(begun.filter(\.wake.source.hasResult).map(\.wake.through))
         if let lost = underWay.subtracting(now).first(where: { !over.contains($0) }) {
@@ -162,7 +162,7 @@ extension AppWalk {
         let (rules, identity) = (wake.source.rules, wake.identity)
         if !over.insert(wake.through).inserted { fail("The wake \(wake) is finished twice.") }
         woken[identity] = max(woken[identity] ?? 0, wake.through)
-        // All of its background time is there again.
+        // The app has all of its background time again.
         if wake.source == .continued, underWay.contains(wake.through), hasStint, process?.isManaged == true {
             budget = Budget(left: terms.policy.seconds, from: now.awakeSeconds)
         }
@@ -176,7 +176,7 @@ extension AppWalk {
             if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
         case .unseen:
-            // An app in the foreground fetches by itself; otherwise nobody saw how its process ended.
+            // An app in the foreground fetches by itself. In the other case the status of its process is unknown.
             let isFetchInFront = wake.source == .fetch && isUnhurried
             let isLost = process == nil && (!rules.isTriedAgain || isNews(wake.source))
             if !isFetchInFront, !isLost { fail("\(wake) has no result, and its end was seen.") }
@@ -189,9 +189,9 @@ extension AppWalk {
             let isUnheard = wake.source == .continued && !told.contains(wake.through)
             let isKnown = process?.commands.contains { $0.wake == identity && $0.through == wake.through } ?? false
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
-            // It was in front, where nothing could tell it.
+            // It was in the foreground and could not receive anything there.
             let isMute = isForFront(wake) && (process ?? lastEnded)?.links == false
-            // It had it at its launch, as far as is known.
+            // As far as is known, it received the wake at its launch.
             let isHeard = hasEndedUnseen && process == nil && isNews(wake.source) && !machine.record.linksLibrary
             if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
                 !isReplaced, !isMute, !isHeard
@@ -202,7 +202,7 @@ extension AppWalk {
         }
     }
 
-    /// In front of its user it hears at once of what is not a session's.
+    /// Checks that an app in the foreground receives every wake at once, except for sessions.
     mutating func checkTold(_ process: Process, _ state: AppState) {
         guard isUnhurried, process.isConnected, !process.isAskedToEnd, !machine.record.isForceQuit else { return }
         let untold = rows.values.first { wake in
@@ -214,7 +214,7 @@ extension AppWalk {
 }
 
 extension ProcessCommand {
-    /// What it asks the app to handle.
+    /// The wake that the command asks the app to handle.
     var wake: WantedWake.Identity? {
         switch action {
         case .handleEvents: session.map { WantedWake.Identity(source: .session, key: $0) }

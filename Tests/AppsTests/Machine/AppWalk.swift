@@ -5,25 +5,25 @@ import Store
 import TestSupport
 import Testing
 
-/// One machine with everything that can happen to it, and a model of what it may answer.
+/// A machine with random inputs, and a model that checks its actions.
 struct AppWalk {
-    /// What the world knows of the app's process, from the machine's actions alone.
+    /// The app's process, derived from the machine's actions only.
     struct Process {
         var number: Int32
         var isManaged: Bool
         var isFrozen = false
         var isConnected = false
-        /// It has connected to a service.
+        /// Whether it has connected to a service.
         var links = false
         var isKilled = false
         var isAskedToEnd = false
-        /// It was asked with SIGTERM to end what it was launched for, and may go on where that is given up.
+        /// Whether it has got SIGTERM for its wakes. It may continue to run if they are dropped.
         var isWarned = false
         /// Commands that it has not acknowledged.
         var commands: [ProcessCommand] = []
-        /// What it was launched or asked for, with how far.
+        /// The wakes for which it was launched or that it was sent, each with its number.
         var wakes: [WantedWake.Identity: Int64] = [:]
-        /// Background tasks that it has begun and not ended; those of a guest under its number.
+        /// Background tasks that it has begun and not ended. The tasks of the secondary process are in `guestTasks`.
         var tasks: Set<Int64> = []
         var guestTasks: Set<Int64> = []
     }
@@ -37,22 +37,22 @@ struct AppWalk {
     var machine: AppMachine
     var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
     var process: Process?
-    /// The store: the last reason of each kind, and how far the app is done with it.
+    /// The store: the last wake of each kind.
     var rows: [WantedWake.Identity: WantedWake] = [:]
     var woken: [WantedWake.Identity: Int64] = [:]
-    /// The numbers of wakes that are over.
+    /// The numbers of wakes that have ended.
     var over: Set<Int64> = []
     var nextWake: Int64 = 1
-    /// The numbers of wakes with a result that are under way, of which the app was told, whose time it was told is nearly over,
-    /// and that were called off.
+    /// The numbers of wakes with a result that are under way, that the app has received, that it was warned of, and
+    /// that were called off.
     var underWay: Set<Int64> = []
     var told: Set<Int64> = []
     var warned: Set<Int64> = []
     var calledOff: Set<Int64> = []
-    /// What the app acknowledges just now, and the last process that has ended.
+    /// The command that the app is acknowledging now. `lastEnded` is the last process that has ended.
     var acknowledging: ProcessCommand?
     var result = RefreshResult.newData
-    /// Whether the process has just ended without anybody having seen how.
+    /// Whether the process has just ended with an unknown status.
     private(set) var hasEndedUnseen = false
     private(set) var lastEnded: Process?
     private(set) var lastStatus: Int32?
@@ -63,13 +63,13 @@ struct AppWalk {
     var budget: Budget?
     var hasStint = false
     var killedAt: Double?
-    /// What is set, as the service would look it up.
+    /// The terms that the service would look up.
     var terms = BackgroundTerms()
     var phase = DozePhase.awake
-    /// What happens at the end of a walk only: everybody behaves.
+    /// Whether the walk is in its last phase, in which everything behaves correctly.
     var isCalm = false
 
-    /// - Parameter isSteady: whether the app lives on for longer.
+    /// - Parameter isSteady: whether the app runs for longer.
     init(seed: UInt64, isSteady: Bool = false) {
         self.seed = seed
         self.isSteady = isSteady
@@ -80,11 +80,11 @@ struct AppWalk {
             firstNumber: 1)
     }
 
-    // MARK: - What happens
+    // MARK: - Inputs
 
     mutating func step() {
         var choice = Int.random(in: 0..<41, using: &random)
-        // Less of what begins everything anew, more of what needs time to unfold.
+        // Fewer restarts, and more of what needs time.
         if isSteady, Self.upheavals.contains(choice), Int.random(in: 0..<12, using: &random) > 0 {
             choice = Int.random(in: 21..<33, using: &random)
         }
@@ -121,7 +121,7 @@ struct AppWalk {
         }
     }
 
-    /// From here on everybody does what they should: whatever the app has to hear it hears.
+    /// Lets everything behave correctly from here on, so that the app receives all its wakes.
     mutating func comeToRest() {
         isCalm = true
         launchesFail = false
@@ -130,7 +130,7 @@ struct AppWalk {
         for _ in 0..<200 where !hasFailed {
             while process?.tasks.isEmpty == false || process?.guestTasks.isEmpty == false { endTask() }
             if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
-            // Nothing can tell it of anything, so that its user ends it some time.
+            // It cannot receive anything, so the user ends it at some point.
             if let process, process.isFrozen, !process.links { exit() }
             if process != nil, process?.isConnected == false { connect() }
             if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
@@ -142,7 +142,7 @@ struct AppWalk {
         }
     }
 
-    /// The desktop's word counts where the app's own does not, and launches nothing.
+    /// Reports the focus. It counts only if the app does not report its own state, and it launches nothing.
     private mutating func showWindow(inFront: Bool) {
         let before = machine.record
         feed("a window \(inFront ? "in front" : "left")") { $0.desktopShows(inFront: inFront, now: $1) }
@@ -187,7 +187,7 @@ struct AppWalk {
             return feed("a foreign acknowledgement") { $0.acknowledged(-1, now: $1) }
         }
         self.process?.commands.removeAll { $0 == command }
-        // What was called off and given up may be acknowledged late, when the next one is under way.
+        // A wake that was called off and dropped may be acknowledged late, when the next one is under way.
         if let identity = command.wake, process.wakes[identity] == command.through {
             self.process?.wakes[identity] = nil
         }
@@ -236,21 +236,21 @@ struct AppWalk {
         restarts += 1
         let isAlive = process != nil && Bool.random(using: &random)
         if !isAlive { process = nil }
-        // Nothing stays frozen without a service.
+        // The guardian thaws everything when the service dies.
         process?.isFrozen = false
         process?.isConnected = false
-        // What it was told and has not done, it hears again when it connects.
+        // It gets unacknowledged commands again when it connects.
         process?.commands.removeAll { $0.action == .enter || $0.action == .snapshot }
-        // The guest tells its own again only when it is back; until then they are nobody's.
+        // The secondary process reports its tasks again only when it has connected.
         process?.guestTasks = []
-        // Who has not been killed yet is killed again.
+        // A process that has not died yet is killed again.
         process?.isKilled = false
         let record = machine.record
         machine = AppMachine(
             record: record, isInstalled: machine.isInstalled, wakeLimit: 30,
-            // Or the wall clock was set back meanwhile.
+            // The other case is a wall clock that was set back.
             firstNumber: Bool.random(using: &random) ? restarts * 1_000_000 : 1)
-        // What stood still goes on with the process.
+        // The paused time continues with the process.
         if budget?.from == nil { budget?.from = now.awakeSeconds }
         killedAt = nil
         let (wanted, phase) = (wanted, phase)
@@ -274,11 +274,11 @@ struct AppWalk {
 
     private mutating func passToDeadline() {
         guard let next = machine.nextDeadline else { return }
-        // A little more: a pause is told in wall time and counted in boot time.
+        // A little more, because a pause is stated in wall time and counted in boot time.
         pass(max(0, next - now.awakeSeconds) + 0.001)
     }
 
-    // MARK: - What the machine may do
+    // MARK: - Rules
 
     mutating func feed(_ what: String, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         guard !hasFailed else { return }
@@ -368,7 +368,7 @@ struct AppWalk {
         checkBackgroundTime(process, standsStill)
         if process.isFrozen {
             if !process.wakes.isEmpty { fail("It is frozen with unfinished wakes \(process.wakes).") }
-            // Nobody waits for a picture for ever, nor for word of an end that was put off.
+            // Only snapshots and expiration commands may stay unacknowledged.
             if process.commands.contains(where: { !$0.mayStayOpen && !over.contains($0.through ?? 0) }) {
                 fail("It is frozen with unacknowledged commands.")
             }
@@ -391,7 +391,7 @@ struct AppWalk {
         if state == .background, machine.nextDeadline == nil, !process.isFrozen, !isContinuing {
             fail("It is awake in the background without a limit.")
         }
-        // One that does not link the library cannot be told before it ends.
+        // A process without the library cannot receive anything before it ends.
         guard process.links, !machine.record.isForceQuit, !isContinuing, news(process.wakes) != nil,
             machine.nextDeadline == nil
         else { return }
@@ -406,7 +406,7 @@ struct AppWalk {
 }
 
 extension ProcessCommand {
-    /// Whether an app may be suspended that has not answered it.
+    /// Whether an app may be suspended that has not acknowledged it.
     fileprivate var mayStayOpen: Bool { action == .snapshot || action == .expire || action == .expireWake }
 }
 

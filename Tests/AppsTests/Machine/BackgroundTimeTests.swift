@@ -4,9 +4,9 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Background tasks and the time for them, to the second (mission rows L2, L3; decision 0013).
+/// Background tasks and their time, to the second (mission rows L2, L3; decision 0013).
 @Suite struct BackgroundTimeTests {
-    @Test func `L2: an app with an open task is not suspended, and is when it has ended it`() {
+    @Test func `L2: An app is suspended only after its last open task has ended`() {
         var app = TestApp()
         app.launchedByUser()
         #expect(app.begin(1) == nil)
@@ -32,7 +32,7 @@ import Testing
         (BackgroundPolicy.contiguous, 5.0, 600.0), (.opportunistic, 5, 180), (.brief, 5, 30), (.opportunistic, 2, 180),
         (BackgroundPolicy(.opportunistic, seconds: 10), 30, 10),
     ])
-    func `L3: it is told before its time is over, and ended when it is`(
+    func `L3: An app is warned before its background time is over, and ended when it is over`(
         policy: BackgroundPolicy, lead: Double, seconds: Double
     ) {
         let lead = min(lead, seconds / 2)
@@ -59,7 +59,7 @@ import Testing
         #expect(app.machine.record.faults == 1)
     }
 
-    @Test func `L3: who ends its tasks when told is suspended`() {
+    @Test func `L3: An app that ends its tasks after the warning is suspended`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -74,7 +74,7 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `L3: who ends its tasks and never says that its handlers returned is suspended when time is over`() {
+    @Test func `L3: An app that ends its tasks but never acknowledges the warning is suspended at the end`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -86,7 +86,7 @@ import Testing
         #expect(app.taken.contains { if case .send(let command) = $0 { command.action == .snapshot } else { false } })
     }
 
-    @Test func `L3: one late look at the clock takes nobody's time between being told and the end`() {
+    @Test func `L3: A late tick does not shorten the time between warning and end`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -100,7 +100,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L2: a machine that sleeps takes nobody's time`() {
+    @Test func `L2: Sleep of the machine does not count as background time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -113,7 +113,7 @@ import Testing
         #expect(app.commands.map(\.action) == [.expire])
     }
 
-    @Test func `L2: the front lifts the limit, and the next stint has all of it`() {
+    @Test func `L2: The foreground removes the limit, and the next background run has all of its time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -130,7 +130,7 @@ import Testing
         #expect(app.status.stints.map(\.end) == [.foreground, nil])
     }
 
-    @Test func `L2: a wake within a stint refills it`() {
+    @Test func `L2: A wake during a background run gives the app all of its time again`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -141,7 +141,7 @@ import Testing
         #expect(app.status.stints.last?.wakes == [.sessionEvents])
     }
 
-    @Test func `L2: tasks are refused with their reason`() {
+    @Test func `L2: A refusal of a background task names the reason`() {
         var app = TestApp()
         #expect(app.begin(1) == .notRunning)
         app.launchedByUser()
@@ -150,7 +150,7 @@ import Testing
         app.pass(2)
         for number in 1...Limits.backgroundTasks { #expect(app.begin(Int64(number)) == nil) }
         #expect(app.begin(5_000) == .tooMany)
-        // One that is open is the same one.
+        // A repeated number is the same task.
         #expect(app.begin(7) == nil)
         app.feed { $0.endTask(1, now: $1) }
         app.pass(173)
@@ -159,7 +159,7 @@ import Testing
         #expect(app.begin(5_000) == .ending)
     }
 
-    @Test func `L2: one that was on its way when the app was suspended thaws it, with the time that was left`() {
+    @Test func `L2: A task requested before suspension thaws the app, which has the time left then`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -174,7 +174,7 @@ import Testing
         #expect(app.remaining == 120)
     }
 
-    @Test func `L2: who was not launched by the service has no limit, and is ended by nobody`() {
+    @Test func `L2: A process that the service did not launch has no limit, and is not ended`() {
         var app = TestApp()
         app.connected(managed: false)
         _ = app.begin(1)
@@ -189,7 +189,7 @@ import Testing
         #expect(app.status.stints.last?.end == .ended)
     }
 
-    @Test func `L2: who holds the device awake is told, from the first task to the last`() {
+    @Test func `L2: An app is reported as holding the device awake from its first task to its last`() {
         var app = TestApp()
         app.machine.terms.policy = .contiguous
         app.launchedByUser()
@@ -208,7 +208,7 @@ import Testing
         #expect(app.status.stints.last?.heldAwake == true)
     }
 
-    @Test func `L2: tasks of guests are told apart by their processes, told of the end, and go with them`() {
+    @Test func `L2: Tasks of secondary processes are separate, get the warning, and end with the process`() {
         var app = TestApp()
         app.launchedByUser()
         #expect(app.begin(1, of: 50) == nil && app.begin(1, of: 51) == nil && app.begin(1) == nil)
@@ -220,7 +220,7 @@ import Testing
             if case .tellGuest(let process, _) = action { process } else { nil }
         }
         #expect(told == [50, 51])
-        // Itself it has nothing to expire.
+        // The app's own process has no task that could expire.
         #expect(app.commands == [])
         app.feed { $0.guestLeft(50, now: $1) }
         #expect(app.status.tasks.count == 1)
@@ -229,7 +229,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `L2: a command has the time of its policy, is asked to end and then made to`() {
+    @Test func `L2: A command has the time of its policy, and is then terminated and killed`() {
         var app = TestApp(isInstalled: false)
         let process = StoredProcess(processID: 77, startTime: 7, bootID: "boot", isManaged: true)
         app.feed { $0.adoptedCommand(process, now: $1) }
@@ -244,14 +244,14 @@ import Testing
         app.pass(5)
         #expect(app.taken == [.kill])
 
-        // One without a task is not there to be kept awake.
+        // A command without a task is not kept running.
         var idle = TestApp(isInstalled: false)
         idle.feed { $0.adoptedCommand(process, now: $1) }
         idle.pass(AppMachine.confirmationLimit)
         #expect(idle.taken == [.freeze])
     }
 
-    @Test func `L2: only the last stints are kept`() {
+    @Test func `L2: Only the last background runs are kept`() {
         var app = TestApp()
         app.launchedByUser()
         for _ in 0..<Limits.stints + 5 {
@@ -263,7 +263,7 @@ import Testing
         #expect(app.status.stints.count == Limits.stints)
     }
 
-    @Test func `L2: decisions carry what they looked at`() {
+    @Test func `L2: Journal entries contain the inputs of their decisions`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -285,7 +285,7 @@ import Testing
 
     // MARK: - The launch
 
-    @Test func `L3: an app that is known to link the library has 20 s to connect and enter its first state`() {
+    @Test func `L3: An app that links the library has 20 s to connect and enter its first state`() {
         var app = TestApp()
         app.launchedByUser()
         app.exited(.exited)
@@ -308,7 +308,7 @@ import Testing
         #expect(app.taken == [])
     }
 
-    @Test func `L3: an entry that was installed anew may have another program behind it`() {
+    @Test func `L3: An entry that is installed again may start another program`() {
         var app = TestApp()
         app.launchedByUser()
         app.exited(.exited)
@@ -319,11 +319,11 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `L2: who cannot be suspended has no more time for its tasks than what was left`() {
+    @Test func `L2: After a failed suspension an app has only the background time that was left`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.suspensionFailed(now: $1) }
-        // It hears what is told again.
+        // It gets commands again.
         #expect(app.taken == [.thaw] && app.state == .background && app.remaining == 180)
         #expect(app.begin(1) == nil)
         app.pass(175)

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Notifications that the user has chosen: what brings the app to the front is told there, all else in the background.
+/// Responses to notifications: those that bring the app to the foreground are sent there, all others in the background.
 @Suite struct ChoiceTests {
     private func choice(_ through: Int64, _ action: String = NotificationResponse.opened) throws -> WantedWake {
         var notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -20,7 +20,7 @@ import Testing
     private func launch(_ app: inout TestApp) { app.feed { $0.launch(background: false, arguments: [], now: $1) } }
 
     @Test(arguments: [NotificationResponse.opened, "reply"])
-    func `R3: what brings the app to the front launches nothing behind it, and comes with its launch`(
+    func `R3: A response for the foreground launches nothing in the background`(
         action: String
     ) throws {
         var app = TestApp()
@@ -42,14 +42,14 @@ import Testing
     }
 
     @Test(arguments: ["later", NotificationResponse.dismissed, "unknown"])
-    func `R3: everything else is told in the background`(action: String) throws {
+    func `R3: Every other response is sent in the background`(action: String) throws {
         var app = TestApp()
         let wake = try choice(1, action)
         app.setWantedWakes([wake])
         #expect(app.taken == [.spawn(background: true, wakes: [wake], arguments: [])])
     }
 
-    @Test func `R3: an app that is suspended is told when it comes to the front`() throws {
+    @Test func `R3: A suspended app gets a foreground response when it comes to the foreground`() throws {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([try choice(1)])
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: a program that does not link the library is told by its launch, and not started again`(
+    func `R3: A program without the library gets responses at its launch, and is not started again`(
         leaves: Bool
     ) throws {
         var app = TestApp()
@@ -78,7 +78,7 @@ import Testing
         #expect(app.ends.count == 1 && app.all.count { $0.isSpawn } == 1)
     }
 
-    @Test func `R3: an app that dies before it has heard is told when its user starts it again`() throws {
+    @Test func `R3: An app that dies before it receives a response gets it when the user starts it again`() throws {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)

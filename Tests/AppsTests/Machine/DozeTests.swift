@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Doze: who stands still, for how long, and what lets it go on (mission row L4; decision 0013.4).
+/// Doze: which apps are paused, for how long, and which inputs end the pause (mission row L4; decision 0013.4).
 @Suite struct DozeTests {
     private func dozing(_ policy: BackgroundPolicy = .opportunistic) -> TestApp {
         var app = TestApp()
@@ -17,7 +17,7 @@ import Testing
         return app
     }
 
-    @Test func `L4: time stands still in doze and goes on in the window, to the second`() {
+    @Test func `L4: Background time pauses in doze and continues in a window, to the second`() {
         var app = dozing()
         #expect(app.taken == [.freeze])
         #expect(app.state == .background && app.status.standsStill)
@@ -42,12 +42,12 @@ import Testing
         #expect(stint?.seconds == 180 && stint?.windows == 2 && stint?.end == .terminated)
     }
 
-    @Test func `L4: who holds the device awake does not stand still`() {
+    @Test func `L4: An app that holds the device awake is not paused`() {
         var app = dozing(.contiguous)
         #expect(app.taken == [])
         app.pass(10)
         #expect(app.remaining == 560)
-        // Unless its policy becomes another one.
+        // It is paused after a change of its policy.
         app.machine.terms.policy = .opportunistic
         app.feed { $0.termsChanged(now: $1) }
         #expect(app.taken == [.freeze])
@@ -56,7 +56,7 @@ import Testing
         #expect(app.taken == [.thaw])
     }
 
-    @Test func `L4: its user, a wake or the end of doze lets it go on`() {
+    @Test func `L4: The user, a wake or the end of doze resumes a paused app`() {
         var front = dozing()
         front.feed { $0.bringToFront(now: $1) }
         #expect(front.taken.prefix(2) == [.cameToFront, .thaw])
@@ -67,7 +67,7 @@ import Testing
         #expect(woken.taken.first == .thaw)
         #expect(woken.remaining == 180)
         woken.acknowledgeAll()
-        // It has completed it, and the task is still open.
+        // The wake is completed, and the task is still open.
         #expect(woken.status.standsStill)
 
         var awake = dozing()
@@ -80,7 +80,7 @@ import Testing
         #expect(quit.commands.map(\.action) == [.terminate])
     }
 
-    @Test func `L4: who is doing what has a limit of its own finishes that first`() {
+    @Test func `L4: An app finishes work with a limit of its own before it is paused`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -92,7 +92,7 @@ import Testing
         #expect(app.status.standsStill)
     }
 
-    @Test func `L4: who was told that its time is nearly over has the rest of it`() {
+    @Test func `L4: An app that was warned has the rest of its time in doze`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -105,7 +105,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L4: an end of a task that was on its way leaves it suspended where it stands`() {
+    @Test func `L4: A late end of a task suspends a paused app without thawing it`() {
         var app = dozing()
         app.feed { $0.endTask(1, now: $1) }
         #expect(app.taken == [])
@@ -114,14 +114,14 @@ import Testing
         #expect(app.taken == [])
     }
 
-    @Test func `L4: a dead app is launched in doze all the same`() {
+    @Test func `L4: A dead app is launched during doze`() {
         var app = TestApp()
         app.feed { $0.apply(.dozing, now: $1) }
         app.setWantedWakes([.events("a", 1)])
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `L4: the time of who cannot be stopped in doze passes, and that is tried again`() {
+    @Test func `L4: If an app cannot be frozen in doze, its time counts and freezing is tried again`() {
         var app = dozing()
         app.feed { $0.suspensionFailed(now: $1) }
         #expect(app.taken == [.thaw] && !app.status.standsStill)
@@ -135,7 +135,7 @@ import Testing
 
     private static let lock = HeldLock(path: "/tmp/shared", process: 1_001, kind: "flock")
 
-    @Test func `L5: a lock is told once in a stint, and the app stays`() {
+    @Test func `L5: A lock is recorded once per background run, and the app stays suspended`() {
         var app = dozing()
         app.feed { $0.found([Self.lock], now: $1) }
         #expect(app.taken == [] && app.notes(.appHoldsLock).count == 1)
@@ -144,7 +144,7 @@ import Testing
         app.feed { $0.found([Self.lock], now: $1) }
         #expect(app.notes(.appHoldsLock).count == 1)
         #expect(app.notes(.appHoldsLock).first == "/tmp/shared")
-        // The next stint is another story.
+        // The next background run records it again.
         app.feed { $0.bringToFront(now: $1) }
         app.acknowledgeAll()
         app.leave()
@@ -152,7 +152,7 @@ import Testing
         #expect(app.notes(.appHoldsLock).count == 2)
     }
 
-    @Test func `L5: where the entry says so, a lock costs the app its life`() {
+    @Test func `L5: A lock ends the app if its entry says so`() {
         var app = TestApp()
         app.machine.terms.fileLocks = .terminate
         app.suspended()
@@ -163,13 +163,13 @@ import Testing
         #expect(app.machine.record.lastExit?.sentence.contains("0xdead10cc") == true)
     }
 
-    // MARK: - Services
+    // MARK: - Restarts of the service
 
-    @Test func `L4: a service that dies in doze leaves the time that stood still to the next one`() {
+    @Test func `L4: A service that dies in doze leaves the paused time to the next one`() {
         var app = dozing()
         app.pass(500)
         app.restartService(isAlive: true, .dozing)
-        // The guardian has thawed it: it runs, and its time passes.
+        // The guardian has thawed the process, so its time counts.
         #expect(app.remaining == 150)
         app.pass(2)
         app.connected()
@@ -180,7 +180,7 @@ import Testing
         #expect(app.remaining == 143)
     }
 
-    @Test func `L3: time that counted has counted when a service dies`() {
+    @Test func `L3: Elapsed background time stays elapsed when the service dies`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -193,7 +193,7 @@ import Testing
         #expect(app.remaining == 50)
     }
 
-    @Test func `L3: a service that dies during an expiration does not forget it`() {
+    @Test func `L3: An expiration continues after the service has died`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -209,7 +209,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L3: who could not be told in time, because no service was there, is told and has its lead`() {
+    @Test func `L3: An app warned late because the service was down has the full warning time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -227,7 +227,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L2: tasks that a process does not tell again after its connection broke have ended`() {
+    @Test func `L2: Tasks that are not reported again after a broken connection are dropped`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -245,7 +245,7 @@ import Testing
         #expect(app.status.tasks.map(\.name) == ["task 2"])
     }
 
-    @Test func `L2: tasks of one that never connects again end with the wait for it`() {
+    @Test func `L2: Tasks of a process that never connects again are dropped after the time limit`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)

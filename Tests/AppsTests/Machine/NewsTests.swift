@@ -4,14 +4,14 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Wakes that bring the app news: pushes, crossings and answers, of which the newest counts until the app has heard of one.
+/// Wakes with a payload: pushes, region events and responses. Until the app has received one, only the newest counts.
 @Suite struct NewsTests {
     private static let news: [WakeSource] = [.push, .region, .significantChange, .response]
     private static let replaced = WakeOutcome.dropped("A newer one replaced it.")
 
     private func told(_ app: TestApp) -> [Int64?] { app.commands.filter { $0.action == .handleWake }.map(\.through) }
 
-    /// Known to link the library, and not running.
+    /// Returns an app that links the library and is not running.
     private func known() -> TestApp {
         var app = TestApp()
         app.suspended()
@@ -20,8 +20,9 @@ import Testing
         return app
     }
 
-    @Test(arguments: news) func `R3 R6: Who is launched hears of the newest alone, and of that once`(source: WakeSource)
-    {
+    @Test(arguments: news) func `R3 R6: A launched app receives only the newest wake of a key, and receives it once`(
+        source: WakeSource
+    ) {
         var app = known()
         app.setWantedWakes([.row(source, 1, key: "k")])
         app.spawned()
@@ -39,7 +40,7 @@ import Testing
         #expect(app.state == .suspended && app.ends.count == 3)
     }
 
-    @Test(arguments: news) func `R3 R6: A program has heard of what it was launched for`(source: WakeSource) {
+    @Test(arguments: news) func `R3 R6: A program has received the wakes that it was launched for`(source: WakeSource) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -50,7 +51,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
     }
 
-    @Test(arguments: news) func `R3 R6: A program that turns out to link the library hears of the newest`(
+    @Test(arguments: news) func `R3 R6: A program that turns out to link the library receives the newest wake`(
         source: WakeSource
     ) {
         var app = TestApp()
@@ -61,7 +62,9 @@ import Testing
         #expect(told(app) == [2] && app.ends == [.finishWake(.row(source, 1), Self.replaced)])
     }
 
-    @Test(arguments: news) func `R3 R6: Who has heard of one hears of the newer behind it`(source: WakeSource) {
+    @Test(arguments: news) func `R3 R6: An app that has received a wake also receives the newer one after it`(
+        source: WakeSource
+    ) {
         var app = known()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -80,7 +83,7 @@ import Testing
         #expect(told(app) == [3])
     }
 
-    @Test func `R6: Each key has news of its own`() {
+    @Test func `R6: Each key has wakes of its own`() {
         var app = known()
         let work = WantedWake.row(.region, 2, key: "work")
         app.setWantedWakes([.row(.region, 1, key: "home"), work])
@@ -90,7 +93,7 @@ import Testing
         #expect(Set(told(app)) == [2, 3] && app.ends.count == 1)
     }
 
-    @Test func `R3: Pushes with keys of their own reach an app that works at once, and each has its end`() {
+    @Test func `R3: Pushes with different keys reach a running app at once, and each ends separately`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1, key: "a")])
         app.spawned()
@@ -103,7 +106,8 @@ import Testing
         #expect(app.ends == wanted.map { .finishWake($0, .acknowledged(.newData)) })
     }
 
-    @Test(arguments: [WakeSource.fetch, .processing]) func `R1 R10: A chance is no news`(source: WakeSource) {
+    @Test(arguments: [WakeSource.fetch, .processing])
+    func `R1 R10: A fetch or task under way is not replaced by a newer one`(source: WakeSource) {
         var app = known()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -112,7 +116,7 @@ import Testing
         #expect(told(app) == [1] && app.ends == [])
     }
 
-    @Test func `R3: What is over or undeclared takes no place`() {
+    @Test func `R3: An expired or undeclared wake replaces no other`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -122,7 +126,7 @@ import Testing
         #expect(told(app) == [1])
     }
 
-    @Test func `R3: A push has one end, whatever has taken whose place`() {
+    @Test func `R3: Each push ends exactly once, even if it was replaced`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -133,7 +137,7 @@ import Testing
         #expect((1...3).map { app.end(of: $0)?.result } == [.failed, .failed, .newData] && app.ends.count == 3)
     }
 
-    @Test func `R3: Who is being ended hears of nothing new, and the next process does`() {
+    @Test func `R3: An app that is being ended receives no new wake, and its next process does`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -144,7 +148,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.row(.push, 2)], arguments: [])))
     }
 
-    @Test func `R3: A push that the next service finds under way gives way to a newer, too`() {
+    @Test func `R3: A push that was under way at a restart is replaced by a newer one as well`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -159,7 +163,7 @@ import Testing
     @Test(arguments: [
         (Int32(0), RefreshResult.newData, ExitCause.exited), (10, .noData, .exited), (1, .failed, .failed),
     ])
-    func `R3: A program's exit status says what came of its push`(
+    func `R3: A program's exit status is the result of its push`(
         status: Int32, result: RefreshResult, cause: ExitCause
     ) {
         var app = TestApp()
@@ -170,7 +174,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == cause && app.machine.record.faults == 0)
     }
 
-    @Test func `R3: Whose time for a push is over is ended, and so is the push`() {
+    @Test func `R3: An app that exceeds the limit of a push is ended, and the push with it`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -184,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.region, .significantChange, .response])
-    func `R6: A program that fails at other news is started again`(source: WakeSource) {
+    func `R6: A program that fails at another wake with a payload is started again`(source: WakeSource) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -195,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.region, .significantChange, .response])
-    func `R6: A program whose end nobody saw has had its news, which is not told twice`(source: WakeSource) {
+    func `R6: A program with an unknown status does not get its wakes again`(source: WakeSource) {
         for isAdopted in [true, false] {
             var app = TestApp()
             app.setWantedWakes([.row(source, 1)])
@@ -209,13 +213,13 @@ import Testing
             app.setWantedWakes([.row(source, 1)])
             app.pass(AppMachine.firstFaultPause)
             #expect(app.all.count { $0.isSpawn } == 1)
-            // What comes later is news again.
+            // A later wake is new.
             app.setWantedWakes([.row(source, 2)])
             #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
         }
     }
 
-    @Test func `R6: A program that had not begun, or that a power cut has ended, is started again`() {
+    @Test func `R6: A program that was never executed, or was ended by a power failure, is started again`() {
         for hadBegun in [true, false] {
             var app = TestApp()
             app.setWantedWakes([.row(.region, 1)])
@@ -228,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A program that the service was about to end for its time is started again`() {
+    @Test func `R6: A program that the service was ending for its limit is started again`() {
         var app = TestApp()
         app.setWantedWakes([.row(.region, 1)])
         app.spawned()
@@ -240,9 +244,9 @@ import Testing
         #expect(app.all.count { $0.isSpawn } == 2)
     }
 
-    // MARK: - Notifications in front
+    // MARK: - Notifications in the foreground
 
-    @Test func `R3: Only an app that its user has in front is asked about a notification`() throws {
+    @Test func `R3: Only an app in the foreground is asked how to present a notification`() throws {
         var app = TestApp()
         let absent = app.asked()
         #expect(absent == nil)
@@ -255,7 +259,7 @@ import Testing
         let first = try #require(question)
         #expect(first.action == .present && first.key == "n" && first.payload == Data("{}".utf8) && first.limit == 5)
         #expect(try #require(next).number > first.number)
-        // An answer that does not come keeps nothing awake, and is not asked for again.
+        // A missing answer does not keep the app awake, and is not requested again.
         app.acknowledgeAll()
         app.leave()
         app.acknowledgeAll()

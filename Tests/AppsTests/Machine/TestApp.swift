@@ -3,15 +3,15 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// A machine with a clock of its own, and the memory of what it wanted done.
+/// A machine with a clock of its own, and a record of its actions.
 struct TestApp {
     static let id = AppID(rawValue: "org.example.app")
 
     var machine: AppMachine
     var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
-    /// What the last input brought, without notes.
+    /// The actions of the last input, without journal entries.
     private(set) var taken: [AppAction] = []
-    /// What every input brought.
+    /// The actions of all inputs.
     private(set) var all: [AppAction] = []
     /// Commands that are not acknowledged.
     private(set) var commands: [ProcessCommand] = []
@@ -57,7 +57,7 @@ struct TestApp {
         self.taken = taken
     }
 
-    /// Those that are there now, not those that follow from it.
+    /// Acknowledges the present commands, but not those that follow from that.
     mutating func acknowledgeAll() { acknowledge { _ in true } }
 
     mutating func exited(_ cause: ExitCause, status: Int32? = nil, signal: Int32? = nil) {
@@ -74,14 +74,14 @@ struct TestApp {
         feed { $0.tick(now: $1) }
     }
 
-    /// The machine sleeps: its limits do not pass.
+    /// Lets the machine sleep: its limits do not elapse.
     mutating func sleepMachine(_ seconds: Double) {
         now.bootSeconds += seconds
         now.wallSeconds += seconds
         feed { $0.tick(now: $1) }
     }
 
-    /// Why a background task is refused; nil where it is not.
+    /// Begins a background task; returns the reason if it is refused.
     mutating func begin(_ number: Int64, of guest: Int32? = nil) -> BackgroundTaskRefusal? {
         var refusal: BackgroundTaskRefusal?
         feed { machine, now in
@@ -99,12 +99,12 @@ struct TestApp {
 
     var remaining: Double? { status.remaining.map { ($0 * 1e6).rounded() / 1e6 } }
 
-    /// The details of every decision of a kind.
+    /// Returns the details of every journal entry of a kind.
     func notes(_ decision: Decision) -> [String?] {
         all.compactMap { if case .note(decision, let detail, _) = $0 { .some(detail) } else { nil } }
     }
 
-    /// Its user leaves it, and it has entered the background.
+    /// The user leaves the app, and it has entered the background.
     mutating func leave() {
         feed { $0.sendToBackground(now: $1) }
         acknowledgeAll()
@@ -122,7 +122,7 @@ struct TestApp {
         feed { $0.apply(phase, now: $1) + $0.recover(isAlive: isAlive, hadBegun: hadBegun, now: $1) }
     }
 
-    /// Launched by its user, and active.
+    /// Brings the app into the active state, launched by the user.
     mutating func launchedByUser() {
         feed { $0.launch(background: false, arguments: [], now: $1) }
         spawned()
@@ -130,7 +130,7 @@ struct TestApp {
         acknowledgeAll()
     }
 
-    /// Launched by its user, and left.
+    /// Brings the app into the suspended state, launched by the user and left.
     mutating func suspended() {
         launchedByUser()
         feed { $0.sendToBackground(now: $1) }

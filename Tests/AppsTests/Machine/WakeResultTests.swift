@@ -4,11 +4,11 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// What comes of fetches and tasks: by word of the app, by a program's exit status, or by their end without either.
+/// Results of fetches and tasks: from the app, from a program's exit status, or from an end without either.
 @Suite struct WakeResultTests {
     private static let chances = WakeSource.allCases.filter(\.hasResult)
 
-    @Test(arguments: RefreshResult.allCases) func `R1: what the app says of its fetch is its result`(
+    @Test(arguments: RefreshResult.allCases) func `R1: The result that an app reports is the result of its fetch`(
         result: RefreshResult
     ) {
         var app = TestApp()
@@ -19,12 +19,12 @@ import Testing
         let outcome = WakeOutcome.acknowledged(result)
         #expect(app.all.contains(.finishWake(.row(.fetch, 1), outcome)))
         #expect(outcome.end(at: 7) == WakeEnd(result: result, time: 7))
-        // A feed that is down is no fault of the app.
+        // A failed fetch is no fault of the app.
         app.acknowledgeAll()
         #expect(app.state == .suspended && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: after a fetch the snapshot is taken anew, and the app is as it was`() {
+    @Test func `R1: After a fetch a new snapshot is made, and the app is suspended again`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -35,7 +35,7 @@ import Testing
         #expect(app.state == .suspended && app.taken.contains(.freeze))
     }
 
-    @Test func `R1: a fetch that takes longer than 30 s ends the app with its own reason code`() {
+    @Test func `R1: A fetch that takes longer than 30 s ends the app with a cause of its own`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -59,7 +59,7 @@ import Testing
         (Int32(0), RefreshResult.newData, ExitCause.exited), (10, .noData, .exited), (1, .failed, .failed),
         (127, .failed, .failed), (143, .failed, .failed),
     ])
-    func `R1: a program's exit status is the result of its fetch, and none is a fault`(
+    func `R1: A program's exit status is the result of its fetch, and never a fault`(
         status: Int32, result: RefreshResult, cause: ExitCause
     ) {
         var app = TestApp()
@@ -79,7 +79,8 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn }, "nothing pauses its launches")
     }
 
-    @Test(arguments: [Int32(10), 1]) func `R1: beside a session's wake a status that is not 0 leaves that open`(
+    @Test(arguments: [Int32(10), 1])
+    func `R1: A nonzero exit status does not complete a session's wake in the same launch`(
         status: Int32
     ) {
         var app = TestApp()
@@ -93,20 +94,20 @@ import Testing
     }
 
     @Test(arguments: [ExitCause.signalled, .unseen])
-    func `R1: A fetch fails with a signal, and has no result if nobody saw its end`(cause: ExitCause) {
+    func `R1: A fetch fails with a signal, and has no result if the status is unknown`(cause: ExitCause) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
         app.exited(cause, signal: cause == .signalled ? 11 : nil)
         #expect(app.ends.count == 1 && app.end(of: 1)?.result == (cause == .signalled ? .failed : nil))
-        // A crash is a fault; what nobody has seen is not held against it.
+        // A crash is a fault; an unknown status is not.
         #expect(app.machine.record.faults == (cause == .signalled ? 1 : 0))
         app.restartService(isAlive: false)
         app.setWantedWakes([])
         #expect(app.ends.count == 1)
     }
 
-    @Test func `R1: an app that links the library and exits in the middle has failed, whatever its status`() {
+    @Test func `R1: If an app with the library exits during its fetch, the fetch fails for any status`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -116,14 +117,14 @@ import Testing
         #expect(app.machine.record.faults == 1)
     }
 
-    @Test(arguments: chances) func `R1: a launch that fails is the end of the chance`(source: WakeSource) {
+    @Test(arguments: chances) func `R1: A failed launch ends the fetch`(source: WakeSource) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.feed { $0.spawnFailed("No such program.", now: $1) }
         #expect(app.ends == [.finishWake(.row(source, 1), .dropped(ExitCause.launchFailed.sentence))])
     }
 
-    @Test(arguments: chances) func `R1: without an entry nobody waits for a launch that will never come`(
+    @Test(arguments: chances) func `R1: Without an entry a fetch ends at once`(
         source: WakeSource
     ) {
         var app = TestApp(isInstalled: false)
@@ -131,7 +132,7 @@ import Testing
         #expect(app.ends == [.finishWake(.row(source, 1), .dropped("The app has no desktop entry."))])
     }
 
-    @Test func `R1: a fetch that waits while the app is left alone, or in front, is given up when it expires`() {
+    @Test func `R1: A fetch that waits for a pause or the background is dropped when it expires`() {
         var app = TestApp()
         app.launchedByUser()
         let end = app.now.bootSeconds + 60
@@ -139,7 +140,7 @@ import Testing
         let next = app.machine.nextDeadline ?? 0
         #expect(abs(next - app.now.awakeSeconds - 60) < 0.1)
         app.pass(59)
-        // The wall clock is wrong by any amount.
+        // The wall clock is wrong by an arbitrary amount.
         app.now.wallSeconds += 40 * 86_400
         app.pass(0.5)
         #expect(app.ends == [])
@@ -148,7 +149,7 @@ import Testing
         #expect(app.machine.nextDeadline == nil)
     }
 
-    @Test func `R1: A fetch ends without a result when its app comes to the front, and later answers change nothing`() {
+    @Test func `R1: A fetch ends without a result when its app is opened, and late results are ignored`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2)])
@@ -162,7 +163,7 @@ import Testing
         #expect(app.machine.record.faults == 0)
     }
 
-    @Test func `R1: a fetch under way is not begun again, and a later one under its key is another`() {
+    @Test func `R1: A fetch under way is not begun again, and a later one with its key is separate`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -174,9 +175,9 @@ import Testing
         #expect(app.ends.count == 2 && app.end(of: 1)?.result == .failed)
     }
 
-    // MARK: - Force quit, and the next service
+    // MARK: - Force quit, and restarts of the service
 
-    @Test(arguments: chances) func `R1: a force quit is the end of what is under way, and nothing begins after it`(
+    @Test(arguments: chances) func `R1: A force quit ends wakes under way, and none begins after it`(
         source: WakeSource
     ) {
         var app = TestApp()
@@ -191,7 +192,7 @@ import Testing
         app.pass(3_600)
         #expect(app.ends.count == 2 && app.end(of: 2)?.result == .failed)
         #expect(app.all.count { $0.isSpawn } == 1)
-        // Its user starts it, and leaves it.
+        // The user starts the app, and leaves it.
         app.launchedByUser()
         app.leave()
         app.acknowledgeAll()
@@ -199,7 +200,7 @@ import Testing
         #expect(app.commands.map(\.through) == [3])
     }
 
-    @Test func `R1: a service that starts over a running fetch hears its result, once`() {
+    @Test func `R1: A service restarted during a fetch receives the result once`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -216,7 +217,7 @@ import Testing
         #expect(app.ends.count == 1)
     }
 
-    @Test func `R1: A fetch whose process ended while the service was away has no result, once`() {
+    @Test func `R1: A fetch whose process ended without a service has no result, and ends once`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -230,7 +231,7 @@ import Testing
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: a record of before results were known is read as it was`() throws {
+    @Test func `R1: A record of a version before results is read with its old meaning`() throws {
         let text = #"{"deadline":130,"wake":{"app":"org.example.app","key":"","reason":"fetch","through":1}}"#
         let wake = try JSON.decode(BegunWake.self, from: Data(text.utf8))
         #expect(wake.deadline == 130 && wake.expiration == nil)
@@ -238,10 +239,10 @@ import Testing
 }
 
 extension TestApp {
-    /// How wakes have ended so far.
+    /// The ends of wakes so far.
     var ends: [AppAction] { all.filter { if case .finishWake = $0 { true } else { false } } }
 
-    /// How the wake of a number has ended.
+    /// Returns the end of the wake with this number.
     func end(of number: Int64) -> WakeEnd? {
         all.compactMap { action -> WakeEnd? in
             guard case .finishWake(let wake, let outcome) = action, wake.through == number else { return nil }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Wakes of every source: budgets, several in one launch, and what becomes of those that are not completed.
+/// Wakes of every source: limits, shared launches, and wakes that are not completed.
 @Suite struct WakeSourceTests {
     private static let others = WakeSource.allCases.filter { $0 != .session }
 
@@ -13,7 +13,7 @@ import Testing
         (.region, 10, .locationOverdue), (.significantChange, 10, .locationOverdue),
         (.processing, 300, .processingOverdue), (.response, 30, .pushOverdue),
     ])
-    func `Each source has its time, and its cause when that is over`(
+    func `Each source has its own limit, and its own cause when the limit is exceeded`(
         source: WakeSource, seconds: Double, cause: ExitCause
     ) {
         var app = TestApp(wakeLimit: 45)
@@ -31,7 +31,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == cause && cause.isFault)
     }
 
-    @Test(arguments: others) func `A dead app is launched, told with the payload, and sleeps`(source: WakeSource) {
+    @Test(arguments: others) func `A dead app is launched, receives the payload, and is suspended`(source: WakeSource) {
         var app = TestApp()
         let wake = WantedWake.row(source, 4, key: "k")
         app.setWantedWakes([wake])
@@ -47,15 +47,15 @@ import Testing
         #expect(app.taken.contains(.finishWake(wake, .acknowledged(.newData))))
         app.acknowledgeAll()
         #expect(app.state == .suspended)
-        // The store may tell of it once more before it has written down that it is finished.
+        // The store may return the wake again until its end is written.
         app.setWantedWakes([wake])
         #expect(app.taken == [])
-        // What takes its place is new.
+        // A wake that replaces it is new.
         app.setWantedWakes([.row(source, 5, key: "k")])
         #expect(app.taken.first == .thaw && app.commands.map(\.through) == [5])
     }
 
-    @Test func `On the wire a session's wake has no words of other sources`() throws {
+    @Test func `The command for a session's wake has no fields of other sources`() throws {
         var app = TestApp()
         app.setWantedWakes([.events("photos", 5), .row(.region, 6, key: "home")])
         app.spawned()
@@ -91,7 +91,7 @@ import Testing
         #expect(app.commands.map(\.limit) == [30, 30, 10, 10])
         app.acknowledge { $0.key == "home" }
         #expect(app.taken.contains(.finishWake(wakes[2], .acknowledged(.newData))))
-        // The first that is late ends the process. What the app has to learn is told again; a fetch was a chance.
+        // The first overdue wake ends the process. Some wakes are sent again; a fetch is not.
         app.pass(10)
         #expect(app.taken == [.kill])
         app.exited(.signalled)
@@ -101,7 +101,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[0], wakes[3]], arguments: [])))
     }
 
-    @Test func `A program completes everything with its exit status, and has the time of the longest`() {
+    @Test func `A program completes all wakes with its exit status, and has the longest limit of them`() {
         var app = TestApp(wakeLimit: 20)
         let wakes: [WantedWake] = [.row(.region, 1, key: "home"), .events("a", 2), .row(.push, 3)]
         app.setWantedWakes(wakes)
@@ -126,7 +126,7 @@ import Testing
         #expect(!app.all.contains(.finishWake(.row(.push, 5), .exited(0))))
     }
 
-    @Test func `What a program that turns out to link the library was told it has time for from then on`() {
+    @Test func `The wakes of a program that turns out to link the library get their full time then`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1), .row(.region, 2), .row(.processing, 3)])
         app.spawned()
@@ -135,7 +135,7 @@ import Testing
         #expect(app.commands.map(\.limit) == [30, 10, 300])
     }
 
-    @Test func `The time of a source begins when the app hears of it, however slow the launch`() {
+    @Test func `The limit of a source begins when the app receives the wake, even after a slow launch`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -151,7 +151,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `Who never hears of a wake is ended all the same`() {
+    @Test func `An app that never receives a wake is ended`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in
@@ -167,12 +167,12 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.fetch, .push, .processing])
-    func `An app is not woken for what its entry does not declare`(source: WakeSource) throws {
+    func `An app is not woken without the background mode in its entry`(source: WakeSource) throws {
         var app = TestApp()
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
         app.setWantedWakes([.row(source, 1)])
-        // Somebody waits for the end.
+        // A feature waits for the result.
         let why = "The app's entry does not declare the background mode '\(mode.rawValue)'."
         #expect(app.taken == [.finishWake(.row(source, 1), .dropped(why))])
         #expect(app.machine.nextDeadline == nil)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: WakeSource.allCases)
-    func `A force quit forbids every wake, and discards what is nothing to learn of later`(source: WakeSource) {
+    func `A force quit prevents every wake, and discards those that are not tried again`(source: WakeSource) {
         let isKept = [.session, .region, .significantChange, .response].contains(source)
         let forceQuit = "You force-quit the app."
         var app = TestApp()
@@ -197,14 +197,14 @@ import Testing
         app.setWantedWakes([.row(source, 2)])
         #expect(!app.taken.contains { $0.isSpawn })
         #expect(app.taken.contains(.finishWake(.row(source, 2), .dropped(forceQuit))) == !isKept)
-        // Its user starts it.
+        // The user starts the app.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
         app.connected()
         #expect(app.commands.contains { $0.source == source } == (isKept && source != .session))
     }
 
-    @Test(arguments: WakeSource.allCases) func `In front of its user an app may take its time`(source: WakeSource) {
+    @Test(arguments: WakeSource.allCases) func `An app in the foreground has no limit`(source: WakeSource) {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(source, 1)])
@@ -213,7 +213,7 @@ import Testing
         #expect(app.commands.allSatisfy { $0.limit == nil })
         app.pass(1_000)
         #expect(!app.all.contains(.kill) && app.machine.nextDeadline == nil)
-        // Going to rest it is told of the rest, and has a limit for what it was told of.
+        // In the background it receives the other wakes, and has a limit for those that it already has.
         app.leave()
         if isTold {
             #expect(app.taken.contains(.finishWake(.row(source, 1), .acknowledged(.newData))))
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `What it was told in front has a limit when its user leaves it`() {
+    @Test func `Wakes received in the foreground get a limit when the user leaves the app`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.push, 1)])
@@ -236,7 +236,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `Who is not the service's to suspend is told at once, and never ended for it`() {
+    @Test func `An app that the service may not suspend gets wakes at once, and is never ended for them`() {
         var app = TestApp()
         app.connected(managed: false)
         app.acknowledgeAll()
@@ -248,7 +248,7 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `What has expired wakes nobody; what is under way goes on`() {
+    @Test func `An expired wake wakes no app, and one under way continues`() {
         var app = TestApp()
         let end = app.now.bootSeconds + 5
         let wakes: [WantedWake] = [.row(.push, 1, expires: end), .row(.region, 2, key: "home", expires: end)]
@@ -264,7 +264,7 @@ import Testing
         #expect(app.notes(.appWakeDropped) == ["home: Its time is over."])
     }
 
-    @Test func `Time runs out while an app that went wrong is left alone`() {
+    @Test func `A wake can expire during the pause after a fault`() {
         var app = TestApp()
         app.setWantedWakes([.row(.region, 1, expires: app.now.bootSeconds + 0.5)])
         app.spawned()
@@ -274,7 +274,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.fetch, .push])
-    func `A chance that the last service has begun is gone with its process, a crossing is not`(source: WakeSource) {
+    func `After a restart a fetch ends with its process, but a region event is sent again`(source: WakeSource) {
         var app = TestApp()
         let wakes: [WantedWake] = [.row(source, 1), .row(.region, 2)]
         app.setWantedWakes(wakes)
@@ -288,7 +288,9 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[1]], arguments: [])))
     }
 
-    @Test(arguments: WakeSource.allCases) func `Only wakes for sessions delay what the app adds`(source: WakeSource) {
+    @Test(arguments: WakeSource.allCases) func `Only wakes for sessions delay the tasks that the app adds`(
+        source: WakeSource
+    ) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         #expect((app.machine.startsPausedUntil(now: app.now) != nil) == (source == .session))
@@ -296,7 +298,7 @@ import Testing
 }
 
 extension WantedWake {
-    /// A row of a source with its number for a payload; for a session its events.
+    /// Returns a wake of a source with its number as payload; for a session, its messages.
     static func row(
         _ source: WakeSource, _ through: Int64, key: String = "", expires: Double? = nil
     ) -> WantedWake {

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Expiration handlers of fetches and tasks, and tasks that their user has begun.
+/// Expiration handlers of fetches and tasks, and continued tasks.
 @Suite struct WakeWarningTests {
     private static let warned = WakeSource.allCases.filter(\.rules.isWarned)
 
@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [
         (WakeSource.fetch, 30.0, 5.0, 5.0), (.processing, 300, 5, 5), (.fetch, 30, 30, 15), (.fetch, 30, 2, 2),
     ])
-    func `R1: an app is told before the time of its wake is over, once`(
+    func `R1: An app is warned once before the time of its wake is over`(
         source: WakeSource, limit: Double, policyLead: Double, lead: Double
     ) {
         var app = woken(source, key: "k")
@@ -40,18 +40,18 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == source.rules.overdue)
     }
 
-    @Test func `R1: an app that completes its wake when it is told has done nothing wrong`() {
+    @Test func `R1: An app that completes its wake after the warning is not at fault`() {
         var app = woken(.fetch)
         app.pass(25)
         app.acknowledge(.failed) { $0.action == .handleWake }
         #expect(app.ends == [.finishWake(.row(.fetch, 1), .acknowledged(.failed))])
-        // That its handler has returned says nothing that is still waited for.
+        // The acknowledgement of the warning completes nothing.
         app.acknowledgeAll()
         app.acknowledgeAll()
         #expect(app.state == .suspended && app.machine.record.faults == 0 && !app.all.contains(.kill))
     }
 
-    @Test func `R1: who never says that its handler has returned is suspended all the same`() {
+    @Test func `R1: An app that never acknowledges the warning is suspended`() {
         var app = woken(.fetch)
         app.pass(25)
         app.acknowledge { $0.action != .expireWake }
@@ -59,7 +59,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R1: an app that hears of its wake late is told late, and has the same time`() {
+    @Test func `R1: An app that receives its wake late is warned late, and has the same time`() {
         var app = TestApp()
         app.suspended()
         app.exited(.exited)
@@ -73,7 +73,7 @@ import Testing
         #expect(app.commands.last?.action == .expireWake)
     }
 
-    @Test func `R1: a service that was away or busy tells the app all the same, and gives it as long`() {
+    @Test func `R1: After a delay of the service the app is warned, with the full warning time`() {
         var app = woken(.fetch)
         app.pass(40)
         #expect(app.commands.last?.action == .expireWake && app.commands.last?.limit == 5)
@@ -83,7 +83,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `R1: who is not connected when it is told hears of it when it is, also of the next service`() {
+    @Test func `R1: An app that is not connected gets the warning when it connects, also after a restart`() {
         var app = woken(.fetch)
         app.feed { machine, _ in
             machine.disconnected()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.session, .push, .region, .significantChange, .response])
-    func `Other wakes end without a word before`(source: WakeSource) {
+    func `Other wakes end without a warning`(source: WakeSource) {
         var app = woken(source, key: "k")
         app.pass(source.limit(declared: 30) ?? 0)
         #expect(app.taken == [.kill])
@@ -107,7 +107,7 @@ import Testing
         #expect(app.machine.expireWake(source, key: "k", now: app.now) == nil)
     }
 
-    @Test func `R1: before its user nothing is told, and nothing has an end`() {
+    @Test func `R1: In the foreground there is no warning, and no limit`() {
         var app = woken(.processing)
         app.feed { $0.bringToFront(now: $1) }
         app.pass(3_600)
@@ -121,7 +121,7 @@ import Testing
 
     // MARK: - Programs
 
-    @Test func `R1: a program is sent SIGTERM before its time is over, and ended when it is`() {
+    @Test func `R1: A program gets SIGTERM before its time is over, and SIGKILL when it is over`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2)])
         app.spawned()
@@ -138,7 +138,8 @@ import Testing
     @Test(arguments: [
         (ExitCause.exited, Int32(0), RefreshResult.newData), (.failed, 10, .noData), (.failed, 1, .failed),
     ])
-    func `R1: what a program says after SIGTERM counts`(cause: ExitCause, status: Int32, result: RefreshResult) {
+    func `R1: The exit status of a program after SIGTERM counts`(cause: ExitCause, status: Int32, result: RefreshResult)
+    {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -147,7 +148,7 @@ import Testing
         #expect(app.end(of: 1)?.result == result && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: a program that ends by SIGTERM has failed, and is not at fault`() {
+    @Test func `R1: A program that dies of SIGTERM has failed, and is not at fault`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -156,7 +157,7 @@ import Testing
         #expect(app.ends.count == 1 && app.end(of: 1)?.result == .failed && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: beside a wake without such a word a program has all of its time`() {
+    @Test func `R1: A program with another wake that has no warning gets no SIGTERM`() {
         var app = TestApp(wakeLimit: 20)
         app.setWantedWakes([.row(.fetch, 1), .events("a", 2)])
         app.spawned()
@@ -166,10 +167,10 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    // MARK: - On demand
+    // MARK: - Called-off wakes
 
     @Test(arguments: [WakeSource.fetch, .processing])
-    func `R1: a wake that is called off is told at once, and has no more than the lead`(source: WakeSource) {
+    func `R1: An app is warned at once of a called-off wake, and has only the warning time`(source: WakeSource) {
         var app = woken(source, key: "k")
         app.pass(2)
         app.callOff(source, "k")
@@ -184,7 +185,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == source.rules.overdue)
     }
 
-    @Test func `R1: a program that is called off is sent SIGTERM`() {
+    @Test func `R1: A program whose wake is called off gets SIGTERM`() {
         var app = TestApp()
         app.setWantedWakes([.row(.processing, 1, key: "clean"), .events("a", 2)])
         app.spawned()
@@ -192,10 +193,10 @@ import Testing
         #expect(app.taken == [.terminate])
     }
 
-    @Test(arguments: warned) func `R1: what has not begun, or nobody has heard of, is given up when it is called off`(
+    @Test(arguments: warned) func `R1: A called-off wake that has not begun, or was not received, is dropped`(
         source: WakeSource
     ) {
-        // Left alone after a fault.
+        // The app is in the pause after a fault.
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -205,7 +206,7 @@ import Testing
         #expect(app.end(of: 1)?.detail == "It was called off before it began.")
         app.pass(3_600)
         #expect(!app.taken.contains { $0.isSpawn })
-        // On its way.
+        // The wake has begun and was not received yet.
         app.setWantedWakes([.row(source, 2)])
         app.spawned()
         app.callOff(source, "")
@@ -216,9 +217,9 @@ import Testing
         #expect(app.ends.count == 2)
     }
 
-    // MARK: - Tasks that their user has begun
+    // MARK: - Continued tasks
 
-    @Test func `R10: a task that its user has begun goes on behind their back, without a limit and through doze`() {
+    @Test func `R10: A continued task has no limit in the background, also during doze`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -230,7 +231,7 @@ import Testing
         app.feed { $0.apply(.dozing, now: $1) }
         app.pass(7_200)
         #expect(!app.all.contains(.freeze) && !app.all.contains(.kill) && app.machine.nextDeadline == nil)
-        // A background task beside it has no end either, until this has one.
+        // A background task has no limit either, until the continued task has ended.
         #expect(app.begin(1) == nil)
         app.pass(7_200)
         #expect(app.notes(.backgroundTimeExpiring).isEmpty)
@@ -239,7 +240,7 @@ import Testing
         #expect(app.remaining == 180 && app.taken.contains(.freeze), "it stands still like any other")
     }
 
-    @Test func `R10: a task that begins while the app is suspended wakes it, and takes the limit away`() {
+    @Test func `R10: A continued task wakes a suspended app, and removes the limit`() {
         var app = woken(.continued, key: "export")
         #expect(app.taken.first == .thaw && app.remaining == nil)
         app.pass(1_000)
@@ -249,7 +250,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R10: a task that its user cancels and that goes on is given up, and the app goes on`() {
+    @Test func `R10: A cancelled continued task that does not end is dropped, and its app continues`() {
         var app = woken(.continued, key: "export")
         app.pass(1_000)
         app.callOff(.continued, "export")
@@ -263,7 +264,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0 && app.ends.count == 1)
     }
 
-    @Test func `R10: in front of its user, too, a task that is cancelled ends, and nothing else does`() {
+    @Test func `R10: In the foreground a cancelled task ends as well, and nothing else does`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -272,7 +273,7 @@ import Testing
         #expect(app.end(of: 1)?.result == .failed && app.state == .active && app.taken.count == 1)
     }
 
-    @Test func `R10: a task ends with its process, which is no fault`() {
+    @Test func `R10: A continued task ends with its process, which is no fault`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -282,7 +283,7 @@ import Testing
         #expect(!app.all.contains(where: { if case .spawn(true, _, _) = $0 { true } else { false } }))
     }
 
-    @Test func `R10: nobody runs for ever for a task that they have never heard of`() {
+    @Test func `R10: No app runs without a limit for a task that it has not received`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in

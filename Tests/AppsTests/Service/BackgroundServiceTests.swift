@@ -7,9 +7,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Background time in the service: clocks, settings, connections, what is told of it (decision 0013).
+/// Background time in the service: clock files, settings, connections, reports (decision 0013).
 @Suite(.timeLimit(.minutes(20))) struct BackgroundServiceTests {
-    /// An app of the scene that was launched by its user, has connected and entered its first state.
+    /// Launches an app of the scene; it has connected and entered its first state.
     private func launch(_ scene: ServiceScene) async throws -> (Int32, CommandReader) {
         let status = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(status.processID)
@@ -23,7 +23,7 @@ import Testing
         try await scene.service.acknowledge(process: process, command: command.number)
     }
 
-    /// Its user leaves it, and its delegate has returned.
+    /// The user leaves the app, and its delegate has returned.
     private func leave(_ scene: ServiceScene, _ process: Int32, _ reader: CommandReader) async throws {
         _ = try await scene.service.background(ServiceScene.app)
         try await acknowledge(scene, process, reader.command(.enter, .inactive))
@@ -35,7 +35,7 @@ import Testing
             process: process, BackgroundTaskRequest(number: number, name: name))
     }
 
-    @Test func `L2 L3: the word that the process reads, the handler and the end, by the clock`() async throws {
+    @Test func `L2 L3: The clock file, the warning and the end follow the clock`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let clock = try #require(reader.hello?.clock)
@@ -48,8 +48,8 @@ import Testing
         let record = try await scene.store.read { try $0.app(ServiceScene.app) }
         #expect(record?.isInBackground == true)
 
-        // The machine sleeps: the alarm comes early by the awake clock, and is set again.
-        // Nothing but the limits is ever looked at: 180 s less the lead.
+        // The machine sleeps: the alarm rings early in awake seconds, and is set again. It is set only for the warning:
+        // 180 s less the warning time.
         #expect(scene.clock.nextWaking == 5_175)
         scene.clock.advance(to: 5_030)
         scene.clock.sleepMachine(for: 10_000)
@@ -76,7 +76,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L4: doze stops the process and its time, and a window lets both go on`() async throws {
+    @Test func `L4: Doze pauses the process and its time, and a window continues both`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
@@ -101,7 +101,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L4: a service that is killed in doze is followed by one that knows what was left`() async throws {
+    @Test func `L4: A service restarted in doze knows the remaining time`() async throws {
         let first = try await ServiceScene()
         let (process, reader) = try await launch(first)
         try await begin(first, process, 1)
@@ -123,12 +123,12 @@ import Testing
         try await second.end()
     }
 
-    @Test func `L1: what is decided as an app is taken up is done before what anybody asks of it`() async throws {
+    @Test func `L1: Actions decided at adoption are executed before any request for the app`() async throws {
         let app = ServiceScene.app
         let first = try await ServiceScene()
         _ = try await first.service.launch(app, LaunchRequest())
         let process = try #require(first.scripted?.living.first)
-        // Without the library.
+        // The app does not link the library.
         first.clock.advance(to: 5_000 + AppMachine.connectLimit + 1)
         _ = try await first.service.background(app)
         try await eventually("it to be suspended") { first.scripted?.isSuspended(process) == true }
@@ -145,7 +145,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `L2: the user's word goes before the entry's, and that before the device's`() async throws {
+    @Test func `L2: The user's policy overrides the entry's, and the entry's overrides the device's`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=opportunistic:30")
         var status = try await scene.status().background
         #expect(status.policy == .brief && status.policySource == .manifest)
@@ -170,7 +170,7 @@ import Testing
         try await plain.end()
     }
 
-    @Test func `L2: who holds the device awake is told, and only while it does`() async throws {
+    @Test func `L2: Apps that hold the device awake are reported only while they do`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=contiguous")
         let (process, reader) = try await launch(scene)
         #expect(scene.fronts.read { $0 } == [ServiceScene.app])
@@ -184,7 +184,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: refusals tell why, and end nothing`() async throws {
+    @Test func `L2: Refusals name the reason, and end nothing`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let long = String(repeating: "x", count: Limits.backgroundTaskNameLength + 1)
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [FileLockPolicy.warn, .terminate])
-    func `L5: a lock is written down before the app is suspended, or costs its life`(
+    func `L5: A lock is recorded before the app is suspended, or ends the app`(
         policy: FileLockPolicy
     ) async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-FileLocks=\(policy.rawValue)")
@@ -224,7 +224,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: tasks of a guest belong to the app, and go with it`() async throws {
+    @Test func `L2: Tasks of a secondary process belong to the app, and end with that process`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let other = try #require(scene.scripted).startByUser().pid
@@ -245,7 +245,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: what an earlier service kept of an app can be read`() throws {
+    @Test func `L2: Records of an earlier version of the service can be read`() throws {
         let record = AppRecord(id: ServiceScene.app, now: 1)
         var fields = try #require(
             JSONSerialization.jsonObject(with: JSONEncoder().encode(record)) as? [String: Any])
@@ -254,7 +254,7 @@ import Testing
         #expect(try JSONDecoder().decode(AppRecord.self, from: old) == record)
     }
 
-    @Test func `L2: of two processes of an app, in one session, the one that was there speaks for it`() async throws {
+    @Test func `L2: The first of two processes of an app in one session is the app's own`() async throws {
         let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
@@ -275,7 +275,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L1: an app that cannot be suspended runs on as such, and that is tried again`() async throws {
+    @Test func `L1: An app that cannot be suspended stays in the background, and suspending is tried again`()
+        async throws
+    {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let host = try #require(scene.scripted)

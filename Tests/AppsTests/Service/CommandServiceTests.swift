@@ -8,15 +8,15 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Commands run as background work, and doze, with processes of this machine (mission rows L2, L4).
+    /// Commands that run as background work, and doze, with real processes (mission rows L2, L4).
     @Suite struct CommandServiceTests {
-        /// A child of this process that leads a group of its own, or stays in this one's.
+        /// Starts a child process that leads a group of its own, or stays in this process's group.
         private func child(_ script: String, leads: Bool = true) throws -> pid_t {
             var attributes = posix_spawnattr_t()
             posix_spawnattr_init(&attributes)
             defer { posix_spawnattr_destroy(&attributes) }
-            // POSIX_SPAWN_SETSIGMASK: the thread that runs this test has all signals blocked. POSIX_SPAWN_SETPGROUP with the
-            // group 0: one of its own.
+            // POSIX_SPAWN_SETSIGMASK, because the thread that runs this test has all signals blocked.
+            // POSIX_SPAWN_SETPGROUP with group 0 makes it the leader of a new group.
             var none = sigset_t()
             sigemptyset(&none)
             posix_spawnattr_setsigmask(&attributes, &none)
@@ -32,7 +32,7 @@ extension ProcessTests {
             return pid
         }
 
-        /// How it ended. Here the host is its parent as well, and has asked for its status.
+        /// Returns a description of the end. In this test the host is the parent as well, so the status is known.
         private func end(_ scene: ServiceScene, of app: AppID?) async throws -> String {
             var words: String?
             try await eventually("the end of \(app?.rawValue ?? "")") {
@@ -49,7 +49,7 @@ extension ProcessTests {
             return reader
         }
 
-        @Test func `L2: a child is an app of its own, stands still in doze, and is ended in time`() async throws {
+        @Test func `L2: A command is an app of its own, is paused in doze, and is ended in time`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let pid = try child("trap '' TERM; \(busy)")
             defer { kill(-pid, SIGKILL) }
@@ -72,7 +72,7 @@ extension ProcessTests {
 
             scene.clock.advance(to: 5_175)
             _ = try await reader.command(.expire)
-            // It was asked with SIGTERM, and does not heed it.
+            // It has got SIGTERM, and ignores it.
             #expect(Proc.isRunning(pid))
             scene.clock.advance(to: 5_180)
             #expect(try await end(scene, of: hello.app).contains("0x2182bad2"))
@@ -81,7 +81,7 @@ extension ProcessTests {
             try await scene.end()
         }
 
-        @Test func `L2: a command whose runner is gone stays limited until it ends`() async throws {
+        @Test func `L2: A command without its supervising process stays limited until it ends`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let pid = try child(busy)
             defer { kill(-pid, SIGKILL) }
@@ -92,7 +92,7 @@ extension ProcessTests {
                 task = try await scene.service.apps().map(\.id).first { $0.isProgram } ?? ServiceScene.app
                 try await scene.service.beginBackgroundTask(
                     process: getpid(), BackgroundTaskRequest(number: 1, name: "work"))
-                // The stream ends with whoever reads it.
+                // The stream ends with its reader.
                 let reading = Task { for await _ in stream {} }
                 reading.cancel()
                 await reading.value
@@ -104,7 +104,7 @@ extension ProcessTests {
                 } catch { return true }
             }
             #expect(try await scene.status(task).background.tasks.map(\.name) == ["work"])
-            // Who comes back finds it as it was.
+            // A new connection finds the command unchanged.
             let again = try await connect(scene, pid)
             #expect(again.hello?.app == task)
             scene.clock.advance(to: 5_175)
@@ -114,7 +114,7 @@ extension ProcessTests {
             try await scene.end()
         }
 
-        @Test func `L2: only a child of the caller that leads its group can be limited`() async throws {
+        @Test func `L2: Only a child of the caller that leads its process group can be limited`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let follower = try child("exec sleep 600", leads: false)
             defer {
@@ -131,7 +131,9 @@ extension ProcessTests {
             try await scene.end()
         }
 
-        @Test func `L2: within an app a command's runner is a guest of the app`() async throws {
+        @Test func `L2: The supervising process of a command within an app is a secondary process of the app`()
+            async throws
+        {
             let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
             let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
             var inner: pid_t = 0

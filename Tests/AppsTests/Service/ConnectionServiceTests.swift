@@ -6,13 +6,13 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// Whose process connects, while others end.
+/// The app of a connecting process, while other processes end.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionServiceTests {
-    /// As one that has ended by then, or is one too many for the service's descriptors.
-    @Test func `A process whose end nobody would learn of does not count as the app's`() async throws {
+    /// For example because the process has ended by then, or the service has no descriptor left.
+    @Test func `A process whose end cannot be watched does not count as the app's process`() async throws {
         let scene = try await ServiceScene()
         let problem = await #expect(throws: Problem.self) {
-            // Of this one the scripted host knows nothing.
+            // The scripted host does not know this process.
             _ = try await scene.service.connect(process: getpid(), executable: nil, app: ServiceScene.app)
         }
         #expect(problem?.status == 503)
@@ -23,8 +23,8 @@ import Testing
         try await scene.end()
     }
 
-    /// As where an app starts itself anew.
-    @Test func `Who connects while the end of the process before is taken in is not taken for that one`() async throws {
+    /// For example when an app restarts itself.
+    @Test func `A process that connects during the end of the previous one is not confused with it`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let first = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)

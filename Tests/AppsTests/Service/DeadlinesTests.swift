@@ -3,7 +3,7 @@ import Testing
 @testable import Apps
 
 @Suite struct DeadlinesTests {
-    @Test func `The next deadline and the due keys are those of a search through all keys, after any changes`() {
+    @Test func `After random changes the next deadline and the due keys match a full search`() {
         var random = SystemRandomNumberGenerator()
         var deadlines = Deadlines<Int>()
         var model: [Int: Double] = [:]

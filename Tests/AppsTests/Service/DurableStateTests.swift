@@ -6,9 +6,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Nothing is told of an app before it is on disk (docs/architecture.md, rule 3).
+/// Nothing about an app is reported before it is on disk (docs/architecture.md, rule 3).
 @Suite(.timeLimit(.minutes(20))) struct DurableStateTests {
-    @Test func `The state of an app is told when its journal entry is on disk`() async throws {
+    @Test func `The state of an app is reported only after its journal entry is on disk`() async throws {
         let scene = try await ServiceScene()
         let (service, isOpen) = (scene.service, Watched(false))
         let hold = try await StoreHold(scene.store)
@@ -18,7 +18,7 @@ import Testing
         }
         async let told = Self.state(service, isOpen)
         try await passTime(.milliseconds(300), because: "That nothing is told is seen only over time.")
-        // A service that dies now leaves nobody whom the next one does not know.
+        // If the service dies now, no process is left that the next one does not know.
         #expect(scene.scripted?.living == [])
         isOpen.update { $0 = true }
         hold.release()
@@ -31,7 +31,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A policy that cannot be written down is refused, and nothing has changed`() async throws {
+    @Test func `A policy that cannot be stored is refused, and nothing has changed`() async throws {
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let kept = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -42,7 +42,7 @@ import Testing
         #expect(problem?.status == 503)
         #expect(try await scene.status().background.policy == kept.background.policy)
         scene.gate.open()
-        // What is written of the app next says the same.
+        // The next write of the app contains the same.
         _ = try await scene.service.background(ServiceScene.app)
         try await scene.crash()
         let next = try await ServiceScene(after: scene)
@@ -50,7 +50,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `A step that was decided before its user's word does not undo it on disk`() async throws {
+    @Test func `A step decided before the user's setting does not overwrite it on disk`() async throws {
         let scene = try await ServiceScene()
         let old = AppRecord(id: ServiceScene.app, now: 1)
         var step = old
@@ -62,7 +62,7 @@ import Testing
         }
         let found = try await scene.store.read { try $0.app(ServiceScene.app) }
         #expect(found?.background.policy == .contiguous && found?.faults == 2)
-        // Taken back, it stays so as well.
+        // The same holds after the setting was withdrawn.
         var late = old
         late.background.policy = .contiguous
         try await scene.store.write { [late] transaction in
@@ -73,7 +73,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `An app whose removal cannot be written down is still installed, and known`() async throws {
+    @Test func `An app whose removal cannot be stored is still installed and known`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -93,8 +93,8 @@ import Testing
         try await scene.end()
     }
 
-    /// As a service leaves it that dies in between: the entry goes first.
-    @Test func `An app whose removal was cut off is removed by the next one who asks`() async throws {
+    /// This is the state after the service has died during a removal, because the entry is deleted first.
+    @Test func `An interrupted removal of an app is completed by the next request for it`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -108,8 +108,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A force quit that cannot be written down is said so, and written when the disk has room`() async throws
-    {
+    @Test func `A force quit that cannot be stored is reported, and stored when the disk has space`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         scene.gate.shut()
@@ -123,7 +122,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `What a service that died has left hidden among the entries is gone with the next start`() async throws {
+    @Test func `Hidden remains of a crashed service among the entries are deleted at the next start`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.applications
         try Data("[Desk".utf8).write(to: folder.appending(path: ".nightshift-\(UUID().uuidString)"))
@@ -134,7 +133,8 @@ import Testing
         try await next.end()
     }
 
-    @Test func `Of an app that is removed nothing is kept, though no part has heard of it`() async throws {
+    @Test func `All rows of a removed app are deleted, even if the features have not handled the removal`() async throws
+    {
         let scene = try await ServiceScene()
         let (app, other) = (ServiceScene.app, AppID(rawValue: "org.example.other"))
         let record = ["of": "a part"]
@@ -147,7 +147,7 @@ import Testing
                 try transaction.putWake(app, .push, key: "p", payload: Data(), now: clock.now())
             }
         }
-        // The parts of this scene only note what they hear.
+        // The features of this scene only record the calls.
         try await scene.service.uninstall(app)
         let left = try await scene.store.read { transaction in
             typealias Kept = [String: String]
@@ -163,7 +163,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A program that is run again while the end of its first run is written is known`() async throws {
+    @Test func `A program started again while the end of its first run is being written is known`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let (first, second) = (try host.startByUser(), try host.startByUser())
@@ -176,7 +176,7 @@ import Testing
         let connecting = Task { [service = scene.service] in
             try await service.connect(process: second.pid, executable: nil, app: nil)
         }
-        // It is decided over before it is written.
+        // Waits until the decision is made, which comes before the write.
         for _ in 0..<200 { await Task.yield() }
         hold.release()
         let stream = try await connecting.value
@@ -189,7 +189,7 @@ import Testing
         try await scene.end()
     }
 
-    /// With whether anything could be written by the time that it was told.
+    /// Returns the state, and whether the gate was open by the time that the state was reported.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)
         return (status.state, isOpen.read { $0 })

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Fetches and tasks in the service: from the row that another part writes to the end that it reads.
+/// Fetches and tasks in the service: from the row that a feature writes to the end that it reads.
 @Suite(.timeLimit(.minutes(20))) struct FetchServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;processing;"
 
@@ -31,7 +31,7 @@ import Testing
         try await scene.store.read { try $0.wakeEnds() }
     }
 
-    /// The one end that there is, once there is one.
+    /// Waits for the end of the only wake, and returns it.
     private func end(_ scene: ServiceScene) async throws -> StoredWakeEnd {
         try await eventually("the end") { try await !ends(scene).isEmpty }
         let found = try await ends(scene)
@@ -42,7 +42,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `R1: what the app says of its fetch is on disk before background refresh hears of it`() async throws {
+    @Test func `R1: The result of a fetch is on disk before background refresh is notified`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, plan) = try await launched(scene)
@@ -56,7 +56,7 @@ import Testing
         let end = try await end(scene)
         #expect(end.app == ServiceScene.app && end.source == .fetch && end.wake == command.through)
         #expect(end.end == WakeEnd(result: .noData, time: scene.clock.now().wallSeconds))
-        // The snapshot is taken anew, and the app sleeps.
+        // A new snapshot is made, and the app is suspended.
         let snapshot = try await reader.command(.snapshot)
         try await scene.service.acknowledge(process: process, command: snapshot.number)
         try await eventually("its rest") { try await scene.status().state == .suspended }
@@ -66,7 +66,7 @@ import Testing
     @Test(arguments: [
         (Int32(0), RefreshResult.newData, nil), (10, .noData, nil), (3, .failed, "Its exit status was 3."),
     ])
-    func `R1: a program's exit status says what came of its fetch`(
+    func `R1: A program's exit status is the result of its fetch`(
         status: Int32, result: RefreshResult, detail: String?
     ) async throws {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -80,7 +80,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R10: a task is launched with its identifier, and without a limit where it has none`() async throws {
+    @Test func `R10: A task is launched with its identifier, and without a limit if it has none`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "org.example.app.clean")
         let (process, plan) = try await launched(scene)
@@ -91,7 +91,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: an app is told before its 30 s are over, and ended with its reason code when they are`()
+    @Test func `R1: An app is warned before its 30 s are over, and ended with its code when they are`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -115,7 +115,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: a fetch whose process is killed has failed once, and is not begun again`() async throws {
+    @Test func `R1: A fetch whose process is killed fails once, and is not begun again`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, _) = try await launched(scene)
@@ -130,7 +130,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: what cannot be begun has failed at once`() async throws {
+    @Test func `R1: A fetch that cannot begin fails at once`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         try await put(scene, .processing, key: "k")
         let why = "The app's entry does not declare the background mode 'processing'."
@@ -138,9 +138,9 @@ import Testing
         try await scene.end()
     }
 
-    // MARK: - The next service
+    // MARK: - Restarts of the service
 
-    @Test func `R1: a fetch under way when the service dies ends once, with what the app says to the next`()
+    @Test func `R1: A fetch under way at a crash ends once, with the result reported to the next service`()
         async throws
     {
         let first = try await ServiceScene(keys: Self.modes)
@@ -161,7 +161,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R1: A fetch whose process has ended while no service was there ends once, and nobody knows how`()
+    @Test func `R1: A fetch whose process ended without a service ends once, without a result`()
         async throws
     {
         let first = try await ServiceScene(keys: Self.modes)
@@ -179,9 +179,10 @@ import Testing
         try await next.end()
     }
 
-    // MARK: - Called off
+    // MARK: - Called-off wakes
 
-    @Test func `R1: what is called off is told at once; nothing under way is refused`() async throws {
+    @Test func `R1: An app is warned at once of a called-off wake; without a wake the request is refused`() async throws
+    {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "clean")
         let (process, _) = try await launched(scene)
@@ -203,7 +204,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: what waits in front is given up when it is called off, however new its row is`() async throws {
+    @Test func `R1: A called-off wake that waits in the foreground is dropped, even if its row is new`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         try await put(scene)
@@ -213,7 +214,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: a program is asked with SIGTERM`() async throws {
+    @Test func `R1: A program whose wake is called off gets SIGTERM in the service`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, _) = try await launched(scene)
@@ -227,9 +228,9 @@ import Testing
         try await scene.end()
     }
 
-    // MARK: - What background refresh hears and says
+    // MARK: - Reports to background refresh and its notices
 
-    @Test func `R1: background refresh hears of use, launches and force quits in their order`() async throws {
+    @Test func `R1: Background refresh gets reports of use, launches and force quits in order`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         let host = try #require(scene.scripted)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
@@ -241,7 +242,7 @@ import Testing
         try await eventually("SIGTERM") { host.isAskedToEnd(process) }
         host.end(process, .exited(0))
         _ = try await quit
-        // A launch in the background is no use of it.
+        // A launch in the background is no use.
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest(background: true))
         _ = try await scene.service.activate(ServiceScene.app)
         let expected: [ServiceScene.PartCall] = [
@@ -252,7 +253,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: a service that starts tells of those that it finds in front, and of the force-quit`() async throws {
+    @Test func `R1: A service that starts reports the apps in the foreground and the force-quit ones`() async throws {
         let first = try await ServiceScene(keys: Self.modes)
         _ = try await first.service.launch(ServiceScene.app, LaunchRequest())
         try await first.crash()
@@ -270,13 +271,13 @@ import Testing
         try await last.end()
     }
 
-    @Test func `R1: background refresh hears of entries that come and go`() async throws {
+    @Test func `R1: Background refresh gets reports of installed and removed entries`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         let id = AppID(rawValue: "org.example.new")
         let path = scene.scratch.path + "/org.example.new.desktop"
         try "[Desktop Entry]\nType=Application\nName=New\nExec=/bin/true\n".write(
             toFile: path, atomically: true, encoding: .utf8)
-        // Who is answered can ask the parts about it.
+        // A caller that has a response can ask the features about the app.
         scene.arePartsBusy.update { $0 = true }
         let (service, answered) = (scene.service, Watched(0))
         let installing = Task {
@@ -292,7 +293,7 @@ import Testing
         try await service.uninstall(id)
         expected.append(.installed(id, name: nil))
         #expect(scene.partCalls.read { $0 } == expected)
-        // But a service that stops waits for nobody.
+        // A service that stops does not wait.
         scene.arePartsBusy.update { $0 = true }
         let late = Task { _ = try await service.install(path) }
         expected.append(.installed(id, name: "New"))
@@ -303,7 +304,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: a process hears behind hello whether it is refreshed, and whenever that changes`() async throws {
+    @Test func `R1: A process gets its refresh availability after hello, and each change of it`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)
@@ -324,7 +325,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: what changes while a process connects is not overtaken by an older answer`() async throws {
+    @Test func `R1: A change while a process connects is not overwritten by an older notice`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)
@@ -334,7 +335,7 @@ import Testing
         let service = scene.service
         async let connecting = service.connect(process: process, executable: nil, app: ServiceScene.app)
         try await scene.partCalls.wait(for: "the question") { $0.contains(.askedForNotices) }
-        // The last word of each kind counts, also of a kind that the answer did not have.
+        // The last notice of each kind counts, also of a kind that the response did not have.
         let denied = ProcessEvent.refresh(RefreshNotice(availability: .denied))
         await service.tell(ServiceScene.app, .location(LocationNotice(permission: .always)))
         await service.tell(ServiceScene.app, denied)
@@ -346,7 +347,7 @@ import Testing
         #expect(
             Array(events.dropFirst().prefix(3)) == [token, denied, .location(LocationNotice(permission: .denied))])
         #expect(events.count { $0.isNotice } == 3)
-        // The next process hears what the parts say then.
+        // The next process gets the notices of that time.
         scene.notices.update { $0 = [.location(LocationNotice(permission: .whenInUse))] }
         let other = CommandReader(
             try await service.connect(process: process, executable: nil, app: ServiceScene.app, asGuest: true))

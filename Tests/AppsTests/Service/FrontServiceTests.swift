@@ -5,7 +5,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// What the desktop shows in front, in the service: states, use, and the setting (decision 0038).
+/// The window with the focus in the service: states, use, and the setting (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct FrontServiceTests {
     private static let window = FrontApplication(applicationID: ServiceScene.app.rawValue)
     private static let other = FrontApplication(applicationID: "org.example.other")
@@ -20,7 +20,7 @@ import Testing
         FrontUse.Change(app: AppID(rawValue: app), isInFront: isInFront)
     }
 
-    @Test func `L8: an app that was launched follows its window`() async throws {
+    @Test func `L8: A launched app follows its window`() async throws {
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         await scene.service.front(Self.other)
@@ -29,7 +29,7 @@ import Testing
         #expect(await scene.service.frontApp == ServiceScene.app)
         #expect(try await scene.status().state == .active)
         await scene.service.front(nil)
-        // It does not link the library: nobody is waited for.
+        // It does not link the library, so no acknowledgement is awaited.
         #expect(try await scene.status().state != .active)
         await scene.service.front(Self.window)
         #expect(try await scene.status().state == .active)
@@ -37,7 +37,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: the setting switches that off, and on again with what is in front then`() async throws {
+    @Test func `L8: The setting switches this off, and on again with the current focus`() async throws {
         let scene = try await ServiceScene()
         var settings = DeviceSettings()
         settings.followsFront = false
@@ -55,12 +55,13 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: a window is found by its process and by that of who has started it`() async throws {
+    @Test func `L8: The app of a window is found by its process or by the process that started that one`() async throws
+    {
         let scene = try await ServiceScene()
         let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
         await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: process))
         #expect(await scene.service.frontApp == ServiceScene.app)
-        // One that nobody has started is nobody's, and so is a number that is none.
+        // A process without a starter belongs to no app, and neither does an invalid pid.
         for pid in [getpid(), 1 << 29] {
             await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: pid))
             #expect(await scene.service.frontApp == nil)
@@ -68,7 +69,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: entries that are installed, changed and removed are seen with the next window`() async throws {
+    @Test func `L8: Installed, changed and removed entries are used from the next window on`() async throws {
         let scene = try await ServiceScene()
         let app = AppID(rawValue: "org.example.other")
         let window = FrontApplication(windowClasses: ["x", "Things"])
@@ -86,7 +87,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: use is told of apps with keys of ours that the service has not launched`()
+    @Test func `L8: Use is reported for apps with keys of Nightshift that the service has not launched`()
         async throws
     {
         let scene = try await ServiceScene()
@@ -108,12 +109,12 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: use that states tell of is not told by windows as well`() async throws {
+    @Test func `L8: Use that is known from states is not reported again from windows`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         await scene.service.front(Self.window)
         try await scene.uses.wait(for: "its use") { $0 == [change(ServiceScene.app.rawValue, true)] }
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
-        // Its window's word ends before that of its states begins.
+        // The use by its window ends before the use by its states begins.
         let told = [true, false, true].map { change(ServiceScene.app.rawValue, $0) }
         try await scene.uses.wait(for: "the word of its states") { $0 == told }
         await scene.service.front(Self.window)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ManyAppsTests {
     private static let count = 1_000
 
-    @Test func `T9: A thousand programs that end just before their time is over are woken once each`() async throws {
+    @Test func `T9: A thousand programs that end just before their limit are woken once each`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let apps = (0..<Self.count).map { AppID(rawValue: "org.example.app\($0)") }
@@ -32,7 +32,7 @@ import Testing
             for app in apps { try transaction.putWake(app, .fetch, now: now) }
         }
         try await eventually("all launches") { host.living.count == Self.count }
-        // The ends are on their way when the time of all wakes is over.
+        // The ends are about to be handled when the time of all wakes is over.
         for process in host.living { host.end(process, .exited(0)) }
         scene.clock.advance(to: scene.clock.now().bootSeconds + 600)
         try await eventually("all ends") { try await scene.store.read { try $0.wantedWakes() }.isEmpty }

@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Several parts of the service that hear of the same apps.
+/// Several features that get the same reports.
 @Suite struct PartHooksTests {
-    @Test func `R1 R3 R6: Each part hears of everything, in their order, and says what it has to`() async {
+    @Test func `R1 R3 R6: Each feature gets every report, in order, and adds its notices`() async {
         let heard = Watched<[String]>([])
         func part(_ name: String, _ notice: ProcessEvent) -> AppService.PartHooks {
             let hear = { @Sendable (what: String) in heard.update { $0.append("\(name): \(what)") } }

@@ -7,13 +7,13 @@ import Store
 import TestSupport
 import Testing
 
-/// The file from which a program reads what it was launched for.
+/// The file from which a program reads the payloads of its wakes.
 @Suite(.timeLimit(.minutes(20))) struct PayloadServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;remote-notification;"
     private static let home = #"{"kind":"enter","region":"home"}"#
     private static let moved = #"{"kind":"significantChange"}"#
 
-    /// In one transaction, so that they share a launch.
+    /// Writes wakes in one transaction, so that they share a launch.
     private func put(_ scene: ServiceScene, _ wakes: [(source: WakeSource, key: String, payload: String?)]) async throws
     {
         let now = scene.clock.now()
@@ -45,7 +45,7 @@ import Testing
         return stat(path, &information) == 0 ? information.st_mode & 0o7777 : 0
     }
 
-    @Test func `R3 R6: a program reads what it was launched for in a private file alone`() async throws {
+    @Test func `R3 R6: A program reads its payloads from a private file only`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(
             scene,
@@ -64,7 +64,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: a push and an answer are read there, too`() async throws {
+    @Test func `R3: A push and a response are in the payload file, too`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, [(.push, "", #"{"id":"1"}"#), (.response, "n1", #"{"action":"later"}"#)])
         let (process, plan) = try await launched(scene)
@@ -76,7 +76,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: a program is given every push that waited, and those that came meanwhile at its next start`()
+    @Test func `R3: A program gets every waiting push, and those that arrive meanwhile at its next start`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -94,7 +94,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: the file goes when the wake is completed, not before, though the process lives on`() async throws {
+    @Test func `R6: The file is deleted when the wake is completed, even if the process lives on`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, [(.region, "home", Self.home), (.region, "work", Self.moved)])
         let (process, plan) = try await launched(scene)
@@ -113,7 +113,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: a program that is started again reads what it is started for then`() async throws {
+    @Test func `R6: A program that is started again gets the payloads of that start`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, [(.region, "home", Self.home)])
         let (process, _) = try await launched(scene)
@@ -128,7 +128,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: without a payload there is no file`() async throws {
+    @Test func `R6: Without a payload there is no file`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, [(.fetch, "", #"{"task":1}"#), (.region, "home", nil)])
         let (process, plan) = try await launched(scene)
@@ -137,7 +137,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: a file that cannot be written fails the launch, and the news waits`() async throws {
+    @Test func `R6: A file that cannot be written fails the launch, and the wake waits`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.runtime.appending(path: "payloads").path(percentEncoded: false)
         try "in its place".write(toFile: folder, atomically: true, encoding: .utf8)
@@ -148,7 +148,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: the next service keeps the file of a program that works, and no other`() async throws {
+    @Test func `R6: The next service keeps the file of a running program, and no other`() async throws {
         let first = try await ServiceScene()
         try await put(first, [(.region, "home", Self.home)])
         let (process, plan) = try await launched(first)
@@ -166,7 +166,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R6: a device that slept while the service started has no program launched that is at work already`()
+    @Test func `R6: Sleep while the service starts does not launch a running program a second time`()
         async throws
     {
         let first = try await ServiceScene()
@@ -190,7 +190,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R3: a program that its user brings to the front reads what was chosen`() async throws {
+    @Test func `R3: A program that the user brings to the foreground reads the responses`() async throws {
         let scene = try await ServiceScene()
         let notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))
         let response = NotificationResponse(notification: notification, action: NotificationResponse.opened)

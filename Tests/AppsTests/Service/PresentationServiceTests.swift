@@ -5,7 +5,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// Notifications of apps that are in front: what their process is asked, and what its answer comes to.
+/// Notifications of apps in the foreground: the question to the process, and the effect of its answer.
 @Suite(.timeLimit(.minutes(20))) struct PresentationServiceTests {
     private static let notification = {
         var notification = AppNotification(identifier: "n1", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -14,7 +14,7 @@ import Testing
         return notification
     }()
 
-    /// In front, with a process that reads commands.
+    /// Launches an app in the foreground that is connected.
     private func connected(_ scene: ServiceScene) async throws -> (Int32, CommandReader) {
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)
@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [
         (Int?.some(18), PresentationAnswer.options(18)), (0, .options(0)), (31, .options(31)), (nil, .asSent),
     ])
-    func `R3: an app in front says what of its notification is shown`(
+    func `R3: An app in the foreground decides how its notification is presented`(
         presentation: Int?, answer: PresentationAnswer
     ) async throws {
         let scene = try await ServiceScene()
@@ -53,14 +53,14 @@ import Testing
         try await scene.service.acknowledge(
             process: process, command: command.number, presentation: presentation)
         #expect(await asked.value == answer)
-        // Once more, as after a connection that broke: nobody waits for it.
+        // A repeated answer, as after a broken connection: no caller waits for it.
         try await scene.service.acknowledge(
             process: process, command: command.number, presentation: presentation)
         #expect(try await scene.status().state == .active)
         try await scene.end()
     }
 
-    @Test func `R3: answers of several notifications are not mistaken for each other`() async throws {
+    @Test func `R3: Answers for several notifications are not confused`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let first = asked(scene)
@@ -77,7 +77,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: an app that does not answer in 5 s is not waited for`() async throws {
+    @Test func `R3: An app that does not answer within 5 s gets the default presentation`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let asked = asked(scene)
@@ -90,12 +90,12 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: nobody waits for a process that is gone, or reads no more`() async throws {
+    @Test func `R3: A question ends at once if the process is gone, or closes its stream`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let first = asked(scene)
         let number = try await reader.command(.present).number
-        // It reads anew, and is not asked again.
+        // It opens a new stream, and is not asked again.
         let again = try await connect(scene, process)
         #expect(await first.value == .asSent)
         let second = asked(scene)
@@ -107,7 +107,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: a service that stops lets nobody wait`() async throws {
+    @Test func `R3: A service that stops ends all questions`() async throws {
         let scene = try await ServiceScene()
         let (_, reader) = try await connected(scene)
         let asked = asked(scene)
@@ -117,7 +117,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: behind its user's back an app is not asked`() async throws {
+    @Test func `R3: An app in the background is not asked`() async throws {
         let scene = try await ServiceScene()
         let (_, reader) = try await connected(scene)
         _ = try await scene.service.background(ServiceScene.app)
@@ -127,10 +127,10 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: a program that does not link the library cannot be asked`() async throws {
+    @Test func `R3: A program that does not link the library cannot be asked`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
         #expect(await scene.service.present(ServiceScene.app, Self.notification) == .notInFront)
-        // Its user has started it, and all that tells of it is its window.
+        // The user has started it, and only its window shows that.
         await scene.service.front(FrontApplication(applicationID: ServiceScene.app.rawValue))
         #expect(await scene.service.present(ServiceScene.app, Self.notification) == .asSent)
         await scene.service.front(nil)

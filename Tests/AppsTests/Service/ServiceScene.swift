@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A service for apps with a clock that is told the time; its processes are scripted, or those of this machine.
+/// An app service with a clock that the test sets; its processes are scripted or real.
 final class ServiceScene {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -17,18 +17,18 @@ final class ServiceScene {
     let gate = CommitGate()
     let host: any ProcessHost
     let service: AppService
-    /// What the service has told of what apps make of the device, in order.
+    /// The reported activities, in order.
     let activities = Watched<[AppActivity]>([])
-    /// Apps that came to the front.
+    /// Apps that came to the foreground.
     let fronts = Watched<[AppID]>([])
-    /// What the other parts have heard, in order.
+    /// The calls to the other features, in order.
     let partCalls = Watched<[PartCall]>([])
-    /// What the other parts say of every app, and whether they take their time over that and over entries.
+    /// The notices of the other features for every app, and whether they delay these and the reports of entries.
     let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
     let arePartsBusy = Watched(false)
-    /// Whether the transfers take their time over whether an app can read.
+    /// Whether the transfers delay the call that an app can read.
     let areTransfersBusy = Watched(false)
-    /// What was told of the use of apps.
+    /// The reported use of apps.
     let uses = Watched<[FrontUse.Change]>([])
     private let running: Task<Void, Never>
 
@@ -37,7 +37,7 @@ final class ServiceScene {
         case forceQuit
         case launched
         case installed(AppID, name: String?)
-        /// With the ends that were in the store by then.
+        /// With the number of ends that were in the store by then.
         case wakesEnded(Int)
         case askedForNotices
     }
@@ -48,8 +48,8 @@ final class ServiceScene {
 
     /// - Parameters:
     ///   - keys: lines of the entry, for the background.
-    ///   - isReal: whether processes are those of this machine, all else being the same.
-    ///   - beforeItRuns: what is asked of the service as soon as it is prepared.
+    ///   - isReal: whether processes are real, everything else being the same.
+    ///   - beforeItRuns: called as soon as the service is prepared.
     init(
         keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceMoment? = nil,
         after former: ServiceScene? = nil, beforeItRuns: (AppService) async throws -> Void = { _ in }
@@ -126,7 +126,7 @@ final class ServiceScene {
             })
     }
 
-    /// Ends the processes, then the service. Every test ends with it.
+    /// Ends the processes, then the service. Every test must call it last.
     func end() async throws {
         scripted?.endAll()
         await service.stop()
@@ -134,20 +134,21 @@ final class ServiceScene {
         try await close()
     }
 
-    /// Closing waits for those who read, and they for one of the few threads that tasks share: it has one of its own.
+    /// Closes the store on a thread of its own, because closing waits for readers, and these need one of the few
+    /// threads that tasks share.
     private func close() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             Thread { [store] in continuation.resume(with: Result { try store.close() }) }.start()
         }
     }
 
-    /// The service is gone without a word; its processes live on.
+    /// Ends the service without a shutdown; its processes live on.
     func crash() async throws {
         clock.halt()
         try await close()
     }
 
-    /// The clock goes on, and the service has acted on it.
+    /// Advances the clock, and waits until the service has reacted.
     func pass(_ seconds: Double, until what: String, _ condition: () async throws -> Bool) async throws {
         clock.advance(to: clock.now().bootSeconds + seconds)
         try await eventually(what, condition)
@@ -159,7 +160,7 @@ final class ServiceScene {
         try await store.read { try $0.journal(after: 0, limit: 1_000) }
     }
 
-    /// What a process would read of its time.
+    /// Returns the background time that a process would read.
     func shownTime(_ path: String?) throws -> BackgroundClock {
         let data = try Data(contentsOf: URL(filePath: try #require(path)))
         #expect(data.count == BackgroundClock.size)
@@ -167,7 +168,7 @@ final class ServiceScene {
     }
 }
 
-/// The commands that a process has been sent, as they come.
+/// The commands sent to a process, in order of arrival.
 final class CommandReader: Sendable {
     let events = Watched<[ProcessEvent]>([])
     let hasEnded = Watched(false)

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Rows that another part writes, and the app that is woken for them: from the transaction to the acknowledgement.
+/// Rows that a feature writes, and the app that is woken for them: from the transaction to the acknowledgement.
 @Suite(.timeLimit(.minutes(20))) struct WakeServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;remote-notification;"
 
@@ -28,7 +28,7 @@ import Testing
         try await scene.store.read { try $0.wantedWakes() }
     }
 
-    @Test func `A row launches the app, which is told of it, and goes with the acknowledgement`() async throws {
+    @Test func `A row launches the app, is sent to it, and is deleted with the acknowledgement`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .push, payload: #"{"aps":{}}"#)
         let (process, plan) = try await launched(scene)
@@ -48,7 +48,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A program's exit status completes a row, and none of a session's messages`() async throws {
+    @Test func `A program's exit status completes a row, but no messages of a session`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .fetch)
         let (process, _) = try await launched(scene)
@@ -57,7 +57,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A fetch that the app dies of is given up, and told why`() async throws {
+    @Test func `A fetch during which the app crashes is dropped, with the reason`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .fetch)
         let (process, _) = try await launched(scene)
@@ -71,7 +71,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A row that was written just before the service died wakes the app with the next one`() async throws {
+    @Test func `A row written just before the service died wakes the app after the restart`() async throws {
         let first = try await ServiceScene(keys: Self.modes)
         try await first.crash()
         let store = try Store(paths: first.paths, now: first.clock.now())
@@ -85,7 +85,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `An app that is removed takes its rows with it`() async throws {
+    @Test func `The removal of an app deletes its rows`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, .push)
         try await scene.service.uninstall(ServiceScene.app)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `Who ends an app is answered when its process is gone, though another one is launched at once`(
+    func `A request to end an app returns when its process is gone, even if another one is launched`(
         kills: Bool
     ) async throws {
         let scene = try await ServiceScene(keys: Self.modes)
