@@ -5,11 +5,11 @@ import Scheduler
 import Store
 import Testing
 
-/// R1: Background fetches of the classic form, from what is wanted to what came of them.
+/// R1: Ordinary background fetches, from the interval to the result.
 @Suite struct BookFetchTests {
     private typealias Scene = BookScene
 
-    @Test func `R1: Where no app takes part, nothing is looked at`() {
+    @Test func `R1: Without participating apps there is no next deadline`() {
         var scene = Scene()
         scene.look()
         #expect(scene.book.nextLook == nil && scene.rows.known.isEmpty)
@@ -21,7 +21,7 @@ import Testing
         #expect(scene.book.status(scene.now).apps.map(\.app) == [Scene.other])
     }
 
-    @Test func `R1: An interval in the entry is enough, and each fetch is a row, a record and two entries`() throws {
+    @Test func `R1: An interval in the entry suffices; each fetch makes a row, a record and two entries`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.pass(to: 24)
@@ -37,7 +37,7 @@ import Testing
         #expect(scene.book.nextLook != nil)
     }
 
-    @Test func `R1: The user's word goes before the app's, and that before the entry's`() throws {
+    @Test func `R1: The user's interval overrides the app's, and the app's overrides the entry's`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         #expect(scene.status()?.interval == .minimum && scene.status()?.intervalSource == .entry)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: ["", "soon", "-1", "1e3", "31536001"])
-    func `R1: What is no interval is refused`(text: String) {
+    func `R1: An invalid interval is refused`(text: String) {
         var scene = Scene()
         scene.install()
         #expect(throws: Problem.self) {
@@ -70,7 +70,7 @@ import Testing
         #expect(scene.entries(.refreshChanged).isEmpty)
     }
 
-    @Test func `R1: A custom interval is a sleep after every fetch, and no fetch begins while one is under way`() {
+    @Test func `R1: After each fetch a custom interval elapses, and no fetch begins during another`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .seconds(14_400)))
         scene.pass(to: 96)
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.status()?.hold == "underWay" && scene.fetches.last?.ended == nil)
     }
 
-    @Test func `R1: The switches deny, and the app is told`() throws {
+    @Test func `R1: The switches deny fetches, and the app is notified`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: false), now: $1) }
@@ -96,7 +96,7 @@ import Testing
         #expect(scene.effects.count == 3 && scene.status()?.availability == .denied)
         scene.pass(to: 48)
         #expect(scene.begun.isEmpty && scene.book.status(scene.now).sentence == RefreshHold.allSwitchedOff.sentence)
-        // Kept.
+        // The switches are stored.
         try scene.restart()
         #expect(!scene.book.isOn && scene.status()?.availability == .denied)
         try scene.step { try $0.change(RefreshChange(isOn: true), now: $1) }
@@ -104,7 +104,7 @@ import Testing
         #expect(!scene.begun.isEmpty)
     }
 
-    @Test func `R1: After a force quit nothing begins until its user starts it`() throws {
+    @Test func `R1: After a force quit no fetch begins until the user starts the app`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.step { $0.forceQuit(Scene.app, now: $1) }
@@ -120,7 +120,7 @@ import Testing
         #expect(!scene.begun.isEmpty)
     }
 
-    @Test func `R1 R9: Whoever asks for a fetch has one at once, unless it is forbidden`() throws {
+    @Test func `R1 R9: A requested fetch begins at once, unless it is forbidden`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -142,7 +142,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R1: An end counts once, and one that nobody waits for not at all`() throws {
+    @Test func `R1: An end counts once, and an unknown one does not count`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -156,13 +156,13 @@ import Testing
         let ends = [RefreshEnd(row: row, bytes: 7), RefreshEnd(row: stranger, bytes: 7)]
         scene.step { $0.take(ends, now: $1) }
         try scene.step { try $0.fetchNow(Scene.app, now: $1) }
-        // The same rows once more, as by a second look that began before they went.
+        // The same rows again, as from a second read that began before they were deleted.
         scene.step { $0.take(ends, now: $1) }
         #expect(scene.fetches.map(\.result) == [.noData, nil] && scene.fetches[0].bytes == 7)
         #expect(scene.entries(.fetchEnded).count == 1 && wake.key == "")
     }
 
-    @Test func `R1: A service that begins takes up what goes on, what has ended, and what was lost`() throws {
+    @Test func `R1: A restarted service handles fetches that continue, have ended or were lost`() throws {
         for fate in 0..<3 {
             var scene = Scene()
             scene.result = nil
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `R1: An app that is removed takes everything of it along`() throws {
+    @Test func `R1: The removal of an app deletes its whole state`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install(Scene.manifest(tasks: ["work"]))
@@ -202,24 +202,24 @@ import Testing
         scene.step { $0.installed(Scene.app, nil, now: $1) }
         #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.rows.wakes.isEmpty)
         #expect(scene.status() == nil && scene.book.planner.apps.isEmpty && scene.book.nextLook == nil)
-        // Its like begins anew.
+        // An app with the same id starts with a new state.
         scene.install()
         #expect(scene.fetches.isEmpty && scene.status()?.interval == .never)
     }
 
-    @Test func `R1: An app that is removed behind its entry takes everything of it along, too`() throws {
+    @Test func `R1: The removal of an app whose entry is already gone deletes its whole state`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install(Scene.manifest(interval: .minimum, tasks: ["work"]))
         try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
-        // Somebody looked before the parts were told: the entry goes first.
+        // The entries were read before the features were notified, because the entry is deleted first.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.known == [Scene.app])
         scene.step { $0.installed(Scene.app, nil, now: $1) }
         #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.book.planner.apps.isEmpty)
     }
 
-    @Test func `R1: An entry that is gone for a while loses nothing, one that is gone for long does`() throws {
+    @Test func `R1: The learned use survives a short absence of the entry, and not a long one`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.pass(to: 24)
@@ -241,7 +241,7 @@ import Testing
         #expect(scene.rows.known.isEmpty)
     }
 
-    @Test func `R1: A wall clock that is forty days ahead forgets nothing, and gives up nothing that waits`() throws {
+    @Test func `R1: A wall clock forty days ahead deletes nothing and drops no waiting task`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install(Scene.manifest(tasks: ["work"]))
@@ -250,12 +250,12 @@ import Testing
         scene.setClock(ahead: 40)
         try scene.restart(manifests: [])
         #expect(scene.rows.known == [Scene.app] && scene.rows.tasks.count == 1)
-        // The entry was back meanwhile.
+        // The entry was back in the meantime.
         scene.step { $0.read([Scene.manifest(tasks: ["work"])], now: $1) }
         #expect(scene.book.apps[Scene.app]?.goneSeen == nil)
     }
 
-    @Test func `R1: What cannot be written has not begun, and is written with the next step`() throws {
+    @Test func `R1: A fetch that cannot be written has not begun, and is written with the next step`() throws {
         var scene = Scene()
         scene.install()
         let before = scene.book.planner.budget.balance
@@ -273,7 +273,7 @@ import Testing
         #expect(scene.fetches.isEmpty)
     }
 
-    @Test func `R1: Fetches that are kept have a bound, and a fetch is measured by what it took`() throws {
+    @Test func `R1: The number of stored fetches is limited, and each records its cost`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -287,7 +287,7 @@ import Testing
         #expect(cost.bytes < expected.bytes / 100 && cost.energy < expected.energy)
     }
 
-    @Test func `R1: What was learned can be seen, and forgotten`() throws {
+    @Test func `R1: The learned use can be shown and deleted`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.step { $0.apply(Scene.idle(), now: $1) }
@@ -311,7 +311,7 @@ import Testing
         #expect(!scene.book.planner.rhythm.hasSeenDays)
     }
 
-    @Test func `R1: A cap of zero expects no fetch at midnight`() throws {
+    @Test func `R1: With a cap of zero no fetch is expected at midnight`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
@@ -324,7 +324,7 @@ import Testing
         #expect(scene.fetches.count == 1 || scene.status()?.hold != "cap")
     }
 
-    @Test func `R1: The budget that is left may be a debt`() throws {
+    @Test func `R1: The remaining budget may be negative`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(RefreshChange(dailyEnergy: 10, dailyBytes: 100), now: $1) }
@@ -333,7 +333,7 @@ import Testing
         #expect(budget.energyLeft < 0 && budget.bytesLeft < 0)
     }
 
-    @Test func `R1: An interval that nobody has set is told from one of never`() throws {
+    @Test func `R1: A missing interval differs from an interval of never`() throws {
         var scene = Scene()
         scene.install()
         #expect(scene.status()?.isIntervalSet == false)
@@ -343,7 +343,7 @@ import Testing
         #expect(scene.status()?.sentence == "It has set its interval to never.")
     }
 
-    @Test func `R1 R2: After it forgot, status tells nothing of what was learned`() throws {
+    @Test func `R1 R2: After deletion the status contains nothing of the learned use`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         for day in 0..<5 {
@@ -361,26 +361,26 @@ import Testing
         #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
     }
 
-    @Test func `R1 R2: Of an app whose use is not known, status says that it is not known`() throws {
+    @Test func `R1 R2: The status names an app whose use is not known`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         let status = try #require(scene.status())
         #expect(status.inFavour.contains("It was neither fetched nor used within the last hour."))
     }
 
-    @Test func `R1 R2: A device that never tells of its use is not taken for one in use`() {
+    @Test func `R1 R2: A device that never reports idleness does not count as always in use`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.step { $0.apply(DeviceMoment(), now: $1) }
         scene.pass(to: 24 * 4)
         #expect(!scene.book.tellsUse && !scene.book.planner.rhythm.hasSeenDays)
         #expect(scene.begun.contains { $0.hour > 72 })
-        // The use of an app stands for it.
+        // The use of an app counts instead.
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         #expect(scene.book.planner.rhythm.isInUse)
         scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
         #expect(!scene.book.planner.rhythm.isInUse)
-        // From the first time on that somebody is away, the device's word counts.
+        // From the first idle report on, the device's reports count.
         scene.step { $0.apply(Scene.idle(), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         #expect(scene.book.tellsUse && !scene.book.planner.rhythm.isInUse)

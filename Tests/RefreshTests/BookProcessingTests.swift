@@ -5,11 +5,11 @@ import Scheduler
 import Store
 import Testing
 
-/// R10: How often processing tasks run that submit their successors.
+/// R10: The frequency of processing tasks that submit their successors.
 @Suite struct BookProcessingTests {
     private typealias Scene = BookScene
 
-    /// A device that nobody uses, on external power.
+    /// Returns a scene with an idle device on external power.
     private static func scene() -> Scene {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum, tasks: ["work", "a.*"]))
@@ -17,7 +17,7 @@ import Testing
         return scene
     }
 
-    /// Lets time pass, and has a task submit the next one as it runs.
+    /// Lets time pass. Each task submits the next one while it runs.
     private static func pass(
         _ scene: inout Scene, to end: Double, successor: (Int) -> String = { _ in "work" }
     ) throws {
@@ -37,7 +37,7 @@ import Testing
 
     private static func hours(_ scene: Scene) -> [Double] { scene.begun.map { ($0.hour * 10).rounded() / 10 } }
 
-    @Test func `R10: A task that submits its successor as it runs has a distance that doubles`() throws {
+    @Test func `R10: The pause before a task that submits its successor doubles with each run`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 24)
         #expect(Self.hours(scene) == [0, 0.3, 0.8, 1.8, 3.8, 7.8, 15.8, 23.8])
@@ -47,7 +47,7 @@ import Testing
         #expect(scene.book.nextLook == waits.until?.timeIntervalSince1970)
     }
 
-    @Test func `R10: The distance outlives the service, and a night without a run ends it`() throws {
+    @Test func `R10: The pause survives a restart, and a night without a run resets it`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 2)
         #expect(scene.begun.count == 4)
@@ -61,15 +61,15 @@ import Testing
         #expect(Self.hours(scene).suffix(2) == [20, 20.3])
     }
 
-    @Test func `R10: Tasks of other names share the budget of their app`() throws {
+    @Test func `R10: Tasks with other names share the budget of their app`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 24) { "a.\($0)" }
-        // A full hour at the beginning, and one that flows in: each run counts as a minute.
+        // An hour at the start, and an hour per day: each run counts as a minute.
         #expect((110...121).contains(scene.begun.count), "\(scene.begun.count) runs")
         #expect(scene.status()?.scheduled.last?.sentence == ProcessingPlanner.Hold.budget.sentence)
     }
 
-    @Test func `R10: Different tasks that wait together run after each other without a distance`() throws {
+    @Test func `R10: Different waiting tasks run one after the other without a pause`() throws {
         var scene = Self.scene()
         for number in 0..<Limits.processingTasks {
             try scene.step {
@@ -80,7 +80,7 @@ import Testing
         #expect(scene.begun.count == Limits.processingTasks)
     }
 
-    @Test func `R10: A clock that is set back leaves the distance as long as it was`() throws {
+    @Test func `R10: A clock that is set back does not change the pause`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 1)
         #expect(scene.begun.count == 3)

@@ -4,22 +4,22 @@ import Refresh
 import Scheduler
 import Store
 
-/// A book over rows that are values: what it writes is there, and what it was to wake ends after ten seconds.
+/// A refresh state over rows that are values: its changes are written at once, and wakes end after ten seconds.
 ///
-/// Times are hours from Monday, 2026-01-05 00:00, local time being UTC.
+/// Times are hours from Monday, 2026-01-05 00:00. Local time is UTC.
 struct BookScene {
     var book = RefreshBook(now: BookScene.moment(0))
     private(set) var rows = BookRows()
-    /// What was begun, and when, in hours.
+    /// The begun wakes, with their hours.
     private(set) var begun: [(wake: RefreshWake, hour: Double)] = []
     private(set) var effects: [RefreshEffect] = []
     var seconds = BookScene.start
-    /// What comes of whatever runs, and after how many seconds; nothing ends by itself where it is nil.
+    /// The result of whatever runs, and the seconds until then; nil if nothing ends by itself.
     var result: RefreshResult? = .newData
     var duration = 10.0
-    /// Seconds by which the wall clock is ahead of what was seen to pass.
+    /// The seconds by which the wall clock is ahead of the observed time.
     private var ahead = 0.0
-    /// When what runs ends by itself, in seconds since 1970.
+    /// The wakes under way with their ends, in seconds since 1970.
     private var ending: [(wake: RefreshWake, at: Double)] = []
 
     /// 2026-01-05 00:00 UTC.
@@ -52,7 +52,7 @@ struct BookScene {
         return task
     }
 
-    /// A device that nobody uses, with external power or without.
+    /// Returns an idle device, on external power unless given.
     static func idle(power: PowerSource = .external) -> DeviceMoment {
         var conditions = DeviceConditions()
         conditions.isIdle = true
@@ -62,7 +62,7 @@ struct BookScene {
 
     // MARK: - Steps
 
-    /// Gives the book an input and has it decide; what it writes is there.
+    /// Gives the state an input, decides, and writes the changes.
     mutating func step(_ input: (inout RefreshBook, LocalMoment) throws -> Void) rethrows {
         try input(&book, now)
         look()
@@ -83,7 +83,7 @@ struct BookScene {
         step { $0.installed(manifest.id, manifest, now: $1) }
     }
 
-    /// Lets time pass: the book looks when it wants to, and what runs ends.
+    /// Lets time pass: the state decides at its deadlines, and wakes end.
     mutating func pass(to end: Double) {
         look()
         while let next = next, next < Self.start + end * 3_600 {
@@ -104,7 +104,7 @@ struct BookScene {
         for (wake, _) in ending.filter({ $0.at <= seconds }) { end(wake, result) }
     }
 
-    /// Something that runs ends, and the book hears of it.
+    /// Ends a wake, and gives the end to the state.
     mutating func end(_ wake: RefreshWake, _ result: RefreshResult, detail: String? = nil, bytes: Int64 = 1_000) {
         ending.removeAll { $0.wake == wake }
         guard rows.end(wake, WakeEnd(result: result, detail: detail, time: seconds)) else { return }
@@ -112,13 +112,13 @@ struct BookScene {
         step { $0.take(ends, now: $1) }
     }
 
-    /// The wall clock is set.
+    /// Sets the wall clock.
     mutating func setClock(ahead days: Double) {
         ahead += days * 86_400
         seconds += days * 86_400
     }
 
-    /// The service dies and another one begins over what is on disk.
+    /// Restarts the service with the stored state.
     mutating func restart(manifests: [AppManifest]? = nil) throws {
         var next = RefreshBook(
             try rows.kept(), manifests: manifests ?? Array(book.manifests.values), moment: book.moment, now: now)
@@ -129,31 +129,31 @@ struct BookScene {
         _ = book.takeEffects()
     }
 
-    /// The row of a wake is gone, and nobody says what came of it.
+    /// Deletes the row of a wake without an end.
     mutating func lose(_ wake: RefreshWake) {
         ending.removeAll { $0.wake == wake }
         rows.lose(wake)
     }
 
-    /// The end of a wake is written, and the service dies before it has heard of it.
+    /// Writes the end of a wake, and the service dies before it has handled the end.
     mutating func endUnheard(_ wake: RefreshWake, _ result: RefreshResult) {
         ending.removeAll { $0.wake == wake }
         _ = rows.end(wake, WakeEnd(result: result, time: seconds))
     }
 
-    // MARK: - What is seen
+    // MARK: - Results
 
     func status(_ app: AppID = app) -> AppRefreshStatus? { book.status(of: app, now) }
 
     var fetches: [FetchRecord] { status()?.fetches ?? [] }
 
-    /// Identifiers of the tasks that run.
+    /// The identifiers of running tasks.
     var running: [String] { book.tasks.keys.filter(\.isRunning).map(\.identifier).sorted() }
 
     func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
 }
 
-/// What the store would hold, in the form in which it would.
+/// The contents of the store, in its own encoding.
 struct BookRows {
     private var apps: [AppID: Data] = [:]
     private var device: Data?
@@ -183,7 +183,7 @@ struct BookRows {
         if let through = changes.endsThrough { ends.removeAll { $0.id <= through } }
     }
 
-    /// False where there is no such wake.
+    /// Returns false if there is no such wake.
     mutating func end(_ wake: RefreshWake, _ end: WakeEnd) -> Bool {
         guard wakes.contains(wake) else { return false }
         wakes.removeAll { $0 == wake }

@@ -5,7 +5,7 @@ import Scheduler
 import Store
 import Testing
 
-/// R1 R10: Tasks that apps submit, from the request to the end.
+/// R1 R10: Scheduled tasks, from submission to their end.
 @Suite struct BookTaskTests {
     private typealias Scene = BookScene
 
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Refresh
 
-    @Test func `R1 R10: An app with task identifiers has no classic fetches, and one fetch for one request`() throws {
+    @Test func `R1 R10: An app with task identifiers has one fetch per request, and no ordinary ones`() throws {
         var scene = Self.scene()
         scene.pass(to: 24)
         #expect(scene.begun.isEmpty && scene.book.nextLook == nil)
@@ -52,11 +52,11 @@ import Testing
         #expect(scene.entries(.fetchBegan).isEmpty && scene.book.nextLook == nil)
     }
 
-    @Test func `R1 R10: A request that runs is not pending: its like may be submitted from within`() throws {
+    @Test func `R1 R10: A running request is not pending, and its successor can be submitted meanwhile`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.refresh, at: 100), to: &scene)
-        // Submitted again, it replaces the first.
+        // A second submission replaces the first.
         try Self.submit(Scene.task(.refresh, at: 200), to: &scene)
         #expect(scene.book.pending(of: Scene.app).map(\.task) == [Scene.task(.refresh, at: 200)])
         #expect(Self.refusal(Scene.task(.refresh, "more"), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
@@ -74,9 +74,9 @@ import Testing
         #expect(scene.fetches.map(\.result) == [.failed])
     }
 
-    // MARK: - What is refused
+    // MARK: - Refusals
 
-    @Test func `R9 R10: What is not declared is refused, with the key to add`() {
+    @Test func `R9 R10: An undeclared task is refused, with the key to add`() {
         var scene = Self.scene(modes: [.transfer])
         for (task, words) in [
             (Scene.task(.refresh), ["'fetch'", "X-Nightshift-BackgroundModes", "org.example.Feed.desktop"]),
@@ -91,7 +91,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskSubmitted).isEmpty)
     }
 
-    @Test func `R9 R10: What makes no sense is refused, and what is switched off`() throws {
+    @Test func `R9 R10: An invalid task is refused, and so is a switched-off one`() throws {
         var scene = Self.scene()
         var (untitled, long) = (Scene.task(.continued), Scene.task(.continued))
         untitled.title = nil
@@ -106,12 +106,12 @@ import Testing
         for kind in [ScheduledTask.Kind.refresh, .processing] {
             #expect(Self.refusal(Scene.task(kind), to: &scene)?.type == "/problems/refresh-unavailable")
         }
-        // What its user has begun himself is no background refresh.
+        // A continued task is no background refresh.
         try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)
         #expect(scene.running == ["work"])
     }
 
-    @Test func `R10: Ten processing tasks wait, and no eleventh`() throws {
+    @Test func `R10: Ten processing tasks may wait, and an eleventh is refused`() throws {
         var scene = Self.scene()
         for number in 0..<Limits.processingTasks { try Self.submit(Scene.task(.processing, "a.\(number)"), to: &scene) }
         #expect(Self.refusal(Scene.task(.processing), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
@@ -124,21 +124,21 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskCancelled).count == Limits.processingTasks + 2)
     }
 
-    @Test func `R9 R10: What an entry does not permit any more is dropped`() throws {
+    @Test func `R9 R10: A waiting task is dropped if the entry no longer permits it`() throws {
         var scene = Self.scene()
         try Self.submit(Scene.task(.processing), to: &scene)
         try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
         scene.install(Scene.manifest(modes: [.processing], tasks: ["work"]))
         #expect(scene.book.pending(of: Scene.app).map(\.task.identifier) == ["work"])
         #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry no longer permits it."])
-        // An entry that is gone for a moment says nothing.
+        // An entry that is missing for a moment withdraws nothing.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.tasks.count == 1)
     }
 
     // MARK: - Processing
 
-    @Test func `R10: A processing task begins when its user is away, and is told to end when he is back`() throws {
+    @Test func `R10: A processing task begins on an idle device, and is asked to end when you return`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.processing), to: &scene)
@@ -157,7 +157,7 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 
-    @Test func `R10: After the clock was set back a task waits for external power for a day, and no longer`() throws {
+    @Test func `R10: After the clock was set back a task waits a day for external power, and no longer`() throws {
         var scene = Self.scene()
         scene.step { $0.apply(BookScene.idle(power: .battery), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
@@ -170,7 +170,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R10: A task that ran when the service died goes on, has ended, or ended unseen`() throws {
+    @Test func `R10: A task that ran when the service died continues, has ended, or ended without a result`() throws {
         for fate in 0..<3 {
             var scene = Self.scene()
             scene.result = nil
@@ -187,9 +187,9 @@ import Testing
         }
     }
 
-    // MARK: - Continued
+    // MARK: - Continued tasks
 
-    @Test func `R10: Continued tasks begin at once while there is room, and in their order behind it`() throws {
+    @Test func `R10: Continued tasks begin at once up to the limit; further ones wait in order`() throws {
         var scene = Self.scene()
         scene.result = nil
         let count = Limits.runningContinuedTasks
@@ -204,17 +204,17 @@ import Testing
         #expect(Self.refusal(impatient, to: &scene, isInFront: true)?.type == "/problems/no-room-for-task")
         scene.end(scene.begun[1].wake, .newData)
         #expect(scene.begun.last?.wake.key == "a.\(count)" && scene.begun.count == count + 1)
-        // Its like waits for its end, although there is room.
+        // A task with the same identifier waits for its end, even below the limit.
         for index in [0, 2] { scene.end(scene.begun[index].wake, .newData) }
         #expect(scene.running == ["a.3", "a.4", "a.5"])
         try Self.submit(Scene.task(.continued, "a.5"), to: &scene, isInFront: true)
         #expect(scene.book.pending(of: Scene.app).count == 1 && scene.running.count == 3)
-        // Its user ends the app: what waits to be begun goes with it.
+        // The user force-quits the app: its waiting continued tasks are dropped.
         scene.step { $0.forceQuit(Scene.app, now: $1) }
         #expect(scene.book.pending(of: Scene.app).isEmpty)
     }
 
-    @Test func `R10: Its user sees how far a continued task is, and may cancel it`() throws {
+    @Test func `R10: The user sees the progress of a continued task, and can cancel it`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)
@@ -225,7 +225,7 @@ import Testing
         }
         let shown = scene.status()?.scheduled.first?.progress
         #expect(shown == ScheduledTaskProgress(title: "Half", completedUnits: 6, totalUnits: 10))
-        // Said all the time, it is not written all the time.
+        // Frequent reports are not all written.
         #expect(scene.rows.tasks.values.first?.progress == half)
         #expect(throws: Problem.self) {
             try scene.step {

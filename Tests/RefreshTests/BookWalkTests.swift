@@ -6,14 +6,14 @@ import Store
 import TestSupport
 import Testing
 
-/// What holds of background refresh whatever happens, and wherever the service dies.
+/// Rules of background refresh that hold after any inputs and any crash.
 @Suite struct BookWalkTests {
     private struct Walk {
         static let apps = (0..<5).map { AppID(rawValue: "org.example.App\($0)") }
         var random: SplitMix64
         var scene = BookScene()
         var mistakes: [String] = []
-        /// What people have said, kept by somebody who does not know how the book decides.
+        /// The users' settings, recorded independently of the state under test.
         var userIntervals: [AppID: RefreshInterval] = [:]
         var isOff: Set<AppID> = []
         var isQuit: Set<AppID> = []
@@ -30,7 +30,7 @@ import Testing
             for app in Self.apps { scene.install(Self.manifest(app)) }
         }
 
-        /// Two of them submit tasks.
+        /// Two of the apps submit tasks.
         static func manifest(_ app: AppID) -> AppManifest {
             let submits = app == apps[0] || app == apps[1]
             return BookScene.manifest(app, interval: .minimum, tasks: submits ? ["a.*"] : [])
@@ -84,12 +84,12 @@ import Testing
             case 10:
                 guard (try? scene.step { try $0.fetchNow(app, now: $1) }) != nil else { return }
                 asked += 1
-                // What was asked for is not judged.
+                // Requested fetches are not checked.
                 judged = scene.begun.count
             case 11:
                 let wakes = scene.rows.wakes
                 if let wake = wakes.first, chance(2) { scene.endUnheard(wake, .newData) }
-                // Those whose rows were lost end here as well.
+                // Wakes with lost rows end here as well.
                 let before = Self.apps.filter { scene.isUnderWay($0) }
                 try scene.restart(manifests: Self.apps.map(Self.manifest))
                 inFront = []
@@ -115,7 +115,7 @@ import Testing
             }
         }
 
-        // MARK: - Judging
+        // MARK: - Checks
 
         private mutating func judge() {
             for (wake, _) in scene.begun[min(judged, scene.begun.count)...] where wake.source == .fetch {
@@ -145,7 +145,7 @@ import Testing
             }
             if scene.rows.tasks.keys != scene.book.tasks.keys { mistakes.append("rows are not what is known") }
             let balance = scene.book.planner.budget.balance
-            // One fetch of each may have taken more than was set aside, and so may those that were asked for.
+            // One fetch of each app may have exceeded its reserved budget, and so may requested ones.
             let most = RefreshCost(wakesDevice: true, radioSeconds: 40, backgroundSeconds: 30, bytes: 400_000)
             let count = Double(Self.apps.count + asked)
             if balance.energy < -most.energy * count || balance.bytes < -most.bytes * count {
@@ -168,14 +168,14 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `R1 R2 R10: No walk leaves what is legal, and each end counts once`(seed: UInt64) throws {
+    func `R1 R2 R10: In random walks all states are legal, and each end counts once`(seed: UInt64) throws {
         var walk = Walk(seed: seed)
         for _ in 0..<120 { try walk.step() }
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
         #expect(!walk.scene.begun.isEmpty, "seed \(seed)")
-        // Whatever has begun ends once: nothing is lost, and nothing counts twice.
+        // Every wake that has begun ends once: none is lost, and none counts twice.
         try walk.scene.step { try $0.change(RefreshChange(isOn: false), now: $1) }
-        // Those that end make room for others.
+        // Wakes that end let others begin.
         for _ in 0..<200 {
             guard let wake = walk.scene.rows.wakes.first else { break }
             walk.scene.end(wake, .noData)

@@ -7,19 +7,19 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R2: A week of the service, and its death at every write.
+/// R1 R2: A week of the service, and a crash after every write.
 @Suite(.timeLimit(.minutes(20))) struct RefreshLifeTests {
     private static let apps = (0..<3).map { AppID(rawValue: "org.example.App\($0)") }
     private static let manifests = apps.map { BookScene.manifest($0, interval: .minimum) }
 
-    @Test func `R1 R2: A week: fetches while its user is awake, each counted once, within the budget`() async throws {
+    @Test func `R1 R2: During a week fetches happen by day, count once, and stay within the budget`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         var (begun, seen) = ([(app: AppID, hour: Double)](), Set<Int64>())
         while scene.hour < 7 * 24 {
             let next = try await scene.service.status().nextLook?.timeIntervalSince1970
             let wait = max(1, min(600, (next ?? .infinity) - scene.clock.now().wallSeconds))
-            // Somebody is there twice an hour for a while, and looks at the first app each morning.
+            // The user is there twice an hour for a while, and opens the first app each morning.
             let hour = scene.hour.truncatingRemainder(dividingBy: 24)
             let isAway = !(7..<22.5).contains(hour) || hour.truncatingRemainder(dividingBy: 0.5) > 0.25
             let moment = isAway ? BookScene.idle(power: .battery) : DeviceMoment()
@@ -39,7 +39,7 @@ import Testing
         let (starts, ends) = (try await scene.journal(.fetchBegan), try await scene.journal(.fetchEnded))
         #expect(starts.count == ends.count && starts.count >= 3 * 7)
         #expect(ends.allSatisfy { $0.inputs?["result"] == "newData" })
-        // At night, when nobody was ever there, nothing is fetched once that is known.
+        // Once it is known that the user is never there at night, nothing is fetched then.
         #expect(begun.allSatisfy { $0.hour < 48 || $0.hour.truncatingRemainder(dividingBy: 24) > 5 })
         #expect(Set(begun.map(\.app)) == Set(Self.apps))
         let status = try await scene.service.status()
@@ -48,7 +48,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R1: What the disk has refused is in the journal when it can be written again`() async throws {
+    @Test func `R1: Journal entries of a full disk are written when there is space again`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         _ = try await scene.service.fetchNow(Self.apps[0])
@@ -63,7 +63,7 @@ import Testing
         await scene.service.stop()
     }
 
-    /// What is done of the story, and how many ends of wakes came to the disk.
+    /// The finished steps of the story, and the number of ends that were written.
     private static func story(_ scene: ServiceScene, _ done: inout Int) async throws {
         try? await scene.service.prepare()
         for _ in 0..<2 {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R1: After every write a crash loses no fetch, and counts none twice`() async throws {
+    @Test func `R1: A crash after any write loses no fetch, and counts none twice`() async throws {
         var writes = 0
         var isBroken = true
         while isBroken {
@@ -86,7 +86,7 @@ import Testing
             isBroken = scene.gate.isShut
             await scene.service.stop()
 
-            // The next service over what is on disk; the apps have lived on.
+            // The next service starts with the stored state; the apps have lived on.
             scene.gate.open()
             let next = try ServiceScene(after: scene)
             try await next.service.prepare()

@@ -7,11 +7,11 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R10: The service over a real store: what is written, what is taken up, and what is told.
+/// R1 R10: The service with a real store: writes, restarts and notices.
 @Suite(.timeLimit(.minutes(20))) struct RefreshServiceTests {
     private typealias Scene = ServiceScene
 
-    @Test func `R1: Without apps that take part the service waits for nothing`() async throws {
+    @Test func `R1: Without participating apps the service waits for nothing`() async throws {
         let scene = try Scene([BookScene.manifest(modes: [.transfer])])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
@@ -22,12 +22,12 @@ import Testing
         await run.value
     }
 
-    @Test func `R1: The alarm rings by itself, and a clock that is set moves it`() async throws {
+    @Test func `R1: The alarm rings by itself, and is set again when the clock is set`() async throws {
         let scene = try Scene([BookScene.manifest(interval: .minimum)])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
         try await eventually("an alarm") { scene.clock.sleepers == 1 }
-        // Nobody says anything: the first fetch of the day comes all the same.
+        // Without any event the first fetch of the day begins.
         var looks = 0
         while try await scene.wakes().isEmpty, looks < 200 {
             looks += 1
@@ -53,7 +53,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R1: What is asked is on disk, and the next service has it`() async throws {
+    @Test func `R1: Requests are on disk, and the next service has them`() async throws {
         let scene = try Scene([BookScene.manifest(tasks: ["work", "more"])])
         let (service, app) = (scene.service, Scene.app)
         try await service.prepare()
@@ -82,7 +82,7 @@ import Testing
         #expect(try await scene.journal(.refreshChanged).count == 4)
     }
 
-    @Test func `R1: An entry that was put there by hand is known when somebody asks for it`() async throws {
+    @Test func `R1: An entry installed by hand is known at the next request for it`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -93,9 +93,9 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R1: What happens to an app is heard whether or not its entry was told of before`() async throws {
+    @Test func `R1: Events of an app are handled whether or not its entry was reported before`() async throws {
         let manifests = [BookScene.manifest(interval: .minimum)]
-        // A process that connects is told this, and not again before it changes.
+        // A process that connects gets this once, and then only changes.
         let asked = try Scene()
         try await asked.service.prepare()
         #expect(await asked.service.availability(of: Scene.app) == .restricted)
@@ -117,18 +117,18 @@ import Testing
         #expect(try await ended.service.status(of: Scene.app).hold == "forceQuit")
     }
 
-    @Test func `R1: An older answer about entries does not take the place of a newer one`() async throws {
+    @Test func `R1: An older read of entries does not replace a newer one`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest())
-        // Installed while somebody has the entries read.
+        // Installed during a read of the entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Taken away by hand, which a later question has found out already.
+        // Deleted by hand, which a later read has found already.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()
@@ -137,7 +137,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R10: What is to end is told, with the payload of what began`() async throws {
+    @Test func `R10: A task to end is sent to its app, with the payload of its start`() async throws {
         let scene = try Scene([BookScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
         await scene.service.apply(BookScene.idle())
@@ -152,7 +152,7 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).scheduled.isEmpty)
     }
 
-    @Test func `R1: A fetch has the bytes that the app's transfers have moved since it began`() async throws {
+    @Test func `R1: A fetch records the bytes that the app's transfers moved since it began`() async throws {
         let scene = try Scene([BookScene.manifest()])
         try await scene.service.prepare()
         let session = SessionID(app: Scene.app, identifier: "s")
@@ -176,7 +176,7 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).fetches.map(\.bytes) == [20_300])
     }
 
-    @Test func `R1: A store that refuses is a 503, and what was submitted does not begin behind its app's back`()
+    @Test func `R1: A failing store is a 503, and a submission refused by it does not begin later`()
         async throws
     {
         let scene = try Scene([BookScene.manifest(tasks: ["work"])])
@@ -194,7 +194,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R1: Rows that cannot be read are skipped and said`() async throws {
+    @Test func `R1: Unreadable rows are skipped and reported`() async throws {
         let scene = try Scene([BookScene.manifest(interval: .minimum), BookScene.manifest(Scene.other)])
         try await scene.store.write { transaction in
             try transaction.putRefresh(["no": "record"], of: Scene.app)

@@ -4,7 +4,7 @@ import SimulationSupport
 import Store
 import Testing
 
-/// R1: What people and apps ask of background refresh while the disk takes nothing: nothing of it happens, then or later.
+/// R1: Requests while the disk is full have no effect, then or later.
 @Suite struct RefusedChangeTests {
     private typealias Scene = ServiceScene
     private static let app = BookScene.app
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R1: What is asked for and cannot be written down is refused, and nothing has changed`(
+    func `R1: A request that cannot be written is refused, and nothing has changed`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene([
@@ -55,7 +55,7 @@ import Testing
         #expect(try await scene.service.status() == before)
         #expect(scene.told.availability == told)
         scene.gate.open()
-        // Nor with what is written next.
+        // The next write does not contain it either.
         await scene.service.use(Self.other, isInFront: true)
         await scene.service.use(Self.other, isInFront: false)
         #expect(try await entries(scene).filter { $0 != .useBegan && $0 != .useEnded } == journal)
@@ -74,7 +74,7 @@ import Testing
         try await scene.store.read { try $0.journal(after: 0, limit: 1_000) }.map(\.decision)
     }
 
-    @Test func `R1: What happens while a change is being written is not lost with it, nor by it`() async throws {
+    @Test func `R1: The use of an app during a change is kept, whether or not the change is written`() async throws {
         let scene = try Scene([BookScene.manifest(interval: .minimum), BookScene.manifest(Self.other)])
         try await scene.service.prepare()
         let service = scene.service

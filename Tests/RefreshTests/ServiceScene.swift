@@ -8,7 +8,7 @@ import SimulationSupport
 import Store
 import Synchronization
 
-/// Background refresh over a real store, clocks that stand still, and apps that do what the test says.
+/// Background refresh with a real store, clocks that the test sets, and apps that do what the test says.
 struct ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -20,7 +20,7 @@ struct ServiceScene: Sendable {
     static let app = BookScene.app
     static let other = BookScene.other
 
-    /// What the service has said to apps.
+    /// The notices sent to apps.
     final class Told: Sendable {
         private let kept = Mutex<(expired: [String], availability: [String])>(([], []))
 
@@ -31,7 +31,7 @@ struct ServiceScene: Sendable {
         func tell(_ words: String) { kept.withLock { $0.availability.append(words) } }
     }
 
-    /// - Parameter before: the scene whose store and clock this one goes on with, as a service does that begins behind a crash.
+    /// - Parameter before: the scene whose store and clock continue here, as after a crash of the service.
     init(_ manifests: [AppManifest] = [], after before: ServiceScene? = nil) throws {
         clock =
             before?.clock
@@ -61,15 +61,15 @@ struct ServiceScene: Sendable {
         try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
     }
 
-    /// Lets time pass by so many seconds, and the service look.
+    /// Lets the given seconds pass, and the service decide.
     func pass(_ seconds: Double, _ moment: DeviceMoment = DeviceMoment()) async {
         clock.advance(to: clock.now().bootSeconds + seconds)
         await service.apply(moment)
     }
 
-    /// The app ends every wake that it has, as its machine would write it down.
+    /// Ends all wakes of the apps, as their machines would write it.
     ///
-    /// - Returns: how many of these transactions are on disk.
+    /// - Returns: the number of these transactions that are on disk.
     @discardableResult
     func endWakes(_ result: RefreshResult = .newData, isHeard: Bool = true) async throws -> Int {
         let now = clock.now().wallSeconds
