@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: Running apps that ask for the place, beside regions: one receiver, and how its cost is shared.
+/// R6: Running apps that request the location while regions are monitored: one receiver, and shared costs.
 @Suite struct BookFollowerTests {
     private typealias Scene = LocationScene
 
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A request for one place turns the receiver on once, also where the app is not woken`() throws {
+    @Test func `R6: A request for one location turns the receiver on once, even without wakes`() throws {
         var scene = Self.allowed()
         Self.follow(&scene, isOnce: true)
         #expect(scene.wish.fix == 10 && scene.wish.patience < FixWish.usualPatience)
@@ -36,11 +36,11 @@ import Testing
         #expect(answers.first?.update.place?.accuracy == scene.accuracy)
         #expect(scene.asked.count == 1 && scene.wish == FixWish() && scene.book.nextLook == nil)
         #expect(scene.status()?.receiverSeconds == scene.delay && scene.status()?.updates == nil)
-        // It is woken for nothing.
+        // The app is not woken.
         #expect(scene.told.isEmpty)
     }
 
-    @Test func `R6: Apps that ask at once share one question and its cost`() throws {
+    @Test func `R6: Simultaneous requests share one source request and its cost`() throws {
         var scene = Self.allowed()
         Self.follow(&scene, 1, 100, isOnce: true)
         Self.follow(&scene, 2, 500, isOnce: true, app: Scene.other)
@@ -49,18 +49,17 @@ import Testing
         for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == scene.delay / 2) }
     }
 
-    @Test func `R6: Places come as long as the app runs, and the receiver is off when it is suspended or ends`() throws
-    {
+    @Test func `R6: Locations arrive while the app runs; the receiver is off when it is suspended or ends`() throws {
         var scene = Self.allowed()
         Self.follow(&scene)
         scene.pass(60)
         let asked = scene.asked.count
-        // The last question may be under way.
+        // The last source request may be under way.
         #expect((asked - 1...asked).contains(scene.book.takeDeliveries().count) && asked > 8)
         let status = try #require(scene.status())
         #expect(status.updates?.isOn == true && status.updates?.accuracy == 10)
         #expect(status.sentence.contains("requests the location to 10 m, and keeps the receiver on"))
-        // In the middle of a question.
+        // During a source request.
         scene.step { $0.suspend(Scene.app, isSuspended: true, now: $1) }
         #expect(scene.wish == FixWish() && scene.book.nextLook == nil)
         scene.pass(3_600)
@@ -73,7 +72,7 @@ import Testing
         #expect(scene.wish == FixWish() && scene.book.nextLook == nil && scene.status()?.updates == nil)
     }
 
-    @Test func `R6: A region's question that is under way becomes as fine and quick as an app in front wants it`() {
+    @Test func `R6: A region's source request becomes as fine and quick as an app in front needs it`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         scene.delay = 50
@@ -84,8 +83,7 @@ import Testing
         #expect(scene.wish.fix == 10 && scene.wish.patience < FixWish.usualPatience && scene.asked.count == 2)
     }
 
-    @Test func `R6: Without a receiver a running app fails once and is tried again, and a region is asked for at once`()
-    {
+    @Test func `R6: Without a receiver a request fails once and is tried again; a region is tried at once`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         Self.follow(&scene)
@@ -99,7 +97,7 @@ import Testing
         #expect(scene.asked.count == asked + 1)
     }
 
-    @Test func `R6: A question that ends at once may be another one's end: it is asked once more before it fails`() {
+    @Test func `R6: A source request that ends at once is repeated once before it fails`() {
         var scene = Self.allowed()
         Self.follow(&scene, isOnce: true)
         scene.step { $0.take(.receiver(seconds: 2), now: $1) }
@@ -108,7 +106,7 @@ import Testing
         #expect(scene.book.takeDeliveries().map(\.update) == [LocationUpdate(failure: .unknown)])
     }
 
-    @Test func `R6: An app that is not allowed is refused, and one that waits for the answer has it`() throws {
+    @Test func `R6: An app without permission is refused, and a waiting one gets the user's answer`() throws {
         var scene = Self.allowed(.denied)
         Self.follow(&scene, 1)
         Self.follow(&scene, 2, isOnce: true)
@@ -121,7 +119,7 @@ import Testing
         #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied] && scene.wish == FixWish())
     }
 
-    @Test func `R6: The first request asks a user who has not said it, where the user sees the app`() throws {
+    @Test func `R6: The first request of an app in the foreground asks an undecided user`() throws {
         var scene = Self.allowed(.ask)
         Self.follow(&scene, 1, isOnce: true)
         #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied])
@@ -130,7 +128,7 @@ import Testing
         let asks = scene.effects.filter { if case .ask(_, _, _, .whenInUse) = $0 { true } else { false } }
         #expect(asks.count == 1 && scene.book.takeDeliveries() == [] && scene.asked.isEmpty)
         scene.step { $0.asked(Scene.app, nil, now: $1) }
-        // One place was wanted now; many may come later.
+        // The request for one location fails now; that for many waits.
         #expect(scene.book.takeDeliveries().map(\.number) == [2])
         Self.follow(&scene, 4, isOnce: true, asksUser: true)
         scene.step { $0.asked(Scene.app, .whenInUse, now: $1) }
@@ -138,7 +136,7 @@ import Testing
         #expect(Set(scene.book.takeDeliveries().filter { $0.update.place != nil }.map(\.number)) == [3, 4])
     }
 
-    @Test func `R6: The place of a moment ago answers without a question, and an older one does not`() {
+    @Test func `R6: A recent location answers at once, and an older one does not`() {
         var scene = Self.allowed()
         scene.tell()
         Self.follow(&scene, 1, isOnce: true)
@@ -148,20 +146,20 @@ import Testing
         #expect(scene.book.takeDeliveries() == [] && scene.asked.count == 1)
     }
 
-    @Test func `R6: An app has so many requests at once and no more, and one without an entry has none`() {
+    @Test func `R6: An app may have a limited number of requests, and one without an entry has none`() {
         var scene = Self.allowed()
         for number in 1...Limits.locationUpdates { Self.follow(&scene, number) }
         let (request, now) = (LocationUpdateRequest(accuracy: 10), scene.now)
         #expect(throws: Problem.self) { try scene.book.follow(0, request, for: Scene.app, asksUser: false, now: now) }
         let stranger = AppID(rawValue: "org.example.None")
         #expect(throws: Problem.self) { try scene.book.follow(0, request, for: stranger, asksUser: false, now: now) }
-        // The last word of an entry that is gone.
+        // The entry was removed for good.
         scene.step { $0.installed(Scene.app, nil, now: $1) }
         scene.pass(60)
         #expect(scene.wish == FixWish())
     }
 
-    @Test func `R6: A request leaves nothing on disk but the app's own row`() throws {
+    @Test func `R6: A request writes nothing but the app's own row`() throws {
         var scene = Self.allowed()
         let before = scene.rows.writes
         Self.follow(&scene)

@@ -5,13 +5,13 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6 R7: When the receiver is on, for whom, and who is told of significant changes.
+/// R6 R7: Use of the receiver, charged apps, and notices of significant changes.
 @Suite struct BookReceiverTests {
     private typealias Scene = LocationScene
 
     private static func dozing(_ phase: DozePhase) -> DeviceMoment { DeviceMoment(phase: phase) }
 
-    /// An app that may be told, on a device that can tell everything.
+    /// Returns an app with permission, on a device with all sources.
     private static func allowed() -> Scene {
         var scene = Scene()
         scene.install()
@@ -21,19 +21,19 @@ import Testing
 
     // MARK: - The receiver
 
-    @Test func `R6: With nothing to watch nobody is asked, and nobody waits`() {
+    @Test func `R6: Without regions there is no source request, and no deadline`() {
         var scene = Scene()
         scene.install()
         scene.pass(86_400)
         #expect(scene.asked.isEmpty && scene.book.nextLook == nil && scene.wish == FixWish())
         scene.add()
         #expect(scene.wish.fix == 10)
-        // Before it has answered: it is not wanted any more.
+        // The source has not answered yet, and the request is no longer wanted.
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         #expect(scene.wish == FixWish() && scene.book.nextLook == nil)
     }
 
-    @Test func `R6: Far from every boundary the receiver is on for seconds an hour, and the fix is coarse`() throws {
+    @Test func `R6: Far from every boundary the receiver is on for seconds an hour, with coarse fixes`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -45,7 +45,7 @@ import Testing
         #expect(scene.book.status(scene.now).nextFix.map { $0.timeIntervalSince1970 > scene.now.seconds } == true)
     }
 
-    @Test func `R6: Beside a boundary a receiver of 17 m is asked for what it can`() throws {
+    @Test func `R6: Near a boundary a receiver of 17 m is asked for its best accuracy`() throws {
         var scene = Self.allowed()
         scene.accuracy = 17
         scene.add(Scene.region(radius: 150))
@@ -55,7 +55,7 @@ import Testing
         #expect(try #require(scene.status()).sentence.contains("too small") == false)
     }
 
-    @Test func `R6: A region that is far too small for the receiver is named in the status`() throws {
+    @Test func `R6: The status names a region that is far too small for the receiver`() throws {
         var scene = Self.allowed()
         scene.accuracy = 60
         scene.add(Scene.region("door", radius: 20))
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.words == [])
     }
 
-    @Test func `R6: A region that is smaller than the receiver's accuracy is entered and left`() {
+    @Test func `R6: A region smaller than the receiver's accuracy has region events`() {
         var scene = Self.allowed()
         scene.accuracy = 60
         scene.add(Scene.region("shop", radius: 50))
@@ -79,14 +79,14 @@ import Testing
         #expect(scene.words == ["entered shop", "left shop"])
     }
 
-    @Test func `R6: Apps that want the same fix share what it costs, today and in all`() throws {
+    @Test func `R6: Apps that want the same fix share its cost, today and in total`() throws {
         var scene = Scene()
         for app in [Scene.app, Scene.other] {
             scene.install(app)
             scene.add(for: app)
         }
         scene.pass(10)
-        // The first one was asked for before the second app was there; both waited for the second.
+        // The first fix was requested before the second app existed; both waited for the second fix.
         let (first, second) = (try #require(scene.status()), try #require(scene.status(Scene.other)))
         #expect(first.receiverSeconds + second.receiverSeconds == Double(scene.asked.count) * scene.delay)
         scene.step { _ = try? $0.removeRegion("home", of: Scene.other, now: $1) }
@@ -101,7 +101,7 @@ import Testing
         #expect(scene.status(Scene.other)?.receiverSecondsToday == 0)
     }
 
-    @Test func `R6: One fix for two apps costs each the half`() throws {
+    @Test func `R6: One fix for two apps is charged half to each`() throws {
         var scene = Scene()
         for app in [Scene.app, Scene.other] { scene.install(app, .denied) }
         for app in [Scene.app, Scene.other] { scene.add(for: app) }
@@ -115,7 +115,7 @@ import Testing
         for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == 2) }
     }
 
-    @Test func `R6: The receiver's seconds alone are no reason for the disk but every ten minutes`() {
+    @Test func `R6: The receiver's seconds alone are written only every ten minutes`() {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -126,7 +126,7 @@ import Testing
         #expect((3...7).contains(scene.rows.writes - writes))
     }
 
-    @Test func `R6: Where nobody answers the pauses grow, and a source that comes to be there is asked at once`() {
+    @Test func `R6: Without an answer the pauses grow, and a new source is asked at once`() {
         var scene = Scene()
         scene.hasReceiver = false
         scene.install()
@@ -141,7 +141,7 @@ import Testing
         #expect(scene.state() == .outside)
     }
 
-    @Test func `R6: The end of a request that was withdrawn does not keep the next one waiting`() {
+    @Test func `R6: The end of a cancelled request does not delay the next one`() {
         var scene = Scene()
         scene.tellSources()
         scene.install()
@@ -149,12 +149,12 @@ import Testing
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.add()
         #expect(scene.asked.count == 2)
-        // Of the first one, as the sources say it a little later.
+        // The end of the first request, which the sources report a little later.
         scene.step { $0.take(.receiver(seconds: 0.5), now: $1) }
         #expect(scene.wish.fix == nil)
         scene.pass(10)
         #expect(scene.state() == .outside && scene.status()?.receiverSeconds == 0.5 + scene.delay)
-        // One that always ends at once is not asked for ever.
+        // A request that always ends at once is not repeated for ever.
         scene.hasReceiver = false
         scene.delay = 0.1
         let asked = scene.asked.count
@@ -162,7 +162,7 @@ import Testing
         #expect((3...9).contains(scene.asked.count - asked))
     }
 
-    @Test func `R6: A source that says nothing at all is given up after three minutes`() {
+    @Test func `R6: A source that reports nothing is given up after three minutes`() {
         var scene = Scene()
         scene.delay = .infinity
         scene.install()
@@ -171,7 +171,7 @@ import Testing
         #expect(scene.asked.map { $0.at - 1_000 } == [0, 240, 540, 960])
     }
 
-    @Test func `R6 R7: In doze the receiver is on for regions, and for significant changes in windows alone`() {
+    @Test func `R6 R7: In doze the receiver is on for regions; for significant changes only in windows`() {
         var scene = Self.allowed()
         scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
         scene.watchChanges()
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: First the last place that is known, then every five hundred metres, five minutes apart`() throws {
+    @Test func `R7: The first change is the last known location, then one per 500 m and five minutes`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -199,7 +199,7 @@ import Testing
         #expect(wake.source == .significantChange && wake.key == "" && wake.event.region == nil)
         #expect(wake.event.place != nil)
         let first = scene.boot
-        // A source of the network tells by itself.
+        // A network source reports by itself.
         scene.pass(100)
         scene.move(1_700)
         scene.tell(accuracy: 50)
@@ -208,7 +208,7 @@ import Testing
         #expect(scene.words.count == 2)
         let passed = scene.told[1].at - first
         #expect(passed >= SignificantChange.pause - 10 && passed <= SignificantChange.pause)
-        // Said again it is nothing new; off and on again it is.
+        // A second start has no effect; after a stop it has.
         scene.watchChanges()
         #expect(scene.words.count == 2)
         scene.watchChanges(false)
@@ -217,7 +217,7 @@ import Testing
         #expect(scene.words.count == 3)
     }
 
-    @Test func `R7: A new cell is a change: its place is asked for once in five minutes, and told`() throws {
+    @Test func `R7: A new cell is a change: its location is requested once in five minutes, and sent`() throws {
         var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
@@ -243,7 +243,7 @@ import Testing
         #expect(scene.rows.journal.allSatisfy { $0.detail?.contains("262") != true })
     }
 
-    @Test func `R7: With a modem alone it is told that the cell is another one`() {
+    @Test func `R7: With only a modem a change of cell is sent without a location`() {
         var scene = Self.allowed()
         scene.tellSources(regions: false)
         scene.watchChanges()
@@ -254,7 +254,7 @@ import Testing
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
-    @Test func `R7: Where the receiver hears nothing it is told that the cell is another one`() {
+    @Test func `R7: Without a fix a change of cell is sent without a location`() {
         var scene = Self.allowed()
         scene.hasReceiver = false
         scene.watchChanges()
@@ -266,7 +266,7 @@ import Testing
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
-    @Test func `R7: A receiver alone is not on for significant changes`() {
+    @Test func `R7: A satellite receiver alone is not turned on for significant changes`() {
         var scene = Self.allowed()
         scene.tellSources(changes: false)
         scene.watchChanges()
@@ -274,7 +274,7 @@ import Testing
         #expect(scene.asked.isEmpty && scene.wish == FixWish(watchesChanges: true) && scene.words == [])
     }
 
-    @Test func `R7: An app that is not allowed hears of no change, and of none from before when it is`() {
+    @Test func `R7: An app without permission gets no change, and later none from that time`() {
         var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }
@@ -290,7 +290,7 @@ import Testing
         #expect(scene.rows.wakes.map(\.app) == [Scene.app])
     }
 
-    @Test func `R7: A reboot tells nothing by itself`() throws {
+    @Test func `R7: A reboot alone causes no significant change`() throws {
         var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
@@ -305,9 +305,9 @@ import Testing
         #expect(scene.words == ["changed ", "changed "])
     }
 
-    // MARK: - What sources say
+    // MARK: - Reports of sources
 
-    @Test func `R6: Places that are old, of the future or told twice do no harm`() throws {
+    @Test func `R6: Old, future and repeated fixes have no effect`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -315,13 +315,13 @@ import Testing
         func fix(_ east: Double, at time: Double) throws -> FixUpdate {
             .fix(try #require(Fix(place: Scene.place(east), accuracy: 5, time: time)), source: "gpsd")
         }
-        // Old ones, as a source that was asleep has them.
+        // Old fixes, as from a source that was asleep.
         for age in [500.0, 300, 200] {
             let old = try fix(0, at: scene.boot - age)
             scene.step { $0.take(old, now: $1) }
         }
         #expect(scene.state() == .outside && scene.words == [])
-        // One from the year after next counts as one of now.
+        // A fix with a time years ahead counts as one of now.
         scene.hasReceiver = false
         let future = try fix(0, at: scene.boot + 1e8)
         for _ in 0..<3 {

@@ -4,11 +4,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: Regions, from where the device is to the row that wakes an app.
+/// R6: Regions, from the location to the row that wakes an app.
 @Suite struct BookRegionTests {
     private typealias Scene = LocationScene
 
-    /// An app with a region around the origin, and a device outside of it.
+    /// Returns an app with a region around the origin, and a device outside of it.
     private static func outside(_ permission: LocationPermission = .always) -> Scene {
         var scene = Scene()
         scene.install(Scene.app, permission)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Who enters and leaves is told once each, with what has happened where`() throws {
+    @Test func `R6: Entering and leaving a region each cause one event, with its location`() throws {
         var scene = Self.outside()
         #expect(scene.state() == .outside && scene.words == [])
         scene.move(0)
@@ -37,7 +37,7 @@ import Testing
         scene.pass(900)
         #expect(scene.words == ["entered home", "left home"])
         let wake = try #require(scene.rows.wakes.last)
-        // The later one has taken the place of the earlier one.
+        // The later event has replaced the earlier one.
         #expect(scene.rows.wakes.count == 1 && wake.source == .region && wake.key == "home" && wake.patience == nil)
         #expect(wake.event.kind == .left && wake.event.region == Scene.region())
         let place = try #require(wake.event.place)
@@ -51,7 +51,7 @@ import Testing
         #expect(status.regions[0].lastCrossing == wake.event.time)
     }
 
-    @Test func `R6: The journal has identifiers, and no place`() throws {
+    @Test func `R6: The journal contains identifiers, and no location`() throws {
         var scene = Self.outside()
         scene.watchChanges()
         for east in [0.0, 800] {
@@ -69,7 +69,8 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.ask, .denied, .whenInUse])
-    func `R6: Without permission nothing is watched, whatever a source says`(permission: LocationPermission) throws {
+    func `R6: Without permission nothing is monitored, whatever a source reports`(permission: LocationPermission) throws
+    {
         var scene = Scene()
         scene.install(Scene.app, permission)
         scene.add()
@@ -85,14 +86,14 @@ import Testing
         #expect(scene.state() == .unknown && scene.book.nextLook == nil)
         let process = try scene.book.processLocation(of: Scene.app, scene.now)
         #expect(process.place == nil && process.regions.map(\.state) == [.unknown])
-        // It is kept, and works once it is granted.
+        // The region is kept, and is monitored once permission is granted.
         scene.permit(.always)
         scene.pass(10)
         #expect(scene.state() == .outside)
         #expect(try scene.book.processLocation(of: Scene.app, scene.now).place != nil)
     }
 
-    @Test func `R6: When in use: told while its user sees it, and taken back when he does not any more`() throws {
+    @Test func `R6: With when-in-use an app gets events in the foreground, cancelled when it leaves it`() throws {
         var scene = Scene()
         scene.install(Scene.app, .whenInUse)
         scene.add()
@@ -108,13 +109,13 @@ import Testing
         scene.move(800)
         scene.pass(3_600)
         #expect(scene.asked.count == asked && scene.words.count == 1 && scene.wish == FixWish())
-        // What was crossed meanwhile is told when somebody looks again.
+        // A boundary crossed in the meantime causes an event when monitoring continues.
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         scene.pass(120)
         #expect(scene.words == ["entered home", "left home"])
     }
 
-    @Test func `R6: After a force quit the receiver stays off, until its user starts the app`() {
+    @Test func `R6: After a force quit the receiver stays off until the user starts the app`() {
         var scene = Self.outside()
         scene.step { $0.forceQuit(Scene.app, now: $1) }
         let asked = scene.asked.count
@@ -126,7 +127,7 @@ import Testing
         #expect(scene.words == ["entered home"])
     }
 
-    @Test func `R6: Permission withdrawn: stopped, told, and what it was to hear taken back`() {
+    @Test func `R6: Withdrawn permission stops monitoring, notifies the app and cancels its events`() {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -137,13 +138,13 @@ import Testing
         #expect(scene.book.notice(for: Scene.app) == LocationNotice(permission: .denied))
         scene.move(800)
         scene.pass(3_600)
-        // Where it went while the app was not to know is not told afterwards.
+        // A boundary crossed without permission causes no event afterwards.
         scene.permit(.always)
         scene.pass(300)
         #expect(scene.words == ["entered home"] && scene.state() == .outside)
     }
 
-    @Test func `R6: The same identifier replaces; what was crossed of the old one is not told of the new one`() throws {
+    @Test func `R6: A region with the same identifier replaces the old one and its events`() throws {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -159,13 +160,13 @@ import Testing
         #expect(scene.state() == .outside && scene.words.count == 1)
     }
 
-    @Test func `R6: Twenty regions of an app, and the next one is refused`() {
+    @Test func `R6: An app may have twenty regions, and the next one is refused`() {
         var scene = Scene()
         scene.install()
         for number in 0..<Limits.regions { scene.add(Scene.region("\(number)")) }
         #expect(Self.refusal(Scene.region("more"), &scene)?.type == "/problems/too-many-regions")
         #expect(Self.refusal(Scene.region("more"), &scene)?.status == 409)
-        // One that is there may be replaced, and another app has its own.
+        // An existing region may be replaced, and another app has its own limit.
         #expect(Self.refusal(Scene.region("7", east: 3), &scene) == nil)
         scene.install(Scene.other)
         scene.add(Scene.region("more"), for: Scene.other)
@@ -179,7 +180,7 @@ import Testing
         ("home", -1, "/radius"), ("home", .nan, "/radius"), ("home", .infinity, "/radius"),
         ("home", MonitoredRegion.largestRadius + 1, "/radius"),
     ])
-    func `R6: What is no region is refused`(identifier: String, radius: Double, pointer: String) {
+    func `R6: An invalid region is refused`(identifier: String, radius: Double, pointer: String) {
         var scene = Scene()
         scene.install()
         let refusal = Self.refusal(Scene.region(identifier, radius: radius), &scene)
@@ -189,11 +190,11 @@ import Testing
         }
     }
 
-    @Test func `R6: A region that is added where an old place was says nothing before there is a new one`() {
+    @Test func `R6: A region added at an old location has no state before a new fix`() {
         var scene = Self.outside()
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.pass(3_600)
-        // It has moved on since, unseen, into what is watched now, and then out of what was there.
+        // The device has moved since, without a fix, into the new region and out of the old location.
         scene.move(9_000)
         scene.add(Scene.region(east: 1_000))
         scene.pass(400)
@@ -203,7 +204,7 @@ import Testing
     // MARK: - Restarts
 
     @Test(arguments: [nil, 7_200.0])
-    func `R6: What was crossed while nobody looked is told once, behind a restart and a reboot`(off: Double?) throws {
+    func `R6: A boundary crossed while nothing ran causes one event, after a restart or a reboot`(off: Double?) throws {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -219,7 +220,7 @@ import Testing
         #expect(scene.words.count == 2 && scene.status()?.regions[0].crossings == 2)
     }
 
-    @Test func `R6: A crossing that the disk refuses is told when it can be written, and once`() {
+    @Test func `R6: A region event that cannot be written is sent once it can be, and once only`() {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -230,7 +231,7 @@ import Testing
         #expect(scene.words == ["entered home"] && scene.status()?.wakes == 1)
     }
 
-    @Test func `R6: A service that dies with a crossing unwritten finds it again`() throws {
+    @Test func `R6: A service that dies with an unwritten region event detects it again`() throws {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -243,18 +244,18 @@ import Testing
         #expect(scene.entries(.regionEntered).count == 1)
     }
 
-    @Test func `R6: An entry that is gone: nothing is watched, and what is kept goes after a month`() throws {
+    @Test func `R6: Without its entry an app is not monitored, and its state is deleted after a month`() throws {
         var scene = Self.outside()
         let asked = scene.asked.count
         try scene.restart(manifests: [])
         scene.pass(3_600)
         #expect(scene.status() == nil && scene.asked.count == asked && scene.rows.known == [Scene.app])
-        // It is back: permission and region are there.
+        // The entry is back: permission and region still exist.
         try scene.restart(manifests: [Scene.manifest()])
         scene.pass(10)
         #expect(scene.status()?.permission == .always && scene.state() == .outside)
         try scene.restart(manifests: [])
-        // A wall clock that is wrong ends nothing, and neither does time for which the machine was off.
+        // A wrong wall clock ends nothing, and neither does time during which the machine was off.
         scene.wallOffset += 40 * 86_400
         try scene.restart(off: 40 * 86_400, manifests: [])
         #expect(scene.rows.known == [Scene.app])
@@ -263,7 +264,7 @@ import Testing
         #expect(scene.rows.known.isEmpty)
     }
 
-    @Test func `R6: Entries that cannot be read take nothing away`() throws {
+    @Test func `R6: Entries that cannot be read change nothing`() throws {
         var scene = Self.outside()
         try scene.restart(manifests: .some(nil))
         scene.pass(60)
@@ -272,7 +273,7 @@ import Testing
         #expect(scene.state() == .outside && scene.status()?.permission == .always)
     }
 
-    @Test func `R6: An app that is removed is forgotten at once, its permission too`() {
+    @Test func `R6: The state of a removed app is deleted at once, with its permission`() {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: What apps and their users ask for: permission, and the sentences that say why nothing is told.
+/// R6: Requests of apps and users: permission, and the sentences that explain missing events.
 @Suite struct BookRequestTests {
     private typealias Scene = LocationScene
 
@@ -12,7 +12,7 @@ import Testing
         scene.step { try? $0.requestAuthorization(permission, for: Scene.app, now: $1) }
     }
 
-    /// How often its user was asked, and for what.
+    /// Returns the permissions for which the user was asked.
     private static func questions(_ scene: Scene) -> [LocationPermission] {
         scene.effects.compactMap {
             guard case .ask(let app, let name, let reason, let permission) = $0, app == Scene.app, name == "Home",
@@ -22,13 +22,13 @@ import Testing
         }
     }
 
-    @Test func `R6: Its user is asked once at a time, with the app's reason, and the answer is told`() {
+    @Test func `R6: The user is asked once at a time, with the app's reason, and the app gets the answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
         #expect(Self.questions(scene) == [.whenInUse])
         #expect(scene.status()?.sentence == "You are being asked whether it may use the location.")
-        // He has not answered: he can be asked again.
+        // The user has not answered, and can be asked again.
         scene.step { $0.asked(Scene.app, nil, now: $1) }
         #expect(scene.status()?.permission == .ask)
         Self.request(.always, &scene)
@@ -36,7 +36,7 @@ import Testing
         scene.step { $0.asked(Scene.app, .whenInUse, now: $1) }
         #expect(scene.status()?.permission == .whenInUse && scene.effects.contains(.permission(Scene.app)))
         #expect(scene.entries(.locationPermission).map(\.detail) == ["whenInUse"])
-        // Always beyond that is asked for once.
+        // After when-in-use, always is asked for once.
         Self.request(.whenInUse, &scene)
         Self.request(.always, &scene)
         scene.step { $0.asked(Scene.app, nil, now: $1) }
@@ -45,14 +45,14 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.denied, .always])
-    func `R6: Whoever has said it is not asked again`(permission: LocationPermission) {
+    func `R6: A user who has decided is not asked again`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, permission)
         for wanted in [LocationPermission.whenInUse, .always] { Self.request(wanted, &scene) }
         #expect(Self.questions(scene).isEmpty && scene.status()?.permission == permission)
     }
 
-    @Test func `R6: What its user says elsewhere goes before the answer`() {
+    @Test func `R6: A setting made elsewhere overrides the answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         Self.request(.always, &scene)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.ask, .denied])
-    func `R6: What cannot be asked for is refused`(permission: LocationPermission) {
+    func `R6: An invalid permission request is refused`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         let now = scene.now
@@ -72,7 +72,7 @@ import Testing
         #expect(problem?.status == 422 && problem?.pointer == "/permission")
     }
 
-    @Test func `R6: What has no entry has nothing`() {
+    @Test func `R6: Requests for an app without an entry are refused`() {
         var scene = Scene()
         let now = scene.now
         for body: (inout LocationBook) throws -> Void in [
@@ -89,7 +89,7 @@ import Testing
         #expect(scene.book.apps.isEmpty && scene.book.notice(for: Scene.app) == nil)
     }
 
-    @Test func `R6: Each sentence says why nothing is told, and what helps`() throws {
+    @Test func `R6: Each sentence says why there are no events, and what to do`() throws {
         var scene = Scene()
         scene.step { $0.installed(Scene.app, Scene.manifest(), now: $1) }
         func sentence(_ words: String, _ location: SourceLocation = #_sourceLocation) {
@@ -115,7 +115,7 @@ import Testing
         sentence("until you start it again")
     }
 
-    @Test func `R6: A process learns the place only where it may`() throws {
+    @Test func `R6: A process gets the location only with permission`() throws {
         var scene = Scene()
         scene.install(Scene.app, .whenInUse)
         scene.install(Scene.other)
@@ -128,7 +128,7 @@ import Testing
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         let process = try scene.book.processLocation(of: Scene.app, scene.now)
         #expect(process.place != nil && process.canMonitorRegions && !process.canMonitorSignificantChanges)
-        // Where it was is not where it is: the time says so.
+        // The location may be outdated; its time shows that.
         scene.pass(250)
         let known = try #require(try place(Scene.app))
         #expect(known.time.timeIntervalSince1970 <= scene.now.seconds - 200)

@@ -4,20 +4,20 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6 R7: What holds of location whatever happens, and wherever the service dies.
+/// R6 R7: Rules of location that hold after any inputs and any crash.
 @Suite struct BookWalkTests {
-    /// A device that walks between four corners of a block and rests, with people and apps that do anything meanwhile.
+    /// A device that walks between four corners of a block and rests, with random inputs of people and apps.
     private struct Walk {
         static let apps = (0..<4).map { AppID(rawValue: "org.example.App\($0)") }
         var random: SplitMix64
         var scene = LocationScene()
         var mistakes: [String] = []
-        /// What people have said, kept by somebody who does not know how the book decides.
+        /// The users' settings, recorded independently of the state under test.
         var permission: [AppID: LocationPermission] = [:]
         var inFront: Set<AppID> = []
         var isQuit: Set<AppID> = []
         var regions: [AppID: [String: MonitoredRegion]] = [:]
-        /// What was told last of a region, since it was added or its app was allowed.
+        /// The last event of each region, since it was added or its app was allowed.
         var last: [String: LocationEvent.Kind] = [:]
         var east = 1_000.0
         var north = 0.0
@@ -44,7 +44,7 @@ import Testing
             return permission[app] == .always || permission[app] == .whenInUse && inFront.contains(app)
         }
 
-        /// Walks in a straight line from where it is, at 1.5 m/s, and then rests.
+        /// Moves the device in a straight line at 1.5 m/s, and then lets it rest.
         private mutating func place() {
             let (fromEast, fromNorth, start) = (east, north, scene.boot)
             let (toEast, toNorth) = (pick([-900.0, 0, 40, 900]), pick([-700.0, 0, 700]))
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// Lets the device come to where it walks, and be there for a while.
+        /// Lets the device arrive, and stay there for a while.
         mutating func arrive() {
             for _ in 0..<8 {
                 scene.pass(450)
@@ -95,7 +95,7 @@ import Testing
             case 7:
                 forgetWhatWasTold()
                 scene.isFull = chance(3)
-                // What the disk has not taken, it is given again.
+                // Changes that could not be written are written again.
                 scene.look()
             case 8: scene.watchChanges(chance(2), app)
             case 9: try restart()
@@ -118,7 +118,7 @@ import Testing
             scene.add(region, for: app)
         }
 
-        /// Of several crossings that the disk has not taken, the last is told.
+        /// Drops the recorded events while the disk is full: of several unwritten events only the last is sent.
         private mutating func forgetWhatWasTold() { if scene.isFull { last = [:] } }
 
         private mutating func forget(_ app: AppID) {
@@ -126,24 +126,24 @@ import Testing
         }
 
         private mutating func restart() throws {
-            // What people were told is on disk; what the disk has refused they were told, too.
+            // Users' requests that had a response are on disk, or were refused with an error.
             forgetWhatWasTold()
             scene.isFull = false
             scene.look()
             judge()
             try scene.restart(off: chance(2) ? 5_000 : nil)
             scene.tellSources()
-            // The clock of the walk may have begun anew.
+            // The clock of the walk may have restarted.
             let (east, north) = (east, north)
             scene.track = { _ in (east, north) }
-            // Apps that are in front, or were quit, say so again.
+            // The states of apps are reported again: in the foreground, or force-quit.
             for app in Self.apps {
                 if isQuit.contains(app) { scene.step { $0.forceQuit(app, now: $1) } }
                 if inFront.contains(app) { scene.step { $0.use(app, isInFront: true, now: $1) } }
             }
         }
 
-        // MARK: - Judging
+        // MARK: - Checks
 
         mutating func judge() {
             for (wake, time) in scene.told[min(judged, scene.told.count)...] {
@@ -155,7 +155,7 @@ import Testing
                 let known = (scene.status(app)?.regions ?? []).map(\.region)
                 let wanted = (regions[app] ?? [:]).values.sorted { $0.identifier < $1.identifier }
                 if known != wanted { mistakes.append("\(app): other regions") }
-                // A full disk keeps the rows that were to go.
+                // On a full disk the rows to delete still exist.
                 let isKept = scene.rows.wakes.contains { $0.app == app }
                 if !scene.isFull, isKept, permission[app] == .denied {
                     mistakes.append("\(app) is to be told of what it may not know")
@@ -181,14 +181,14 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `R6: No walk tells a crossing that was none, and behind each it is known where the device is`(seed: UInt64)
+    func `R6: In random walks every event is real, and each known side is right after it`(seed: UInt64)
         throws
     {
         var walk = Walk(seed: seed)
         for _ in 0..<80 { try walk.step() }
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
         #expect(walk.scene.loops < 200_000, "seed \(seed)")
-        // In the end the device rests, and the disk takes what it is given: every side is right.
+        // At the end the device rests and the disk works: every side is right.
         walk.judge()
         walk.scene.isFull = false
         walk.scene.accuracy = 5
@@ -198,7 +198,7 @@ import Testing
         for app in Walk.apps where walk.isWatched(app) {
             for region in walk.scene.status(app)?.regions ?? [] {
                 let away = region.region.center.distance(to: place)
-                // At the very edge either side is right.
+                // Close to the boundary either side is right.
                 guard abs(away - region.region.radius) > 60 else { continue }
                 #expect(region.state == (away < region.region.radius ? .inside : .outside), "seed \(seed)")
             }
@@ -206,7 +206,7 @@ import Testing
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
     }
 
-    @Test func `R6: The walks tell of something`() throws {
+    @Test func `R6: The walks produce region events`() throws {
         var told = 0
         for seed in 0..<4 as Range<UInt64> {
             var walk = Walk(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// R6: Requests of running apps for the place: what one question asks for, and who is given which fix.
+/// R6: Location requests of running apps: the source request, and the fix that each one gets.
 @Suite struct FollowerTests {
     private typealias Delivery = LocationFollowers.Delivery
 
@@ -16,7 +16,7 @@ import Testing
         try #require(Fix(place: LocationScene.place(east), accuracy: accuracy, time: time))
     }
 
-    /// Requests of two apps that may learn the place, numbered from 1.
+    /// Returns requests of two apps with permission, numbered from 1.
     private static func followers(_ requests: (AppID, LocationUpdateRequest)...) -> LocationFollowers {
         var followers = LocationFollowers()
         for (index, (app, request)) in requests.enumerated() {
@@ -32,7 +32,7 @@ import Testing
         return question
     }
 
-    @Test func `R6: One question asks for the finest accuracy of all that are due, and its fix answers all`() throws {
+    @Test func `R6: One source request has the finest accuracy of all due requests, and answers all`() throws {
         var followers = Self.followers(
             (Self.app, LocationUpdateRequest(accuracy: 1_000, isOnce: true)),
             (Self.other, LocationUpdateRequest(accuracy: 10)))
@@ -44,18 +44,18 @@ import Testing
                 Delivery(number: 1, content: .fix(fix), isLast: true),
                 Delivery(number: 2, content: .fix(fix), isLast: false),
             ])
-        // The one for many places is due again a moment later, the other one is gone.
+        // The request for many locations is due again a moment later, and the other one is gone.
         #expect(followers.question(at: 102) == nil && followers.due == 103)
         #expect(followers.ended(now: 102) == [])
         #expect(followers.question(at: 103)?.numbers == [2])
     }
 
-    @Test func `R6: The finest accuracy that is asked for is what a receiver can tell`() throws {
+    @Test func `R6: The finest accuracy requested is limited to that of a receiver`() throws {
         let followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 0)))
         #expect(followers.question(at: 100)?.accuracy == LocationUpdateRequest.finestAccuracy)
     }
 
-    @Test func `R6: A fix that is too coarse is given when no better one came`() throws {
+    @Test func `R6: A fix that is too coarse is given if no better one arrived`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
         _ = try Self.ask(&followers, at: 100)
         let (coarse, better) = (try Self.fix(accuracy: 900, at: 101), try Self.fix(accuracy: 60, at: 102))
@@ -65,7 +65,7 @@ import Testing
         #expect(followers.isIdle && followers.due == nil)
     }
 
-    @Test func `R6: A fix that came early in a question and is told at its end counts, an older one does not`() throws {
+    @Test func `R6: An early fix reported at the end of a request counts, and an older one does not`() throws {
         for (time, counts) in [(101.0, true), (80, false)] {
             var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
             _ = try Self.ask(&followers, at: 100)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Without any fix a request for one place fails, and one for many says so once and tries again`()
+    @Test func `R6: Without a fix a single request fails; a continuous one reports it once and continues`()
         throws
     {
         var followers = Self.followers(
@@ -97,7 +97,7 @@ import Testing
         #expect(followers.ended(now: 175).map(\.content) == [.failure(.unknown)])
     }
 
-    @Test func `R6: Places are as far apart as the app wants them`() throws {
+    @Test func `R6: Locations are at least as far apart as the app wants`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 100)))
         var given: [Double] = []
         for step in 0..<40 {
@@ -110,7 +110,7 @@ import Testing
 
     @Test(
         arguments: [(0, 0, 1), (350, 0, 10), (10, 700, 20), (3_000, 0, 60)] as [(Double, Double, Double)]
-    ) func `R6: The coarser an app wants it, the less often the sources are asked`(
+    ) func `R6: A coarser accuracy means fewer source requests`(
         accuracy: Double, distance: Double, pause: Double
     ) throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: accuracy, distance: distance)))
@@ -119,7 +119,7 @@ import Testing
         #expect(followers.due == 100 + pause)
     }
 
-    @Test func `R6: A receiver of 8 m is not waited for to come to 5 m each time, and a coarse source is`() throws {
+    @Test func `R6: After a fix of 8 m the next request asks for 10 m, but a coarse fix changes nothing`() throws {
         for (accuracy, wanted) in [(8.0, 10.0), (300, 5)] {
             var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 0)))
             _ = try Self.ask(&followers, at: 100)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A suspended app is given nothing, and asks again when it runs`() throws {
+    @Test func `R6: A suspended app gets nothing, and requests again when it runs`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 1_000)))
         _ = try Self.ask(&followers, at: 100)
         #expect(followers.take(try Self.fix(at: 101), now: 101).count == 1)
@@ -139,11 +139,11 @@ import Testing
         #expect(followers.take(try Self.fix(5_000, at: 200), now: 200) == [] && followers.ended(now: 201) == [])
         followers.setActive(true, Self.app, now: 300)
         #expect(followers.question(at: 300)?.numbers == [1])
-        // Though it is where it was.
+        // Although the location is the same.
         #expect(followers.take(try Self.fix(at: 301), now: 301).count == 1)
     }
 
-    @Test func `R6: A refusal is delivered once, ends a request for one place, and lasts until the app is allowed`()
+    @Test func `R6: A refusal is sent once, ends a single request, and lasts until permission is granted`()
         throws
     {
         var followers = LocationFollowers()
@@ -164,7 +164,7 @@ import Testing
         #expect(followers.refuse(Self.app, onlyOnce: false).count == 1)
     }
 
-    @Test func `R6: A request that comes during a question shares it where that is fine enough`() throws {
+    @Test func `R6: A request made during a source request shares it if that is fine enough`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 100, isOnce: true)))
         let first = try Self.ask(&followers, at: 100)
         for (number, accuracy) in [(2, 500.0), (3, 10)] {
@@ -178,9 +178,9 @@ import Testing
         #expect(followers.question(at: 115)?.numbers == [3])
     }
 
-    // MARK: - Whatever happens
+    // MARK: - Random walks
 
-    @Test(arguments: 0..<40) func `R6: Whatever happens, every request is given what it asked for and no more`(
+    @Test(arguments: 0..<40) func `R6: In random walks every request gets exactly what it asked for`(
         seed: Int
     ) throws {
         var walk = FollowerWalk(seed: UInt64(seed))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// Apps that ask for the place, run and stand still at random, and sources that answer well, badly or not at all.
+/// Apps that request the location, run and are suspended at random, and sources that answer well, badly or not at all.
 struct FollowerWalk {
     private struct Request {
         var app: AppID
@@ -66,7 +66,7 @@ struct FollowerWalk {
         ask()
     }
 
-    /// The sources answer everything from now on.
+    /// From now on the sources answer every request.
     mutating func settle() throws {
         for app in Self.apps where !active.contains(app) {
             active.insert(app)
@@ -93,7 +93,7 @@ struct FollowerWalk {
         if wanting.contains(where: { $0.isOver || !active.contains($0.app) }) {
             mistakes.append("a question is for nobody")
         }
-        // What a fine receiver can tell is taken for enough, up to 50 m and a quarter.
+        // The accuracy that a fine receiver has reached suffices, up to 50 m plus a quarter.
         if let finest = wanting.map(\.wanted.accuracy).min(), next.accuracy > max(finest, 62.5) {
             mistakes.append("a question asks for \(next.accuracy) m, and \(finest) m are wanted")
         }
@@ -103,7 +103,7 @@ struct FollowerWalk {
     }
 
     private mutating func fix(accuracy: Double) throws {
-        // The best of a question, told at its end, may be as old as the question.
+        // The best fix of a request, reported at its end, may be as old as the request.
         let age = question == nil ? 0 : (now - questionBegin) * pick([0, 0, 0.5, 1])
         let fix = try #require(Fix(place: LocationScene.place(east), accuracy: accuracy, time: now - age))
         judge(followers.take(fix, now: now))

@@ -4,38 +4,39 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// A book over rows that are values, a device that is where the test says, and a receiver that answers after a few seconds.
+/// A location state over rows that are values, a device at the location that the test sets, and a receiver that answers
+/// after a few seconds.
 ///
-/// Places are metres east and north of a place in Berlin.
+/// Locations are metres east and north of a point in Berlin.
 struct LocationScene {
     var book = LocationBook(bootID: "boot")
     private(set) var rows = LocationRows()
-    /// Whatever was to be told, and when.
+    /// The events to send, with their times.
     private(set) var told: [(wake: LocationWake, at: Double)] = []
     private(set) var effects: [LocationEffect] = []
     private(set) var wish = FixWish()
-    /// When a fix was asked for, and how fine.
+    /// The times and accuracies of the source requests.
     private(set) var asked: [(at: Double, accuracy: Double)] = []
     private(set) var boot = 1_000.0
-    /// Seconds since 1970 at the beginning of the clock of fixes.
+    /// The seconds since 1970 at the boot of the device.
     var wallOffset = 1_800_000_000.0
-    /// Where the device is at a moment.
+    /// Returns the location of the device at a time.
     var track: @Sendable (Double) -> (east: Double, north: Double) = { _ in (1_000, 0) }
     var accuracy = 5.0
     var hasReceiver = true
     var delay = 4.0
-    /// A disk that takes nothing.
+    /// Whether the disk refuses every write.
     var isFull = false
     private(set) var loops = 0
     private var answer: Double?
     private var bootID = "boot"
-    /// Seconds that were seen to pass in earlier boots.
+    /// The observed seconds of earlier boots.
     private var seenBefore = 0.0
 
     static let app = AppID(rawValue: "org.example.Home")
     static let other = AppID(rawValue: "org.example.Work")
 
-    /// Metres of a degree of a meridian.
+    /// The metres of one degree of latitude.
     private static let degree = Coordinate.earthRadius * .pi / 180
 
     static func place(_ east: Double, _ north: Double = 0) -> Coordinate {
@@ -64,7 +65,7 @@ struct LocationScene {
 
     // MARK: - Steps
 
-    /// Gives the book an input and has it decide; what it writes is there.
+    /// Gives the state an input, decides, and writes the changes.
     mutating func step(_ input: (inout LocationBook, LocationMoment) throws -> Void) rethrows {
         try input(&book, now)
         look()
@@ -107,15 +108,15 @@ struct LocationScene {
         step { try? $0.setSignificantChanges(isOn, for: app, now: $1) }
     }
 
-    /// The device is somewhere else from now on.
+    /// Moves the device to another location, where it stays.
     mutating func move(_ east: Double, _ north: Double = 0) { track = { _ in (east, north) } }
 
-    /// Lets time pass: the book looks when it wants to, and the receiver answers.
+    /// Lets time pass: the state decides at its deadlines, and the receiver answers.
     mutating func pass(_ seconds: Double) {
         let end = boot + seconds
         while let next = [book.nextLook, answer].compactMap(\.self).min(), next <= end {
             loops += 1
-            // A book that wants to look for ever would not come to an end.
+            // Otherwise a state with endless deadlines would never finish.
             guard loops < 200_000 else { return }
             boot = max(boot, next)
             if let answer, answer <= boot { giveFix() } else { look() }
@@ -130,7 +131,7 @@ struct LocationScene {
         step { [delay] in $0.take(.receiver(seconds: delay), now: $1) }
     }
 
-    /// A source tells where the device is, whether or not it was asked.
+    /// Reports the location of the device, whether or not it was requested.
     mutating func tell(accuracy told: Double? = nil) {
         let (east, north) = track(boot)
         guard let fix = Fix(place: Self.place(east, north), accuracy: told ?? accuracy, time: boot) else { return }
@@ -143,13 +144,13 @@ struct LocationScene {
         step { $0.take(.sources([], canMonitorRegions: regions, canMonitorSignificantChanges: changes), now: $1) }
     }
 
-    /// The service dies and another one begins over what is on disk.
+    /// Restarts the service with the stored state.
     ///
-    /// - Parameter off: seconds for which the machine was off; nil where it was not.
+    /// - Parameter off: the seconds for which the machine was off; nil without a reboot.
     mutating func restart(off: Double? = nil, manifests: [AppManifest]?? = .none) throws {
         if let off {
             bootID = "boot \(boot)"
-            // The clock of fixes begins anew.
+            // The boot clock restarts.
             wallOffset += boot + off - 10
             seenBefore += boot
             boot = 10
@@ -163,7 +164,7 @@ struct LocationScene {
         look()
     }
 
-    // MARK: - What is seen
+    // MARK: - Results
 
     func status(_ app: AppID = app) -> AppLocationStatus? { book.status(of: app, now) }
 
@@ -171,13 +172,13 @@ struct LocationScene {
         status(app)?.regions.first { $0.region.identifier == identifier }?.state
     }
 
-    /// What was told, in words.
+    /// The sent events as text.
     var words: [String] { told.map { "\($0.wake.event.kind) \($0.wake.key)" } }
 
     func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
 }
 
-/// What the store would hold, in the form in which it would.
+/// The contents of the store, in its own encoding.
 struct LocationRows {
     private var apps: [AppID: Data] = [:]
     private var device: Data?

@@ -7,11 +7,11 @@ import Store
 import TestSupport
 import Testing
 
-/// R6 R7: The service over a real store: what is written, what is taken up, and what is told.
+/// R6 R7: The service with a real store: writes, restarts and notices.
 @Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
     private typealias Scene = ServiceScene
 
-    @Test func `R6: Where nobody watches anything the service waits for nothing, and asks for nothing`() async throws {
+    @Test func `R6: Without regions the service waits for nothing, and requests nothing`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
@@ -24,7 +24,7 @@ import Testing
         #expect(scene.source.isShutDown)
     }
 
-    @Test func `R6: The alarm rings by itself, the sources are asked, and a crossing is a row with its payload`()
+    @Test func `R6: The alarm rings by itself, sources are asked, and a region event is a row with payload`()
         async throws
     {
         let scene = try Scene()
@@ -34,7 +34,7 @@ import Testing
         try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
         var east = 1_000.0
         var answered = 0
-        /// Answers what the sources are asked, and lets the time of the next question come.
+        /// Answers the pending source request, and advances to the next one.
         func goOn() async throws {
             try await eventually("a question, or an alarm") {
                 let (asked, waking) = (scene.source.wishes.filter { $0.fix != nil }.count, scene.clock.nextWaking)
@@ -46,7 +46,7 @@ import Testing
                 scene.clock.advance(to: scene.clock.now().bootSeconds + 4)
                 scene.source.tell(try #require(scene.fix(east)))
                 scene.source.tell(.receiver(seconds: 4))
-                // Its answer is taken when the receiver is not wanted any more.
+                // The answer was handled when the receiver is no longer wanted.
                 return try await eventually("the end of the question") { scene.source.wishes.last?.fix == nil }
             }
             if let waking = scene.clock.nextWaking { scene.clock.advance(to: waking) }
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R6: What is asked is on disk, and the next service has it`() async throws {
+    @Test func `R6: Requests are on disk, and the next service has them`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.addRegion(LocationScene.region("work", east: 5_000, radius: 50), for: Scene.app)
@@ -86,7 +86,7 @@ import Testing
         let kept = try await next.service.status(of: Scene.app)
         #expect(kept == before && kept.permission == .always && kept.monitorsSignificantChanges)
         #expect(kept.regions.map(\.region.identifier) == ["work"] && kept.regions.map(\.state) == [.outside])
-        // The last place is nowhere on disk.
+        // The last location is not on disk.
         #expect(try await next.service.processLocation(of: Scene.app).place == nil)
         #expect(await next.service.notice(for: Scene.app) == LocationNotice(permission: .always))
         #expect(await next.service.notice(for: Scene.other) == nil)
@@ -96,7 +96,7 @@ import Testing
         #expect(problem?.status == 404)
     }
 
-    @Test func `R6: An entry that was put there by hand is known when somebody asks for it`() async throws {
+    @Test func `R6: An entry installed by hand is known at the next request for it`() async throws {
         let scene = try Scene([])
         try await scene.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -108,18 +108,18 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R6: An older answer about entries does not take the place of a newer one`() async throws {
+    @Test func `R6: An older read of entries does not replace a newer one`() async throws {
         let scene = try Scene([])
         try await scene.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, LocationScene.manifest())
-        // Installed while somebody has the entries read.
+        // Installed during a read of the entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Taken away by hand, which a later question has found out already.
+        // Deleted by hand, which a later read has found already.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()
@@ -128,7 +128,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R6: What can be monitored is told when the sources were looked at, and nothing that is wrong before`()
+    @Test func `R6: Capabilities are reported only once the sources are known`()
         async throws
     {
         let scene = try Scene()
@@ -138,7 +138,7 @@ import Testing
         let status = Task { try await service.status() }
         let asked = Task { try await service.requestAuthorization(.always, for: Scene.app) }
         let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
-        // Behind as many others as would let them be answered.
+        // After as many other requests as would let them answer.
         for _ in 0..<100 { _ = try await service.change(Scene.app, AppLocationChange(permission: .always)) }
         await service.take(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: false))
         let answers = [try await process.value, try await asked.value]
@@ -146,14 +146,14 @@ import Testing
         #expect(try await status.value.sources == [source])
     }
 
-    @Test func `R6: Where nobody watches anything, whoever asks what can be monitored has the sources looked at`()
+    @Test func `R6: Without regions a request for the capabilities checks the sources`()
         async throws
     {
         let scene = try Scene()
         try await scene.prepare()
         let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
         scene.source.show(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: true))
-        // They were looked at just now.
+        // The last check was a moment ago.
         #expect(try await !scene.service.processLocation(of: Scene.app).canMonitorRegions)
         #expect(scene.source.looks == 0)
         scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
@@ -167,7 +167,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R6: A source that appears while the sources are looked at counts, whenever the look is answered`()
+    @Test func `R6: A source that appears during a check counts, whenever the check is answered`()
         async throws
     {
         let scene = try Scene()
@@ -185,7 +185,7 @@ import Testing
         await service.stop()
     }
 
-    @Test func `R6: Who waits for the sources when the service ends is answered`() async throws {
+    @Test func `R6: Callers waiting for the sources get a response when the service ends`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         let service = scene.service
@@ -195,11 +195,11 @@ import Testing
         #expect(try await !process.value.canMonitorRegions)
     }
 
-    @Test func `R6: Its user is asked by whoever can, and the app is told the answer`() async throws {
+    @Test func `R6: A user who could not be asked can be asked later, and the app gets the answer`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
-        // Nobody can ask: the word stays what it was.
+        // The user cannot be asked, so the permission stays the same.
         #expect(try await scene.service.requestAuthorization(.always, for: Scene.app).permission == .ask)
         try await eventually("the question") { scene.told.words.count == 1 }
         try await eventually("its end") {
@@ -214,7 +214,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: Withdrawn permission takes back what the app was to hear, and the app is told`() async throws {
+    @Test func `R6: Withdrawn permission cancels the app's events, and the app is notified`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.setSignificantChanges(true, for: Scene.app)
@@ -227,7 +227,7 @@ import Testing
         #expect(scene.source.wishes.last == FixWish())
     }
 
-    @Test func `R6: A store that refuses is a 503`() async throws {
+    @Test func `R6: A failing store is a 503`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         scene.gate.shut()
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R6: What is asked for and cannot be written down is refused, and nothing has changed`(
+    func `R6: A request that cannot be written is refused, and nothing has changed`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene()
@@ -276,7 +276,7 @@ import Testing
         #expect(scene.told.words == words && scene.source.wishes == wishes)
         scene.gate.open()
         #expect(try await scene.service.status(of: Scene.app) == before)
-        // Nor is it written with what comes next.
+        // The next write does not contain it either.
         await scene.service.use(Scene.app, isInFront: true)
         await scene.service.use(Scene.app, isInFront: false)
         #expect(try await scene.wakes() == wakes)
@@ -289,7 +289,7 @@ import Testing
         await next.service.stop()
     }
 
-    @Test func `R6: A user's answer that cannot be written down is not taken for one, and he can be asked again`()
+    @Test func `R6: A user's answer that cannot be written does not count, and the user can be asked again`()
         async throws
     {
         let scene = try Scene()
@@ -315,7 +315,7 @@ import Testing
         await running.value
     }
 
-    @Test func `R6: Rows that cannot be read are skipped and said`() async throws {
+    @Test func `R6: Unreadable rows are skipped and reported`() async throws {
         let scene = try Scene()
         try await scene.begin(Scene.other)
         await scene.service.stop()
@@ -329,16 +329,16 @@ import Testing
             Set(try await next.journal(.unreadable).map(\.detail)) == [
                 "location of \(Scene.app)", "location of the device",
             ])
-        // An app begins anew without permission; sides that are not known are learned.
+        // An app starts again without permission, and unknown sides are learned again.
         #expect(try await next.service.status(of: Scene.app).permission == .ask)
         #expect(try await next.service.status(of: Scene.other).regions.map(\.state) == [.unknown])
         await next.move(1_000, after: 60)
         #expect(try await next.service.status(of: Scene.other).regions.map(\.state) == [.outside])
     }
 
-    // MARK: - Death
+    // MARK: - Crashes
 
-    /// Two apps whose region the device enters; what they have heard.
+    /// Two apps whose region the device enters; returns the events that they received.
     private static func story(_ scene: ServiceScene) async throws -> [LocationEvent] {
         await scene.move(0, after: 300)
         await scene.move(0, after: 30)
@@ -349,7 +349,7 @@ import Testing
         return events
     }
 
-    @Test func `R6: After every write a crash loses no crossing, and none is told twice`() async throws {
+    @Test func `R6: A crash after any write loses no region event, and sends none twice`() async throws {
         var writes = 0
         var isBroken = true
         while isBroken {
@@ -360,7 +360,7 @@ import Testing
             isBroken = scene.gate.isShut
             await scene.service.stop()
 
-            // The next service over what is on disk; the device is where it was.
+            // The next service starts with the stored state; the device is at the same location.
             scene.gate.open()
             let next = try Scene(after: scene)
             try await next.prepare()

@@ -8,7 +8,7 @@ import Store
 import Synchronization
 import TestSupport
 
-/// Location over a real store, clocks that stand still, sources that say what the test says, and apps that do nothing.
+/// Location with a real store, clocks that the test sets, scripted sources, and apps that do nothing.
 struct ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -21,7 +21,7 @@ struct ServiceScene: Sendable {
     static let app = LocationScene.app
     static let other = LocationScene.other
 
-    /// What the service has said to apps and to their user.
+    /// The notices sent to apps, and the questions to the user.
     final class Told: Sendable {
         private let kept = Mutex<(words: [String], answer: LocationPermission?)>(([], nil))
 
@@ -32,7 +32,7 @@ struct ServiceScene: Sendable {
         func say(_ words: String) { kept.withLock { $0.words.append(words) } }
     }
 
-    /// - Parameter before: the scene whose store and clock this one goes on with, as a service does that begins behind a crash.
+    /// - Parameter before: the scene whose store and clock continue here, as after a crash of the service.
     init(
         _ manifests: [AppManifest] = [LocationScene.manifest(), LocationScene.manifest(LocationScene.other)],
         after before: ServiceScene? = nil
@@ -61,7 +61,7 @@ struct ServiceScene: Sendable {
                 logger: logger))
     }
 
-    /// Takes up what was left, with sources that were looked at.
+    /// Prepares the service with the stored state, and reports the sources.
     func prepare() async throws {
         try await service.prepare()
         await service.take(ScriptedFixSource.none)
@@ -73,7 +73,7 @@ struct ServiceScene: Sendable {
         try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
     }
 
-    /// The device is there, so many seconds later.
+    /// Moves the device, the given seconds later.
     func move(_ east: Double, after seconds: Double = 0) async {
         clock.advance(to: clock.now().bootSeconds + seconds)
         guard let update = fix(east) else { return }
@@ -86,7 +86,7 @@ struct ServiceScene: Sendable {
         }
     }
 
-    /// The service has an app that watches a region, and a device outside of it.
+    /// Adds an app that monitors a region, and a device outside of it.
     func begin(_ app: AppID = app) async throws {
         try await prepare()
         _ = try await service.change(app, AppLocationChange(permission: .always))
@@ -94,9 +94,9 @@ struct ServiceScene: Sendable {
         await move(1_000)
     }
 
-    /// The app ends every wake that it has, as its machine would write it down.
+    /// Ends all wakes of the apps, as their machines would write it.
     ///
-    /// - Returns: what it has heard, of those whose end is on disk.
+    /// - Returns: the events received, for wakes whose end is on disk.
     @discardableResult
     func endWakes() async throws -> [LocationEvent] {
         var events: [LocationEvent] = []

@@ -5,11 +5,11 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// R6: The streams of running apps that ask for the place, over the service.
+/// R6: The streams of running apps that request the location, through the service.
 @Suite(.timeLimit(.minutes(20))) struct UpdateStreamTests {
     private typealias Scene = ServiceScene
 
-    /// A service that runs, with an app that may learn the place while it is in use.
+    /// Returns a running service, with an app that has permission while it is in use.
     private static func running() async throws -> (scene: Scene, run: Task<Void, Never>) {
         let scene = try Scene()
         try await scene.prepare()
@@ -19,7 +19,7 @@ import Testing
         return (scene, run)
     }
 
-    @Test func `R6: The stream of a request for one place carries it and ends`() async throws {
+    @Test func `R6: The stream of a request for one location has one element and ends`() async throws {
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10, isOnce: true), for: Scene.app, asksUser: false)
@@ -33,7 +33,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: A reader that goes away has the receiver switched off`() async throws {
+    @Test func `R6: The receiver is turned off when the reader of a stream is gone`() async throws {
         let (scene, run) = try await Self.running()
         let heard = Watched<[LocationUpdate]>([])
         let stream = try await scene.service.updates(
@@ -54,7 +54,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: A suspended app has the receiver switched off, and on again when it runs`() async throws {
+    @Test func `R6: The receiver is off while an app is suspended, and on again when it runs`() async throws {
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10), for: Scene.app, asksUser: false)
@@ -62,13 +62,13 @@ import Testing
         #expect(scene.source.wishes.map(\.fix) == [10, nil])
         await scene.service.suspend(Scene.app, isSuspended: false)
         #expect(scene.source.wishes.map(\.fix) == [10, nil, 10])
-        // The service's end is the stream's.
+        // The stream ends with the service.
         await scene.service.stop()
         for await _ in stream {}
         await run.value
     }
 
-    @Test func `R6: A request that is refused has no stream`() async throws {
+    @Test func `R6: A refused request has no stream`() async throws {
         let (scene, run) = try await Self.running()
         let stranger = AppID(rawValue: "org.example.None")
         await #expect(throws: Problem.self) {
