@@ -4,7 +4,7 @@ import NightshiftAPI
 import Notifications
 import Store
 
-/// A book, the rows that its changes make, and a notification server that does what it is asked.
+/// A notification state, the rows that its changes make, and a working notification server.
 struct BookScene {
     static let app = AppID(rawValue: "org.example.app")
     static let all = NotificationServer(identity: "bus/:1.5", capabilities: ["actions", "body", "body-markup"])
@@ -15,12 +15,12 @@ struct BookScene {
     var responses: [NotificationResponse] = []
     var entries: [JournalEntry] = []
     var now = 1_800_000_000.0
-    /// What was done outside, without what the scene answers itself.
+    /// The effects, except for those that the scene executes itself.
     var effects: [NotificationEffect] = []
-    /// What the server shows, by its numbers.
+    /// The notifications that the server shows, by number.
     var screen: [UInt32: DesktopNotification] = [:]
     var server: NotificationServer?
-    /// What the app says where it is asked; nil for an answer that the test gives.
+    /// The app's answer to questions; nil if the test gives the answer.
     var answer: PresentationAnswer? = .notInFront
     private var lastNumber: UInt32 = 0
 
@@ -43,7 +43,7 @@ struct BookScene {
         step { $0.apply(.server(server), now: $1) }
     }
 
-    /// As others put rows: in a transaction of their own.
+    /// Writes a row as other features do, in a transaction of their own.
     mutating func put(_ notification: AppNotification, due: Double?, app: AppID = app) {
         write(.put(StoredNotification(app: app, notification: notification, due: due)))
         load()
@@ -55,7 +55,7 @@ struct BookScene {
         step { [kept] book, _ in book.load(kept) }
     }
 
-    /// A service that was killed, and the next one.
+    /// Restarts the service after a crash.
     mutating func restart() {
         book = NotificationBook()
         load()
@@ -94,8 +94,7 @@ struct BookScene {
         }
     }
 
-    /// What happens in `input` is to be written, and meanwhile the scene goes on with `later`, which is written: then the first could
-    /// not be.
+    /// Makes the write of `input` fail. While it is under way, `later` runs, whose changes are written.
     mutating func fail(_ input: (inout NotificationBook, Double) -> Void, later: (inout Self) -> Void) {
         input(&book, now)
         book.look(now)

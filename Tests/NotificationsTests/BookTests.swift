@@ -5,14 +5,14 @@ import Notifications
 import Store
 import Testing
 
-/// R3: What becomes of notifications.
+/// R3: The handling of notifications.
 @Suite struct BookTests {
     private typealias Scene = BookScene
 
     @Test(arguments: [
         (NotificationPermission.ask, false), (.denied, false), (.allowed, true), (.provisional, true),
     ])
-    func `R3: What its user has not allowed is not shown, and not kept`(
+    func `R3: A notification that the user has not allowed is neither shown nor kept`(
         permission: NotificationPermission, isShown: Bool
     ) {
         var scene = Scene(permission: permission)
@@ -28,7 +28,7 @@ import Testing
         #expect(scene.entries.map(\.decision) == [.notificationShown] && scene.entries[0].detail == "a")
     }
 
-    @Test func `R3: One that waits to be released is shown when it is, and its texts are fit for the server`() {
+    @Test func `R3: A blocked notification is shown once it is unblocked, with texts safe for the server`() {
         var scene = Scene()
         var notification = Scene.notification("a", title: "A\u{7}<b>\n1")
         notification.subtitle = "Sub & more"
@@ -62,7 +62,7 @@ import Testing
         (.options(6), true, true, true, 0), (.options(8), false, false, true, 0),
         (.options(16), true, false, true, 0), (.options(19), true, true, true, 7),
     ])
-    func `R3: An app in front says what is shown`(
+    func `R3: An app in the foreground decides what is shown`(
         answer: PresentationAnswer, pops: Bool, sounds: Bool, isListed: Bool, badge: Int
     ) {
         var scene = Scene()
@@ -77,7 +77,7 @@ import Testing
         #expect(scene.records[Scene.app]?.badge == badge)
     }
 
-    @Test func `R3: The identifier replaces and the thread does not; one by one, in their order`() {
+    @Test func `R3: The identifier replaces and the thread does not; notifications are shown in order`() {
         var scene = Scene()
         scene.answer = nil
         for (identifier, title) in [("a", "1"), ("b", "2")] {
@@ -101,7 +101,7 @@ import Testing
         ("default", NotificationResponse.opened, true), ("action-0", "reply", false), ("action-1", "show", true),
         ("action-2", nil, false), ("reply", nil, false), ("", nil, false),
     ])
-    func `R3: A choice wakes the app, and brings it to the front where it is meant to`(
+    func `R3: A response wakes the app, and an action for it brings it to the foreground`(
         key: String, action: String?, isForeground: Bool
     ) throws {
         var scene = Scene()
@@ -125,7 +125,7 @@ import Testing
         (DesktopEvent.CloseReason.dismissed, true, 1, 0), (.dismissed, false, 0, 0), (.expired, true, 0, 1),
         (.other, true, 0, 1),
     ])
-    func `R3: A dismissal is told where the category wants it; what expires stays in the list`(
+    func `R3: A dismissal is sent if the category asks for it; an expired notification stays listed`(
         reason: DesktopEvent.CloseReason, tells: Bool, told: Int, listed: Int
     ) throws {
         var scene = Scene()
@@ -154,11 +154,11 @@ import Testing
         ])
     }
 
-    @Test func `R3: What came without a server is shown when one comes, and of another server nothing can be chosen`() {
+    @Test func `R3: Without a server notifications wait for one, and another server's cannot be chosen`() {
         var scene = Scene(server: nil)
         scene.put(Scene.notification("a"), due: scene.now)
         #expect(scene.rows.map(\.state) == [.due] && scene.effects.contains(.startServer))
-        // The clock is set back; its time has come all the same.
+        // The clock is set back, but the notification stays due.
         scene.now -= 86_400
         scene.restart()
         scene.serve(Scene.all)
@@ -171,7 +171,7 @@ import Testing
         #expect(scene.screen.values.map(\.replaces) == [0] && scene.rows.count == 1)
     }
 
-    @Test func `R3: A server that goes away over a notification has another one show it; a refusal ends it`() {
+    @Test func `R3: If a server goes away the next one shows the notification; a refusal ends it`() {
         for isGone in [true, false] {
             var scene = Scene()
             scene.answer = nil
@@ -180,7 +180,7 @@ import Testing
                 Issue.record("not presented")
                 return
             }
-            // By hand: the scene's server would answer.
+            // Answered by the test, because the scene's server would answer.
             scene.book.presented(token, .asSent, now: scene.now)
             scene.book.look(scene.now)
             guard case .show(let shown, _)? = scene.book.takeEffects().last else {
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    /// One to be shown in 100 s, and one each 60 s.
+    /// Adds one notification to be shown in 100 s, and one to be shown every 60 s.
     private static func addOnceAndAgain(to scene: inout Scene) throws {
         try scene.step { (book, now) throws(Problem) in
             try book.add(
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `R3: Later and again: at its time, each time, and no time is made up for`() throws {
+    @Test func `R3: Delayed and repeating notifications are shown in time, and missed times are skipped`() throws {
         var scene = Scene()
         try Self.addOnceAndAgain(to: &scene)
         #expect(scene.book.nextLook(after: scene.now) == scene.now + 60)
@@ -227,7 +227,7 @@ import Testing
         #expect(scene.screen.isEmpty && scene.rows.isEmpty)
     }
 
-    @Test func `R3: A request that cannot be is refused, with where it is wrong`() {
+    @Test func `R3: An invalid request is refused with the location of the error`() {
         var scene = Scene()
         var good = NotificationRequest(notification: Scene.notification("a"))
         var long = good
@@ -264,7 +264,7 @@ import Testing
         #expect(status == 403)
     }
 
-    @Test func `R3: A question is asked once, on every server that can, until it is answered`() {
+    @Test func `R3: A question is shown once, on every server with actions, until it is answered`() {
         var scene = Scene(server: nil)
         var number: Int64 = 0
         let question = NotificationQuestion(
@@ -293,7 +293,7 @@ import Testing
         #expect(scene.effects.contains(.answer(question: number, nil)) && scene.screen.count == 1)
     }
 
-    @Test func `R3: Whom its user denies goes from the screen with its badge, and an app that is gone leaves nothing`()
+    @Test func `R3: A denied app loses its shown notifications and badge, a removed one all data`()
         throws
     {
         var scene = Scene()
@@ -314,7 +314,7 @@ import Testing
         #expect(scene.records.isEmpty && scene.book.permission(of: Scene.app) == .ask)
     }
 
-    @Test func `R3: What could not be written is written as it is by then, and not over what came since`() throws {
+    @Test func `R3: A failed write is repeated with the present values, and overwrites nothing newer`() throws {
         var scene = Scene()
         let waiting = NotificationRequest(notification: Scene.notification("a"), delay: 100)
         scene.fail { book, now in
@@ -336,7 +336,7 @@ import Testing
             }
         }
         #expect(scene.rows.map(\.notification.identifier) == ["b"] && scene.screen.count == 1)
-        // Its user chooses before the disk has that it is shown.
+        // The user responds before it is on disk that the notification is shown.
         let number = try #require(scene.screen.keys.first)
         scene.fail { book, now in
             book.apply(.closed(server: Scene.all.identity, number: number, .expired), now: now)
@@ -358,7 +358,7 @@ import Testing
         #expect(scene.records[Scene.app]?.permission == .allowed)
     }
 
-    @Test func `R3: A choice that could not be written down is written again, though nothing else happens`() throws {
+    @Test func `R3: A response that could not be written is written again without another event`() throws {
         var scene = Scene()
         scene.put(Scene.notification("a"), due: scene.now)
         let number = try #require(scene.screen.keys.first)
@@ -373,10 +373,10 @@ import Testing
         #expect(scene.book.nextLook(after: scene.now) == nil)
     }
 
-    @Test func `R3: A clock that is set back has nobody wait for longer than was asked for`() throws {
+    @Test func `R3: A clock that is set back does not lengthen a delay`() throws {
         var scene = Scene()
         try Self.addOnceAndAgain(to: &scene)
-        // Years, by which the clock of a device without a battery of its own is wrong.
+        // The years by which the clock of a device without a clock battery may be wrong.
         scene.now -= 1e8
         scene.pass(0)
         #expect(scene.book.nextLook(after: scene.now) == scene.now + 60)

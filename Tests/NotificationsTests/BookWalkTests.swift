@@ -6,16 +6,16 @@ import Store
 import TestSupport
 import Testing
 
-/// What holds of notifications whatever happens, and wherever the service dies.
+/// Rules of notifications that hold after any inputs and any crash.
 @Suite struct BookWalkTests {
     private struct Walk {
         var random: SplitMix64
         var scene = BookScene()
         var mistakes: [String] = []
-        /// Titles that were put and are to be seen sooner or later.
+        /// The titles that must be shown eventually.
         var awaited: [String: String] = [:]
         var seen: Set<String> = []
-        /// Titles of providers' notifications, which outlast an open permission.
+        /// The titles of providers' notifications, which are kept while the permission is undecided.
         var remote: Set<String> = []
         private var count = 0
 
@@ -40,7 +40,7 @@ import Testing
             case 10:
                 let permission = pick([NotificationPermission.ask, .allowed])
                 scene.step { $0.setPermission(permission, of: BookScene.app, now: $1) }
-                // Nothing of an app's own waits for it.
+                // An app's own notifications do not wait for permission.
                 if permission == .ask { awaited = awaited.filter { remote.contains($0.value) } }
             case 3: scene.pass(Double(pick([1, 10, 100])))
             case 4: scene.serve(nil)
@@ -66,7 +66,7 @@ import Testing
             for draft in scene.screen.values { seen.insert(draft.title) }
             for entry in scene.rows where entry.state == .shown { seen.insert(entry.notification.title) }
             for (identifier, title) in awaited where seen.contains(title) { awaited[identifier] = nil }
-            // What the book knows is what is on disk.
+            // The state equals the contents of the disk.
             let known = scene.book.notifications(of: BookScene.app)
             let delivered = scene.rows.filter { $0.state == .shown }.map(\.notification)
             if known.delivered != delivered { mistakes.append("another list than on disk") }
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `R3: Every notification is seen unless it was replaced or taken back, and disk and book agree`(seed: UInt64) {
+    func `R3: In random walks every notification is shown, replaced or removed; disk and state agree`(seed: UInt64) {
         var walk = Walk(seed: seed)
         for _ in 0..<300 where walk.mistakes.isEmpty { walk.step() }
         walk.end()

@@ -5,7 +5,7 @@ import Notifications
 import Store
 import Testing
 
-/// R3, B6: Alerts of providers before and after the user has said whether they are shown.
+/// R3, B6: Alerts of providers before and after the user's decision about notifications.
 @Suite struct PermissionTests {
     private typealias Scene = BookScene
 
@@ -34,7 +34,7 @@ import Testing
         #expect(scene.effects.filter { $0 == .askPermission(Scene.app) }.count == 1)
         #expect(scene.entries.map(\.decision) == [.notificationNotShown, .notificationNotShown])
         #expect(scene.entries.allSatisfy { $0.detail?.contains("--allow") == true })
-        // The clock is set back, and another service begins.
+        // The clock is set back, and the service restarts.
         scene.now -= 86_400
         scene.effects = []
         scene.restart()
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.states(scene) == Array(repeating: answer.shows ? .shown : .denied, count: 2))
     }
 
-    @Test func `R3: An alert is kept when permission is open again, and asks again`() {
+    @Test func `R3: An alert is kept when the permission is reset, and asks again`() {
         var scene = Scene(server: nil)
         scene.put(Self.alert("a"), due: scene.now)
         scene.put(Scene.notification("own"), due: scene.now + 60)
@@ -60,7 +60,7 @@ import Testing
         #expect(scene.screen.count == 1)
     }
 
-    @Test func `R3: An alert that waits for its app asks for permission when it is released`() {
+    @Test func `R3: An alert that waits for its app asks for permission when it is unblocked`() {
         var scene = Scene(permission: .ask)
         scene.put(Self.alert("a"), due: nil)
         #expect(scene.effects.isEmpty && scene.rows.map(\.state) == [.pending])
@@ -69,7 +69,7 @@ import Testing
         #expect(Self.states(scene) == [.permission] && scene.effects.contains(.askPermission(Scene.app)))
     }
 
-    @Test func `R3: A badge or a sound alone is never called shown, and a sound asks for nothing`() {
+    @Test func `R3: A lone badge or sound is never reported as shown, and a sound asks for nothing`() {
         for permission in [NotificationPermission.ask, .allowed, .denied] {
             var scene = Scene(permission: permission)
             for (identifier, badge) in [("sound", nil), ("badge", 3)] as [(String, Int?)] {
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [(PresentationAnswer.options(0), false), (.options(8), true), (.options(16), true)])
-    func `R3: What an app in front keeps off the screen is not called shown`(
+    func `R3: A notification that an app in the foreground hides is not reported as shown`(
         answer: PresentationAnswer, isListed: Bool
     ) {
         var scene = Scene()
@@ -100,7 +100,7 @@ import Testing
         #expect(scene.entries.map(\.decision) == [pops ? .notificationShown : .notificationNotShown])
     }
 
-    @Test func `R3: The oldest of too many alerts that wait says that it had to go`() {
+    @Test func `R3: The oldest of too many waiting alerts is reported as crowded out`() {
         var scene = Scene(permission: .ask)
         for number in 0...Limits.notifications { scene.put(Self.alert("\(number)"), due: scene.now) }
         #expect(scene.rows.count == Limits.notifications)
@@ -110,7 +110,7 @@ import Testing
         #expect(gone == ["0"])
     }
 
-    @Test func `R3: An alert that an older reading of the disk lacks is not called crowded out`() {
+    @Test func `R3: An alert missing in an older read of the disk is not reported as crowded out`() {
         var scene = Scene(permission: .ask)
         let older = scene.rows
         scene.put(Self.alert("1"), due: scene.now)

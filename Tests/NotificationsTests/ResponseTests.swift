@@ -3,10 +3,10 @@ import NightshiftAPI
 import Notifications
 import Testing
 
-/// What a user has chosen, as the row of a wake has it.
+/// The user's response, as stored in the row of a wake.
 @Suite struct ResponseTests {
     @Test(arguments: ["{}", "\u{1}"])
-    func `A choice fits into its row, whatever the app has put into its notification`(
+    func `A response fits into its row, whatever the notification contains`(
         userInfo: String
     ) throws {
         let name = String(repeating: "\u{1}", count: Limits.notificationIdentifierLength)
@@ -22,7 +22,7 @@ import Testing
         #expect(payload.count <= 32_768)
         let read = try JSON.decode(NotificationResponse.self, from: payload)
         #expect(read.action == name && read.notification.identifier == name)
-        // What says whether it comes to the front.
+        // The chosen action is kept, because it says whether the app comes to the foreground.
         #expect(read.notification.actions == [notification.actions[0]])
     }
 }

@@ -7,21 +7,21 @@ import Notifications
 import Store
 import TestSupport
 
-/// The service on a bus of its own, with a store in memory.
+/// The notification service with a bus of its own and a store in memory.
 final class ServiceScene: Sendable {
     static let app = AppID(rawValue: "org.example.app")
 
     let bus: PrivateBus
     let store: Store
     let service: NotificationService
-    /// Apps that were brought to the front, and notifications that are shown.
+    /// Apps that were brought to the foreground, and notifications that are shown.
     let activated = Watched<[AppID]>([])
     let shown = Watched<[String]>([])
-    /// The other states of notifications of providers, as they were reported.
+    /// The other reported states of providers' notifications.
     let states = Watched<[AlertState]>([])
     private let running: Task<Void, Never>
 
-    /// - Parameter store: of the service before, which has ended.
+    /// - Parameter store: the store of a previous service, which has ended.
     init(
         on bus: PrivateBus, store: Store? = nil, answer: PresentationAnswer = .notInFront,
         clock: any ServiceClock = SystemClock()

@@ -7,11 +7,11 @@ import Store
 import TestSupport
 import Testing
 
-/// R3: Notifications over a real bus, at dbusmock's notification daemon.
+/// R3: Notifications over a real bus, with dbusmock's notification daemon.
 @Suite(.timeLimit(.minutes(20))) struct ServiceTests {
     private static let capable = #"{"capabilities": "body body-markup actions"}"#
 
-    @Test func `R3: A notification that was put by others is shown, escaped and with its actions`() async throws {
+    @Test func `R3: A notification of another feature is shown, escaped and with its actions`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -38,7 +38,7 @@ import Testing
             #""desktop-entry" s "org.example.app""#, #""urgency" y 2"#, #""sound-name" s "message-new-instant""#,
             "i -1",
         ] {
-            // Containers say what they contain before it.
+            // D-Bus containers begin with the type of their contents.
             #expect(calls.contains(part), "\(part) in \(calls)")
         }
         let rows = try await scene.store.read { try $0.notifications(of: ServiceScene.app) }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `R3: What is asked for and cannot be written down is refused, and nothing has changed`() async throws {
+    @Test func `R3: A request that cannot be written is refused, and nothing has changed`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -72,7 +72,7 @@ import Testing
         try await scene.waitForShown(["a"])
         let before = await service.processNotifications(of: app)
         #expect(before.delivered.map(\.identifier) == ["a"])
-        // Nothing can be written any more.
+        // From here on nothing can be written.
         let gate = CommitGate()
         scene.store.add(transactionObserver: gate)
         gate.shut()
@@ -81,17 +81,17 @@ import Testing
             #expect(problem?.status == 503)
         }
         let after = await service.processNotifications(of: app)
-        // Read from its row, a date has milliseconds.
+        // A date read from its row has only milliseconds.
         #expect(after.permission == before.permission && after.canShow == before.canShow, "\(after)")
         #expect(after.delivered.map(\.identifier) == ["a"] && after.pending.isEmpty, "\(after)")
         #expect(await service.permission(of: app) == .allowed)
         #expect(scene.shown.read { $0 } == ["a"])
-        // It is still on the screen.
+        // The notification is still on the screen.
         #expect(try await mock.calls(of: "CloseNotification") == mock.calls(of: "NothingOfTheKind"))
         await scene.end()
     }
 
-    @Test func `R3: Rows that could not be taken up are taken up when the disk is well, though nobody says so anew`()
+    @Test func `R3: Rows that could not be read are read when the disk works again, without another signal`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -109,7 +109,7 @@ import Testing
         gate.shut()
         clock.advance(to: 200)
         try await eventually("a refusal") { gate.hasFailed }
-        // What could not be written is in no row, so the rows are not read.
+        // Changes that could not be written are missing in the rows, so the rows are not read.
         await service.wake()
         #expect(await service.processNotifications(of: app).pending.count == 1)
         gate.open()
@@ -118,7 +118,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: What an app asks for does not take the place of its user's word, which is being written`()
+    @Test func `R3: A request of an app does not override a user's setting that is being written`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -126,7 +126,7 @@ import Testing
         let (service, app) = (scene.service, ServiceScene.app)
         let hold = try await StoreHold(scene.store)
         let saying = Task { try await service.setPermission(.denied, of: app) }
-        // The book is the first one's as soon as he has begun; where the app comes first, its user's word is the last.
+        // The first call begins with the state. If the app's call comes first, the user's setting still comes last.
         await Task.yield()
         let asking = Task { try await service.requestAuthorization(isProvisional: true, for: app) }
         await Task.yield()
@@ -137,7 +137,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A choice wakes the app with what was chosen and brings it to the front; only its server's counts`()
+    @Test func `R3: A response wakes the app and brings it to the foreground; only its server's counts`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -152,7 +152,7 @@ import Testing
             try await scene.service.add(NotificationRequest(notification: notification), for: ServiceScene.app)
         }
         try await scene.waitForShown(["a", "b"])
-        // Somebody else, who is no notification server.
+        // A signal from a process that is not the notification server.
         _ = try await ChildProcess.run(
             "busctl",
             [
@@ -175,7 +175,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: What comes without a bus or a server is kept and shown once when one comes`() async throws {
+    @Test func `R3: A notification without a bus or a server is kept, and shown once when there is one`() async throws {
         let bus = try PrivateBus()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
@@ -208,7 +208,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A service that starts again knows what its server shows, and replaces it there`() async throws {
+    @Test func `R3: A restarted service knows which notifications its server shows, and replaces them`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let first = try await ServiceScene(on: bus)
@@ -236,12 +236,12 @@ import Testing
         await second.end()
     }
 
-    @Test func `R3: Its user is asked once, for all who ask, and the answer stays`() async throws {
+    @Test func `R3: The user is asked once for several callers, and the answer is kept`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         async let one = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
         async let other = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
-        // Nobody is there to ask him until now.
+        // Until now there was no server that could show the question.
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         try await eventually("the question") {
             try await mock.calls(of: "Notify").contains(#""choice-0" "Allow" "choice-1""#)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: The first alert before permission asks for it, and what waits is shown when the user allows it`(
+    func `R3: The first alert asks for permission, and waiting alerts are shown when it is granted`(
         isAllowed: Bool
     ) async throws {
         let bus = try await PrivateBus.started()
@@ -291,7 +291,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A service that stops asks nobody any more`() async throws {
+    @Test func `R3: A service that stops closes its questions`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -299,7 +299,7 @@ import Testing
             app: ServiceScene.app, purpose: "p", title: "May it?", body: "",
             choices: [NotificationQuestion.Choice(key: "yes", title: "Yes")])
         try await eventually("the question") { try await mock.calls(of: "Notify").contains("May it?") }
-        // Its number has to be known before it can be taken away: answers come in the order of what was asked.
+        // The notification's number must be known before it can be closed: answers arrive in the order of the calls.
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
         try await scene.service.add(
             NotificationRequest(notification: ServiceScene.notification("a")), for: ServiceScene.app)
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A badge is told to docks, and again when one comes`() async throws {
+    @Test func `R3: A badge is sent to docks, and again when a dock appears`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
@@ -324,7 +324,7 @@ import Testing
         func signals() throws -> String { String(decoding: try fileBytes(folder.path("signals")), as: UTF8.self) }
         var count = 0
         try await eventually("the badge on the bus") {
-            // The monitor does not say when it has begun to listen.
+            // The monitor does not report when it has begun to listen.
             count += 1
             try await scene.service.setBadge(count, for: ServiceScene.app)
             let text = (try? signals()) ?? ""
@@ -340,8 +340,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: What its user has chosen fits into the row of a wake, whatever the provider has sent`() async throws
-    {
+    @Test func `R3: A response fits into the row of a wake, whatever the provider has sent`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
