@@ -4,10 +4,10 @@ import Push
 import PushProtocol
 import Testing
 
-/// R3, B6: What a push says of its alert.
+/// R3, B6: The state of a push's alert.
 @Suite struct AlertStateTests {
     @Test(arguments: AlertState.allCases, [BookScene.alert, BookScene.both])
-    func `R3, B6: A push says what became of its alert, and calls shown only what was`(
+    func `R3, B6: A push reports the state of its alert, and never shown for one that was not`(
         _ state: AlertState, _ payload: String
     ) throws {
         var scene = try BookScene()
@@ -21,13 +21,13 @@ import Testing
         if state != .shown { #expect(record.sentence.contains(state.sentence(of: BookScene.app))) }
         let hasCommand = state == .permission || state == .denied
         #expect(record.sentence.contains("nightshift app notifications \(BookScene.app) --allow") == hasCommand)
-        // What waited may still be shown, and nothing follows what has ended.
+        // An alert that waited may still be shown; a final state does not change.
         scene.book.alert(id, of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
     }
 
-    @Test func `R3, B6: An alert that was never shown says which one replaced it`() throws {
+    @Test func `R3, B6: An alert that was never shown names the one that replaced it`() throws {
         var scene = try BookScene()
         let older = scene.receive(scene.message(BookScene.alert, collapse: "c"))
         scene.book.alert("c", of: BookScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))
@@ -41,7 +41,7 @@ import Testing
         #expect(scene.state(newer) == .shown && scene.state(older) == .notShown)
     }
 
-    @Test func `R3: An alert that an earlier version called shown without a time is not`() throws {
+    @Test func `R3: An alert that an earlier version recorded as shown without a time is not shown`() throws {
         var scene = try BookScene()
         let id = scene.receive(scene.message(BookScene.alert))
         scene.pushes[id]?.record.state = .shown

@@ -4,22 +4,22 @@ import Push
 import PushProtocol
 import Store
 
-/// A book and a disk that takes everything, on which wakes end as the test says.
+/// A push state with a disk that accepts every write, and wakes that end as the test says.
 struct BookScene: Sendable {
     var book: PushBook
     var now: Double
-    /// What is on disk.
+    /// The contents of the disk.
     var pushes: [String: KnownPush] = [:]
     var payloads: [String: Data] = [:]
     var apps: [AppID: PushApp] = [:]
     var device: PushDevice?
-    /// The number of each push's wake, those that are there, and the ends that nobody has taken.
+    /// The number of each push's wake; `rows` has the existing wakes, and `ends` the ends that were not handled.
     var numbers: [Int64: String] = [:]
     var rows: [(id: String, number: Int64, wake: PushWake)] = []
     var ends: [StoredWakeEnd] = []
     var lastWake: Int64 = 0
     var lastEnd: Int64 = 0
-    /// Notifications that wait for their app, and those that may be shown, in that order.
+    /// Notifications that wait for their app, then those that may be shown.
     var held: [String] = []
     var due: [String] = []
     var entries: [JournalEntry] = []
@@ -55,7 +55,7 @@ struct BookScene: Sendable {
 
     // MARK: - Inputs
 
-    /// Decides, and writes down what follows.
+    /// Decides, and writes the changes.
     mutating func look() {
         book.look(now)
         write(book.takeChanges())
@@ -134,7 +134,7 @@ struct BookScene: Sendable {
         Dictionary(rows.map { ($0.wake.app, $0) }) { $1 }
     }
 
-    /// The oldest wake of an app that is there ends, as the app's machine writes it down.
+    /// Ends the oldest existing wake of an app, as the app's machine writes it.
     mutating func endWake(_ app: AppID = BookScene.app, _ result: RefreshResult = .newData, _ detail: String? = nil) {
         guard let wake = rows.first(where: { $0.wake.app == app }) else { return }
         addEnd(app, wake.number, result, detail)
@@ -155,7 +155,7 @@ struct BookScene: Sendable {
         look()
     }
 
-    /// The service ends here, and another begins with what is on disk.
+    /// Restarts the service with the contents of the disk.
     mutating func restart() {
         var kept = StoredPushes<PushApp, PushDevice, KnownPush>()
         kept.apps = apps
@@ -173,7 +173,7 @@ struct BookScene: Sendable {
         look()
     }
 
-    // MARK: - What is asked
+    // MARK: - Results
 
     func record(_ id: String) -> PushRecord? { pushes[id]?.record }
     func state(_ id: String) -> PushRecord.State? { record(id)?.state }

@@ -4,7 +4,7 @@ import PushProtocol
 import TestSupport
 import Testing
 
-/// R4 B6: When the gateway is connected, and when it is asked whether it still is.
+/// R4 B6: The times of connections to the gateway and of keep-alives.
 @Suite struct ConnectionPlanTests {
     private static func conditions(_ name: String? = "home", isAvailable: Bool = true) -> DeviceConditions {
         var conditions = DeviceConditions()
@@ -21,7 +21,7 @@ import Testing
         return plan
     }
 
-    @Test func `R4: Nothing is connected unless it is wanted, and nothing is timed then`() {
+    @Test func `R4: Without a request for it there is no connection, and no deadline`() {
         var plan = ConnectionPlan()
         #expect(plan.apply(Self.conditions("other"), now: 0) == [] && plan.nextDeadline == nil)
         #expect(plan.want(true, now: 1) == [.connect] && plan.want(true, now: 2) == [])
@@ -30,7 +30,7 @@ import Testing
         #expect(plan.phase == .off && plan.nextDeadline == nil && plan.tick(jitter: 0, now: 1e6) == [])
     }
 
-    @Test func `R4: Pauses grow with failures, up to half an hour, and differ by jitter`() {
+    @Test func `R4: Pauses grow with each failure, up to half an hour, and differ by jitter`() {
         var plan = ConnectionPlan()
         _ = plan.want(true, now: 0)
         var now = 0.0
@@ -46,14 +46,14 @@ import Testing
         #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_800, 1_800, 1_800])
         plan.ended("no", jitter: 0, now: now)
         #expect(plan.nextDeadline == now + 900)
-        // A connection that has stood proves that it can.
+        // A connection that was open for long enough resets the failures.
         _ = plan.tick(jitter: 0, now: now + 900)
         plan.connected(keepAlive: 0, now: now + 900)
         plan.ended("gone", jitter: 1, now: now + 1_000)
         #expect(plan.nextDeadline == now + 1_005 && plan.trouble == "gone")
     }
 
-    @Test func `R4: The gateway's own time is kept, and what time does not mend is not hurried`() {
+    @Test func `R4: The gateway's pause is respected, and permanent failures are retried slowly`() {
         var plan = Self.open()
         plan.ended("stops", .shutdown, retryAfter: 100, jitter: 0.5, now: 10)
         #expect(plan.nextDeadline == 135)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `R4: Another network connects at once, whatever pause there is`() {
+    @Test func `R4: A change of network connects at once, during any pause`() {
         var plan = Self.open()
         #expect(plan.apply(Self.conditions("home"), now: 1) == [])
         #expect(plan.apply(Self.conditions("train"), now: 2) == [.connect])
@@ -81,7 +81,7 @@ import Testing
         #expect(plan.apply(Self.conditions("home"), now: 1e5 + 4) == [.connect])
     }
 
-    @Test func `R4: A machine that wakes asks at once what came`() {
+    @Test func `R4: A keep-alive is sent at once when the machine wakes`() {
         var asleep = Self.conditions()
         asleep.isSleeping = true
         var plan = Self.open()
@@ -89,7 +89,7 @@ import Testing
         let actions = plan.apply(Self.conditions(), now: 10_000)
         #expect(actions == [.ping(360)])
         #expect(plan.apply(Self.conditions(), now: 10_001) == [], "once")
-        // A silence that the machine slept through says nothing of the path.
+        // Silence during sleep says nothing about the network.
         #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
         #expect(plan.keepAlive == KeepAliveInterval())
         plan.ended("no", jitter: 1, now: 10_021)
@@ -97,18 +97,18 @@ import Testing
         #expect(plan.apply(Self.conditions(), now: 10_023) == [.connect])
     }
 
-    @Test func `R4: A machine that has slept and woken unseen asks at once what came`() {
+    @Test func `R4: A keep-alive is sent at once if only the count of sleeps has grown`() {
         var plan = Self.open()
         var woken = Self.conditions()
         woken.sleeps = 1
         #expect(plan.apply(woken, now: 10_000) == [.ping(360)])
         #expect(plan.apply(woken, now: 10_001) == [], "once")
-        // A silence that the machine slept through says nothing of the path.
+        // Silence during sleep says nothing about the network.
         #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
         #expect(plan.keepAlive == KeepAliveInterval())
     }
 
-    @Test func `R4: Keep-alives grow while they are answered, and go back below what broke`() {
+    @Test func `R4: Keep-alive intervals grow with each answer, and shrink below one that failed`() {
         var plan = Self.open()
         var now = 0.0
         for _ in 0..<8 {
@@ -120,7 +120,7 @@ import Testing
             }
             plan.answered(now: now)
             plan.heard(now)
-            // The gateway waits for half as long again.
+            // The gateway waits half as long again.
             #expect(plan.interval <= Double(next) * 1.5 + 30)
         }
         #expect(plan.interval == Double(KeepAliveInterval.longest))
@@ -131,7 +131,7 @@ import Testing
         #expect(plan.interval < Double(KeepAliveInterval.longest))
     }
 
-    @Test func `R4: A keep-alive that is due soon shares a wake of the device`() {
+    @Test func `R4: A keep-alive that is due soon is sent when the device is awake for other work`() {
         var plan = Self.open()
         #expect(plan.isAwakeAnyway(now: 100) == [])
         #expect(plan.isAwakeAnyway(now: 130) == [.ping(360)])
@@ -140,7 +140,7 @@ import Testing
         #expect(plan.nextDeadline.map { abs($0 - 371) < 1e-6 } == true)
     }
 
-    @Test func `R4: An attempt that hangs is given up`() {
+    @Test func `R4: A hanging attempt is given up`() {
         var plan = ConnectionPlan()
         _ = plan.want(true, now: 0)
         #expect(plan.tick(jitter: 0, now: 59) == [])
@@ -148,8 +148,10 @@ import Testing
         #expect(plan.isConnected == false && plan.trouble?.isEmpty == false)
     }
 
-    /// Everything in any order: no two attempts at once, no attempt without a network or a wish, no loop of attempts without a pause.
-    @Test(arguments: 0..<60) func `R4: A walk through the network's weather`(_ seed: UInt64) {
+    /// Random inputs: no two attempts at once, no attempt without a network or a request, no repeated attempts without
+    /// a pause.
+    @Test(arguments: 0..<60)
+    func `R4: In random walks there is at most one attempt at a time, with pauses between them`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var plan = ConnectionPlan()
         var now = 0.0

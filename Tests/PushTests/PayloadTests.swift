@@ -3,13 +3,13 @@ import NightshiftAPI
 import Push
 import Testing
 
-/// R3: What is read in a payload, an address and a key.
+/// R3: Parsing of payloads and enrolment addresses.
 @Suite struct PayloadTests {
     private static let date = Date(timeIntervalSince1970: 1_800_000_000)
 
     private static func read(_ text: String) -> PushPayload? { PushPayload(Array(text.utf8)) }
 
-    @Test func `R3: Every key of aps that is shown has its place`() throws {
+    @Test func `R3: Every visible key of aps is part of the notification`() throws {
         let text = """
             {"aps":{"alert":{"title":"T","subtitle":"S","body":"B","loc-key":"K"},"badge":3,"sound":"chime",
             "thread-id":"t","category":"c","interruption-level":"time-sensitive","mutable-content":1},"own":[1]}
@@ -38,13 +38,15 @@ import Testing
         (#"{"aps":{"alert":"B"},"aps":{"content-available":1}}"#, false, true),
         (#"{"aps":{"content-available":1},"aps":{"alert":"B"}}"#, true, false),
     ])
-    func `R3: What is for the user, and what for the app`(_ text: String, hasAlert: Bool, wakesApp: Bool) throws {
+    func `R3: A payload is for the user, for the app, or for both`(_ text: String, hasAlert: Bool, wakesApp: Bool)
+        throws
+    {
         let payload = try #require(Self.read(text))
         #expect(payload.hasAlert == hasAlert && payload.wakesApp == wakesApp)
         #expect(payload.isSilent == (wakesApp && !hasAlert))
     }
 
-    @Test func `R3: A key is shown where the text beside it is empty`() throws {
+    @Test func `R3: A localisation key is shown if the text is empty`() throws {
         let payload = try #require(Self.read(#"{"aps":{"alert":{"title":"","title-loc-key":"K","body":" "}}}"#))
         #expect(payload.title == "K" && payload.body == "" && payload.hasText)
     }
@@ -54,7 +56,7 @@ import Testing
         #expect(payload.body.utf8.count == Limits.notificationText && payload.body.allSatisfy { $0 == "ü" })
     }
 
-    @Test func `R3: Bytes that are no text are no payload`() {
+    @Test func `R3: Invalid UTF-8 is not a payload`() {
         #expect(PushPayload([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D]) == nil)
     }
 
@@ -65,7 +67,7 @@ import Testing
         ("nightshift-push://[::1]:9/x", "::1", 9, "x"),
         ("nightshift-push://127.0.0.1:65535/a/b", "127.0.0.1", 65_535, "a/b"),
     ])
-    func `R3: An enrolment's address is read`(_ text: String, host: String, port: Int, code: String) throws {
+    func `R3: An enrolment address is parsed`(_ text: String, host: String, port: Int, code: String) throws {
         let address = try PushAddress(text)
         #expect(address.host == host && address.port == port && address.code == code)
     }
@@ -76,7 +78,7 @@ import Testing
         "nightshift-push://push.example:65536/c", "nightshift-push://user@push.example:1/c",
         "nightshift-push://push.example:1/\(String(repeating: "c", count: 65))", "nightshift-push://a b:1/c",
     ])
-    func `R3: What is no address is refused with what to do`(_ text: String) {
+    func `R3: An invalid enrolment address is refused with what to do`(_ text: String) {
         let problem = #expect(throws: Problem.self) { try PushAddress(text) }
         #expect(problem?.status == 422 && problem?.detail?.contains("nightshift-gateway enrolment create") == true)
     }

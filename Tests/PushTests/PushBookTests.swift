@@ -4,9 +4,9 @@ import Push
 import PushProtocol
 import Testing
 
-/// R3 R4: What becomes of a push on the device.
+/// R3 R4: The handling of pushes on the device.
 @Suite struct PushBookTests {
-    // MARK: - The kinds
+    // MARK: - Kinds of pushes
 
     @Test func `R3: A silent push wakes its app and is never shown`() throws {
         var scene = try BookScene()
@@ -21,7 +21,7 @@ import Testing
         #expect(scene.entries.map(\.decision).suffix(2) == [.pushReceived, .pushHandled])
     }
 
-    @Test func `R3: An alert alone is shown at once and wakes nobody`() throws {
+    @Test func `R3: A push with only an alert is shown at once and wakes no app`() throws {
         var scene = try BookScene()
         let id = scene.receive(scene.message(BookScene.alert, collapse: "c"))
         #expect(scene.due == ["c"] && scene.wakes.isEmpty && scene.state(id) == .notShown)
@@ -55,7 +55,7 @@ import Testing
         #expect(scene.due == [id] && scene.state(id) == .handled)
     }
 
-    @Test func `R3: An alert whose clock was set back does not wait for that clock`() throws {
+    @Test func `R3: An alert does not wait longer when the clock is set back`() throws {
         var scene = try BookScene()
         scene.receive(scene.message(BookScene.both))
         scene.now -= 86_400
@@ -64,14 +64,14 @@ import Testing
     }
 
     @Test(arguments: ["[]", "7", #"{"aps":1}"#, #"{"aps":{}}"#, "{", ""])
-    func `R3: A push that says nothing is discarded with a reason`(_ payload: String) throws {
+    func `R3: An empty push is discarded with a reason`(_ payload: String) throws {
         var scene = try BookScene()
         let id = scene.receive(scene.message(payload))
         #expect(scene.state(id) == .discarded && !scene.sentence(id).isEmpty)
         #expect(scene.wakes.isEmpty && scene.due == [])
     }
 
-    // MARK: - Not woken
+    // MARK: - Blocked wakes
 
     static let refusals: [(String, @Sendable (inout BookScene) -> Void)] = [
         (
@@ -84,7 +84,7 @@ import Testing
     ]
 
     @Test(arguments: refusals.indices)
-    func `R3: An app that may not be woken loses the silent push, and its alert is shown`(_ index: Int) throws {
+    func `R3: If an app may not be woken, its silent push is discarded, and its alert is shown`(_ index: Int) throws {
         let (words, change) = Self.refusals[index]
         var scene = try BookScene()
         change(&scene)
@@ -111,7 +111,8 @@ import Testing
     ]
 
     @Test(arguments: holds.indices)
-    func `R4: A push waits for the device with its reason, and its alert does not`(_ index: Int) throws {
+    func `R4: A push waits for the device conditions with its reason, and its alert does not wait`(_ index: Int) throws
+    {
         let hold = Self.holds[index]
         var scene = try BookScene()
         scene.device(hold.phase, hold.change)
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: holds.indices)
-    func `R4: Starting the app delivers what waits, whatever the device does`(_ index: Int) throws {
+    func `R4: Starting the app delivers waiting pushes under any device conditions`(_ index: Int) throws {
         let hold = Self.holds[index]
         var scene = try BookScene()
         scene.device(hold.phase, hold.change)
@@ -148,7 +149,7 @@ import Testing
         #expect(scene.state(id) == .running && scene.held == [id])
     }
 
-    @Test func `R4: What waits is one silent push for an app, the newest`() throws {
+    @Test func `R4: Only the newest silent push of an app waits`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let first = scene.receive(scene.message())
@@ -160,7 +161,7 @@ import Testing
         #expect(scene.wakes[BookScene.app]?.id == second && scene.wakes[BookScene.other]?.id == others)
     }
 
-    @Test func `R4: A silent push that its app has not begun is replaced by a silent one only`() throws {
+    @Test func `R4: A silent push that its app has not received is replaced by a silent one only`() throws {
         var scene = try BookScene()
         let first = scene.receive(scene.message())
         let both = scene.receive(scene.message(BookScene.both))
@@ -172,12 +173,12 @@ import Testing
         #expect(scene.state(both) == .handled && scene.due == [both])
     }
 
-    @Test func `R3: Every push with an alert that comes while the app works reaches it, also after a restart`() throws {
+    @Test func `R3: An app that is working receives every push with an alert, also after a restart`() throws {
         var scene = try BookScene()
         var ids: [String] = []
         for _ in 0..<4 { ids.append(scene.receive(scene.message(BookScene.both))) }
         #expect(scene.rows.map(\.id) == ids && Set(scene.rows.map(\.wake.key)).count == 4)
-        // The last one is done first.
+        // The last one is finished first.
         scene.addEnd(BookScene.app, scene.rows[3].number, .noData)
         scene.takeEnds()
         #expect(scene.due == [ids[3]] && ids.prefix(3).allSatisfy { scene.state($0) == .running })
@@ -186,7 +187,7 @@ import Testing
         #expect(ids.allSatisfy { scene.state($0) == .handled } && Set(scene.due) == Set(ids) && scene.held == [])
     }
 
-    @Test func `R4: In doze pushes with an alert wait beside each other, and a silent one beside them`() throws {
+    @Test func `R4: In doze pushes with an alert wait together, and a silent one waits with them`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let silent = scene.receive(scene.message())
@@ -201,7 +202,7 @@ import Testing
         #expect(payloads == [BookScene.both, BookScene.both, BookScene.silent])
     }
 
-    @Test func `R3: An app has so many pushes at a time, and the next ones when it is done with some`() throws {
+    @Test func `R3: An app gets a limited number of pushes at a time, and more when it is done with some`() throws {
         var scene = try BookScene()
         for _ in 0..<PushBook.mostRunning { scene.receive(scene.message(BookScene.both)) }
         let next = scene.receive(scene.message(BookScene.both))
@@ -217,7 +218,7 @@ import Testing
         #expect(scene.rows.count == PushBook.mostRunning + 2)
     }
 
-    @Test func `R4: A push that its app is at when a newer one comes ends for itself`() throws {
+    @Test func `R4: A push that its app is handling ends separately from a newer one`() throws {
         var scene = try BookScene()
         let first = scene.receive(scene.message(BookScene.both))
         let begun = try #require(scene.wakes[BookScene.app]).number
@@ -229,7 +230,7 @@ import Testing
         #expect(scene.state(second) == .handled)
     }
 
-    @Test func `R4: A force quit discards what waits`() throws {
+    @Test func `R4: A force quit discards waiting pushes`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let id = scene.receive(scene.message())
@@ -249,9 +250,9 @@ import Testing
         #expect(scene.pushes.values.filter { $0.record.state == .discarded }.count == 3)
     }
 
-    // MARK: - Budget and expiry
+    // MARK: - Budget and expiration
 
-    @Test func `R4: On battery silent pushes have a budget, and go on when there is more of it`() throws {
+    @Test func `R4: On battery silent pushes have a budget, and continue when it has grown`() throws {
         var scene = try BookScene()
         scene.device { $0.power = .battery }
         for _ in 0..<12 {
@@ -274,7 +275,7 @@ import Testing
         #expect(scene.state(another) == .running, "with power there is no budget")
     }
 
-    @Test func `R4: What waits expires, and what has one attempt does not wait`() throws {
+    @Test func `R4: Waiting pushes expire, and one without an expiration date does not wait`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let once = scene.receive(scene.message(expires: nil))
@@ -288,12 +289,12 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: What has expired by a clock that may be wrong waits until the clock has gone on`(isWrong: Bool) throws {
+    func `R4: A push expired by an untrusted clock waits until the clock is trusted`(isWrong: Bool) throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let waiting = scene.receive(scene.message(expires: 86_400))
         let later = scene.message(for: BookScene.other, expires: 86_400)
-        // A service begins whose clock is forty days ahead.
+        // A service starts whose clock is forty days ahead.
         scene.book.trustsClock = false
         scene.now += 40 * 86_400
         scene.device()
@@ -301,7 +302,7 @@ import Testing
         #expect(scene.book.isInDoubt(scene.now) && scene.book.nextLook == nil)
         let came = scene.receive(later)
         #expect(scene.state(came) == .waiting && scene.wakes.isEmpty)
-        // What has no doubt about it is delivered meanwhile.
+        // A push with only an alert is shown in the meantime, although it may have expired.
         let alert = scene.receive(scene.message(BookScene.alert, expires: -1))
         #expect(scene.due.contains(alert))
         if isWrong { scene.now -= 40 * 86_400 }
@@ -311,9 +312,9 @@ import Testing
         #expect(!scene.book.isInDoubt(scene.now))
     }
 
-    // MARK: - Twice
+    // MARK: - Repeated and lost pushes
 
-    @Test func `R3: A push that comes again has no effect, also behind a crash`() throws {
+    @Test func `R3: A repeated push has no effect, also after a crash`() throws {
         var scene = try BookScene()
         let message = scene.message(BookScene.both)
         scene.receive(message)
@@ -325,7 +326,7 @@ import Testing
         #expect(scene.wakes.isEmpty && scene.due.count == 1)
     }
 
-    @Test func `R3: A push with the id of another app's push is one of its own, and comes once, too`() throws {
+    @Test func `R3: A push with the id of another app's push is separate, and counts once`() throws {
         var scene = try BookScene()
         let first = scene.message(BookScene.alert)
         scene.receive(first)
@@ -342,7 +343,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A thousand pushes are remembered, whatever the clock says`() throws {
+    @Test func `R3: The last thousand pushes are kept, regardless of the clock`() throws {
         var scene = try BookScene()
         let first = scene.message(BookScene.alert)
         scene.receive(first)
@@ -359,7 +360,7 @@ import Testing
         #expect(scene.book.received(last, now: scene.now) == false)
     }
 
-    @Test func `R3: A push that could not be written down has not come`() throws {
+    @Test func `R3: A push that could not be written was not received`() throws {
         var scene = try BookScene()
         let message = scene.message(BookScene.both)
         scene.book.received(message, now: scene.now)
@@ -373,7 +374,7 @@ import Testing
         #expect(scene.wakes.count == 1 && scene.held.count == 1)
     }
 
-    @Test func `R3: What waits still waits where its beginning could not be written down`() throws {
+    @Test func `R3: A waiting push continues to wait if the start of its wake could not be written`() throws {
         var scene = try BookScene()
         scene.device(.dozing)
         let id = scene.receive(scene.message())
@@ -390,7 +391,7 @@ import Testing
 
     // MARK: - Registration
 
-    @Test func `R3: An app registers, has its token, and unregisters`() throws {
+    @Test func `R3: An app registers, gets its token, and unregisters`() throws {
         var scene = try BookScene(registers: false)
         #expect(throws: Problem.self) { try scene.book.register(AppID(rawValue: "org.example.none"), now: 0) }
         try scene.book.register(BookScene.app, now: scene.now)
@@ -426,7 +427,7 @@ import Testing
         #expect(scene.book.requests.tokens.map(\.fresh) == [true] && scene.book.requests.leaving == [])
     }
 
-    @Test func `R3: Leaving the gateway takes every token`() throws {
+    @Test func `R3: Leaving the gateway deletes every token`() throws {
         var scene = try BookScene()
         scene.book.left(now: scene.now)
         scene.look()
@@ -436,7 +437,7 @@ import Testing
 
     // MARK: - For the gateway
 
-    @Test func `R4: The gateway is told what is wanted of each topic, and how awake the device is`() throws {
+    @Test func `R4: The gateway gets the filter of each topic, and the state of the device`() throws {
         var scene = try BookScene()
         func filter() -> TopicFilter? { scene.book.topics.first { $0.topic == BookScene.app.rawValue }?.filter }
         #expect(filter() == .enabled)

@@ -5,18 +5,18 @@ import PushProtocol
 import TestSupport
 import Testing
 
-/// R3 R4: Everything that can happen to pushes, in any order, with crashes and disks that refuse.
+/// R3 R4: Random inputs for pushes, with crashes and full disks.
 @Suite struct PushBookWalkTests {
-    /// What holds at every moment, and what must have come true at the end.
+    /// The rules that hold at any time, and those that hold at the end.
     private struct Walk {
         var scene: BookScene
         var random: SplitMix64
         let seed: UInt64
-        /// Pushes whose acknowledgement the gateway has.
+        /// Pushes that were acknowledged to the gateway.
         var acknowledged: [Message] = []
-        /// How often each app's process was begun for a push.
+        /// The number of times that an app's process has begun each push.
         var begun: [String: Int] = [:]
-        /// The wakes that each app is at.
+        /// The wakes that each app is handling.
         var under: [AppID: [(number: Int64, key: String)]] = [:]
 
         init(seed: UInt64) throws {
@@ -73,9 +73,9 @@ import Testing
             scene.book.apply(DeviceMoment(conditions: conditions, phase: pick([.awake, .dozing, .window])))
         }
 
-        /// The app hears of its wake.
+        /// The app receives its wake.
         mutating func beginWake(_ app: AppID) {
-            // Of one key one is begun at a time.
+            // Only one wake of a key begins at a time.
             let keys = Set(under[app, default: []].map(\.key))
             let next = scene.rows.first { $0.wake.app == app && !keys.contains($0.wake.key) }
             guard let next else { return }
@@ -83,7 +83,7 @@ import Testing
             begun[next.id, default: 0] += 1
         }
 
-        /// The app is done, or its machine gives the wake up.
+        /// The app finishes its wake, or its machine drops the wake.
         mutating func endWake(_ app: AppID) {
             var number = scene.rows.first { $0.wake.app == app }?.number
             if let index = under[app]?.indices.randomElement(using: &random) {
@@ -94,7 +94,7 @@ import Testing
             if Bool.random(using: &random) { scene.takeEnds() }
         }
 
-        /// A force quit ends everything of the app.
+        /// A force quit drops all wakes of the app.
         mutating func drop(_ app: AppID) {
             under[app] = nil
             let numbers = scene.rows.filter { $0.wake.app == app }.map(\.number)
@@ -102,7 +102,7 @@ import Testing
             if !numbers.isEmpty { scene.takeEnds() }
         }
 
-        /// The disk refuses what a push would have changed: the gateway has no acknowledgement, and sends it again later.
+        /// The disk refuses the write of a push: the gateway gets no acknowledgement, and sends it again later.
         mutating func refusedWrite(_ app: AppID) {
             let message = newMessage(app)
             scene.book.received(message, now: scene.now)
@@ -122,7 +122,7 @@ import Testing
                 if record.state == .waiting {
                     if record.isSilent { silent[push.app, default: 0] += 1 } else { waiting[push.app, default: 0] += 1 }
                 }
-                // An alert's app is woken for each of them.
+                // A push with an alert always wakes its app.
                 let isReplaced = record.sentence.contains("replaced it")
                 #expect(!isReplaced || record.isSilent, "seed \(seed): \(record.id) was swallowed")
                 #expect(!record.sentence.isEmpty, "seed \(seed): nothing is said of \(record.id)")
@@ -138,7 +138,7 @@ import Testing
             #expect(Set(scene.due).isDisjoint(with: scene.held), "seed \(seed)")
         }
 
-        /// Everybody does what is left to do, and time passes.
+        /// Finishes all remaining work, and lets time pass.
         mutating func settle() {
             scene.book.apply(DeviceMoment())
             for app in [BookScene.app, BookScene.other] {
@@ -158,7 +158,9 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<80) func `R3: Nothing is lost, shown twice or left waiting`(_ seed: UInt64) throws {
+    @Test(arguments: 0..<80) func `R3: In random walks no push is lost, shown twice or left waiting`(_ seed: UInt64)
+        throws
+    {
         var walk = try Walk(seed: seed)
         for _ in 0..<250 { walk.step() }
         walk.settle()

@@ -24,11 +24,11 @@ import Testing
         #expect(try PushKey.make().publicKey() != PushKey.make().publicKey())
     }
 
-    @Test func `R3: The key's file is its user's alone, whole or not there, and follows no link`() throws {
+    @Test func `R3: The key file is private, complete or missing, and follows no link`() throws {
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path("push.key"))
         let key = try PushKey.make()
-        // What an attempt left that was cut off.
+        // The remains of an interrupted attempt.
         try Data("half".utf8).write(to: URL(filePath: directory.path("push.key.new")))
         try key.write(to: file)
         #expect(try PushKey.read(file) == key)

@@ -8,13 +8,13 @@ import Testing
 
 @testable import Push
 
-/// R3 R4 B6: The service over a real store and the gateway's end of the protocol.
+/// R3 R4 B6: The service with a real store and the gateway's side of the protocol.
 @Suite(.timeLimit(.minutes(20))) struct PushServiceTests {
     private typealias Scene = ServiceScene
 
     // MARK: - Enrolment and registration
 
-    @Test func `R3: A device is enrolled with a key that is made here, and proves by it who it is`() async throws {
+    @Test func `R3: A device is enrolled with a key that it creates, and authenticates with it`() async throws {
         let scene = try Scene()
         try await scene.start()
         let status = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
@@ -42,7 +42,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R3: What goes wrong with an enrolment is said, and leaves nothing`() async throws {
+    @Test func `R3: A failed enrolment is reported, and leaves nothing`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.refusal = Refusal(.enrolmentCode, "It was used.") }
@@ -65,19 +65,19 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An older answer about entries does not take the place of a newer one`() async throws {
+    @Test func `R3: An older read of entries does not replace a newer one`() async throws {
         let scene = try ServiceScene()
         scene.entries.install([])
         try await scene.start()
         let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest(BookScene.app))
-        // Installed while somebody has the entries read.
+        // Installed during a read of the entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Taken away by hand, which a later question has found out already.
+        // Deleted by hand, which a later read has found already.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()
@@ -86,7 +86,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: The connection is there while an app has registered, and for no longer`() async throws {
+    @Test func `R4: The connection exists exactly while an app is registered`() async throws {
         let scene = try await Scene.registered()
         _ = try await scene.service.register(BookScene.other)
         try await scene.gateway.state.wait(for: "both topics") { $0.topics.count == 2 }
@@ -101,7 +101,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A registration that the gateway does not answer ends, and its token comes later`() async throws {
+    @Test func `R3: A registration returns without a gateway's response, and its token arrives later`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.answersRegistrations = false }
@@ -122,7 +122,8 @@ import Testing
 
     // MARK: - Pushes
 
-    @Test func `R3: A push is acknowledged when it is on disk with its wake, and again without effect`() async throws {
+    @Test func `R3: A push is acknowledged once it and its wake are on disk; a repetition has no effect`() async throws
+    {
         let scene = try await Scene.registered()
         let message = scene.message(1)
         try await scene.deliver([message])
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: A clock that is forty days ahead takes no push, unless it goes on so`(isSetRight: Bool) async throws {
+    func `R4: A clock that is forty days ahead discards no push before it is trusted`(isSetRight: Bool) async throws {
         let scene = try await Scene.registered()
         scene.clock.setWallClock(BookScene.start + 40 * 86_400)
         try await scene.deliver([scene.message(1)])
@@ -161,7 +162,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A step that waits for its turn trusts the clock as it is by then`() async throws {
+    @Test func `R4: A delayed step uses the trust in the clock at its own time`() async throws {
         let scene = try await Scene.registered()
         scene.clock.advance(to: 1_000 + PushBook.clockPatience)
         await scene.service.apply(DeviceMoment(conditions: DeviceConditions(), phase: .dozing))
@@ -180,7 +181,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A push that cannot be written down is not acknowledged, and comes again`() async throws {
+    @Test func `R3: A push that cannot be written is not acknowledged, and is sent again`() async throws {
         let scene = try await Scene.registered()
         scene.gate.shut()
         scene.gateway.send(scene.message(1))
@@ -210,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A registration that cannot be written down, or its end, has not come about`() async throws {
+    @Test func `R3: A registration, or its end, that cannot be written has no effect`() async throws {
         let scene = try await Scene.registered()
         let before = try await scene.service.status()
         let told = scene.told.read { $0 }
@@ -224,13 +225,13 @@ import Testing
         #expect(after.apps == before.apps && after.enrolment == before.enrolment && after.connection == .open)
         #expect(scene.told.read { $0 } == told)
         #expect(scene.gateway.state.read { $0.unregistered.isEmpty })
-        // The device can still say who it is.
+        // The device can still authenticate.
         let enrolment = try #require(after.enrolment)
         #expect(FileManager.default.fileExists(atPath: scene.directory.path("push-\(enrolment.device).key")))
         await scene.end()
     }
 
-    @Test func `R3: An enrolment that cannot be written down is none, and leaves no key`() async throws {
+    @Test func `R3: An enrolment that cannot be written has no effect, and leaves no key`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gate.shut()
@@ -244,7 +245,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An alert waits for its app also where the service ends in between`() async throws {
+    @Test func `R3: An alert waits for its app across a restart of the service`() async throws {
         let scene = try await Scene.registered()
         try await scene.deliver([scene.message(1, BookScene.both)])
         func held(_ store: Store) async throws -> [Double?] {
@@ -265,7 +266,7 @@ import Testing
         await next.end()
     }
 
-    @Test func `R4: Many pushes come one behind the other, in order`() async throws {
+    @Test func `R4: Many pushes arrive one after the other, in order`() async throws {
         let scene = try await Scene.registered()
         try await scene.deliver((1...200).map { scene.message($0, BookScene.alert) })
         let acknowledged = scene.gateway.state.read { $0.acknowledged }
@@ -276,11 +277,11 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An app that unregisters before its token is there, and registers again, gets one`() async throws {
+    @Test func `R3: An app that unregisters before it has a token and registers again gets one`() async throws {
         let scene = try Scene()
         try await scene.start()
         _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
-        // The connection stays for this one.
+        // The connection stays for the other app.
         _ = try await scene.service.register(BookScene.other)
         scene.gateway.state.update { $0.answersRegistrations = false }
         for count in 1...2 {
@@ -297,8 +298,7 @@ import Testing
 
     // MARK: - The connection
 
-    @Test func `R4: A connection that is lost comes again behind a pause, and at once on another network`() async throws
-    {
+    @Test func `R4: A lost connection is opened again after a pause, and at once on another network`() async throws {
         let scene = try await Scene.registered()
         for isOther in [false, true] {
             let count = scene.gateway.state.read { $0.connections.count }
@@ -317,7 +317,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A gateway that goes away is asked again when it has said`() async throws {
+    @Test func `R4: A gateway that shuts down is contacted again after the time that it named`() async throws {
         let scene = try await Scene.registered()
         scene.gateway.goAway(Refusal(.shutdown, "Maintenance."), retryAfter: 400)
         try await eventually("a pause") { try await scene.connection() == .waiting }
@@ -327,7 +327,9 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: Silence is broken by a keep-alive, and one without an answer by a new connection`() async throws {
+    @Test func `R4: After a silence a keep-alive is sent, and without an answer a new connection is opened`()
+        async throws
+    {
         let scene = try await Scene.registered()
         try await eventually("an alarm") { scene.clock.sleepers == 1 }
         try await scene.passToAlarm()
@@ -345,7 +347,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: The gateway hears how awake the device is, and a machine that wakes asks what came`() async throws {
+    @Test func `R4: The gateway gets the device's state, and a keep-alive when the machine wakes`() async throws {
         let scene = try await Scene.registered()
         var moment = DeviceMoment()
         moment.conditions.isIdle = true
@@ -360,7 +362,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A device that the gateway does not know any more says so and does not hurry`() async throws {
+    @Test func `R4: A device unknown to the gateway reports that, and retries slowly`() async throws {
         let scene = try await Scene.registered()
         scene.gateway.state.update { $0.refusal = Refusal(.notAuthenticated, "It was revoked.") }
         scene.gateway.cut()

@@ -5,24 +5,25 @@ import PushProtocol
 import Synchronization
 import TestSupport
 
-/// The other end of the service's connections, in memory: the gateway's own machine, which does what the test says.
+/// The gateway's side of the service's connections, in memory: the real state machine of the gateway, which acts as the
+/// test says.
 final class ScriptedGateway: Sendable {
     struct Connection {
         var request: CurlChannelRequest
         var delegate: any CurlChannelDelegate
         var channel: GatewayChannel
         var isOpen = true
-        /// Whether the service has taken what came last.
+        /// Whether the service has handled the last bytes.
         var isReady = true
-        /// Bytes that the service has not taken yet.
+        /// Bytes that the service has not received yet.
         var queue: [UInt8] = []
-        /// Whether the connection ends behind them.
+        /// Whether the connection ends after them.
         var isEnding = false
     }
 
     struct State {
         var connections: [Connection] = []
-        /// Whether connections come about.
+        /// Whether connections can be opened.
         var isThere = true
         var refusal: Refusal?
         var signatures: [(device: DeviceID, signature: [UInt8], bytes: [UInt8])] = []
@@ -36,7 +37,7 @@ final class ScriptedGateway: Sendable {
         var pings = 0
         var answersPings = true
         var answersRegistrations = true
-        /// What endpoints of UnifiedPush begin with.
+        /// The prefix of UnifiedPush endpoints.
         var endpoints: String?
     }
 
@@ -65,9 +66,9 @@ final class ScriptedGateway: Sendable {
             close: { self.calls.async { self.state.update { $0.connections[number].isOpen = false } } })
     }
 
-    // MARK: - What the test does
+    // MARK: - Actions of the test
 
-    /// The last connection that is there.
+    /// The last open connection.
     private var last: Int? { state.read { $0.connections.lastIndex(where: \.isOpen) } }
 
     func send(_ message: Message) {
@@ -86,7 +87,7 @@ final class ScriptedGateway: Sendable {
         }
     }
 
-    /// The network takes the connection away.
+    /// Cuts the connection.
     func cut() {
         calls.async {
             if let last = self.last { self.end(last, code: 56) }
@@ -108,7 +109,7 @@ final class ScriptedGateway: Sendable {
         pump(number)
     }
 
-    /// Hands on what waits, as libcurl does: not more before the last was taken.
+    /// Delivers waiting bytes as libcurl does: only after the last ones were handled.
     private func pump(_ number: Int) {
         let bytes = state.update { state -> [UInt8] in
             guard state.connections[number].isReady, !state.connections[number].queue.isEmpty else { return [] }

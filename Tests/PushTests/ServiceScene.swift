@@ -9,7 +9,7 @@ import Store
 import Synchronization
 import TestSupport
 
-/// The service over a real store, clocks that stand still, and a gateway in memory.
+/// The service with a real store, clocks that the test sets, and a gateway in memory.
 final class ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -24,7 +24,7 @@ final class ServiceScene: Sendable {
     static let app = BookScene.app
     static let url = "nightshift-push://gateway.example:2196/code"
 
-    /// - Parameter before: the scene that this one goes on with, as a service does that begins behind a crash.
+    /// - Parameter before: the scene that this one continues, as after a crash of the service.
     init(after before: ServiceScene? = nil, bus: ScriptedBus? = nil) throws {
         clock =
             before?.clock
@@ -58,13 +58,13 @@ final class ServiceScene: Sendable {
         running.withLock { $0 = Task { [service] in await service.run() } }
     }
 
-    /// Every test ends with it.
+    /// Every test must call it last.
     func end() async {
         await service.stop()
         await running.withLock(\.self)?.value
     }
 
-    /// A service that is enrolled, with an app that has its token.
+    /// Returns an enrolled service, with an app that has its token.
     static func registered() async throws -> ServiceScene {
         let scene = try ServiceScene()
         try await scene.start()
@@ -80,7 +80,7 @@ final class ServiceScene: Sendable {
             collapseID: nil, isFromStorage: false, payload: Array(payload.utf8))
     }
 
-    /// Sends pushes and waits until the gateway knows that they are on disk.
+    /// Sends pushes and waits until they are acknowledged to the gateway.
     func deliver(_ messages: [Message]) async throws {
         let before = gateway.state.read { $0.acknowledged.count }
         for message in messages { gateway.send(message) }
@@ -101,7 +101,7 @@ final class ServiceScene: Sendable {
 
     func connection() async throws -> PushStatus.Connection { try await service.status().connection }
 
-    /// Lets time pass until the service has something to do.
+    /// Lets time pass until the next alarm of the service.
     func passToAlarm() async throws {
         var next: Double?
         try await eventually("an alarm") {

@@ -5,9 +5,9 @@ import Push
 import PushProtocol
 import Testing
 
-/// B7: UnifiedPush, as it is decided.
+/// B7: The decisions of UnifiedPush.
 @Suite struct UnifiedPushBookTests {
-    @Test func `B7: An app is answered when the gateway has given a token, and told its endpoint then`() {
+    @Test func `B7: An app gets its response and its endpoint when the gateway has issued a token`() {
         var scene = UnifiedPushScene()
         let call = scene.register()
         #expect(scene.answers[call] == nil && scene.calls.isEmpty && scene.book.wanted.count == 1)
@@ -22,7 +22,7 @@ import Testing
         #expect(scene.calls.isEmpty && scene.book.nextLook == nil)
     }
 
-    @Test func `B7: An app that asks again has the same endpoint, and is told it again`() {
+    @Test func `B7: An app that registers again gets the same endpoint again`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let topic = scene.topic()
@@ -30,13 +30,13 @@ import Testing
         #expect(scene.answers[call] == .registered && scene.topic() == topic)
         #expect(scene.calls.map(\.call.content) == [.endpoint("https://push.example/up/token-of-secret")])
         #expect(scene.calls.map(\.call.version) == [.one], "as it asked last")
-        // Asked while it is being said: it is said once more.
+        // A registration during the call causes another call.
         scene.register()
         scene.answer(.returned)
         #expect(scene.calls.count == 1)
     }
 
-    @Test func `B7: What cannot be registered is refused with its reason`() {
+    @Test func `B7: An invalid registration is refused with its reason`() {
         var scene = UnifiedPushScene()
         scene.registered()
         for (service, token) in [
@@ -60,8 +60,7 @@ import Testing
     }
 
     @Test
-    func `B7: A registration without a token in time has not come about, and neither has one that the gateway refuses`()
-    {
+    func `B7: A registration fails if the gateway refuses its token, or issues none in time`() {
         var scene = UnifiedPushScene()
         let late = scene.register("late")
         scene.passToLook()
@@ -82,7 +81,7 @@ import Testing
         #expect(scene.registrations.isEmpty)
     }
 
-    @Test func `B7: Messages reach their app one by one, in order and untouched`() {
+    @Test func `B7: Messages reach their app one by one, in order and unchanged`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let ids = (0..<3).map { scene.receive([$0, 0xFF, 0]) }
@@ -90,13 +89,13 @@ import Testing
         for _ in 0..<3 { scene.answer(.returned) }
         #expect(scene.takenBytes == [[0, 0xFF, 0], [1, 0xFF, 0], [2, 0xFF, 0]])
         #expect(ids.allSatisfy { scene.state($0) == .delivered && scene.payloads[$0] == nil })
-        // One that comes a second time has no effect.
+        // A repeated message has no effect.
         scene.book.received(scene.message(1, [9], topic: scene.topic()), now: scene.now)
         scene.look()
         #expect(scene.calls.isEmpty)
     }
 
-    @Test func `B7: A message waits for an app that is not there, and goes when it comes`() {
+    @Test func `B7: A message waits for an absent app, and is delivered when it appears`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let id = scene.receive()
@@ -143,7 +142,7 @@ import Testing
         #expect(scene.state(gone) == .discarded && scene.calls.isEmpty)
     }
 
-    @Test func `B7: What has expired by a clock that may be wrong waits, and keeps nothing else waiting`() {
+    @Test func `B7: A message expired by an untrusted clock waits, and does not block others`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.book.trustsClock = false
@@ -158,7 +157,7 @@ import Testing
         #expect(scene.state(doubtful) == .discarded)
     }
 
-    @Test func `B7: A message of the same topic takes the place of one that waits, and room is bounded`() {
+    @Test func `B7: A message replaces a waiting one of the same topic, and their number is limited`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let first = scene.receive([1], name: "n")
@@ -176,7 +175,7 @@ import Testing
         #expect(scene.state(large) == .discarded)
     }
 
-    @Test func `B7: Unregister takes everything back, and the app is told`() {
+    @Test func `B7: Unregistering removes a registration with its messages, and the app is notified`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.registered("other")
@@ -195,13 +194,13 @@ import Testing
         #expect(hadAny)
         scene.look()
         #expect(scene.calls.last?.call.content == .unregistered(isConfirmation: false) && scene.registrations.isEmpty)
-        // What still comes for it is nobody's.
+        // A later message for it is ignored.
         scene.book.received(scene.message(5, [1], topic: topic), now: scene.now)
         scene.look()
         #expect(scene.messages.isEmpty)
     }
 
-    @Test func `B7: Registrations and what waits are there after a restart; what was under way is tried again`() {
+    @Test func `B7: Registrations and waiting messages survive a restart; calls under way are repeated`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let id = scene.receive([7])
@@ -212,13 +211,13 @@ import Testing
         scene.answer(.returned)
         scene.restart()
         #expect(scene.calls.isEmpty)
-        // The gateway that has not heard of its acknowledgement sends it again.
+        // The gateway sends it again, because it has got no acknowledgement.
         scene.book.received(scene.message(1, [7], topic: scene.topic()), now: scene.now)
         scene.look()
         #expect(scene.calls.isEmpty)
     }
 
-    @Test func `B7: Another gateway gives other endpoints, and apps are told`() {
+    @Test func `B7: After enrolment at another gateway apps get new endpoints`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.book.connected(endpoints: "https://moved.example", now: scene.now)
@@ -237,7 +236,7 @@ import Testing
         #expect(scene.calls.map(\.call.content) == [.endpoint("https://new.example/up/new")])
     }
 
-    @Test func `B7: An app that is never there is not called for its endpoint on and on`() {
+    @Test func `B7: An app that never appears is called with its endpoint a limited number of times`() {
         var scene = UnifiedPushScene()
         scene.register()
         scene.give()
@@ -251,7 +250,7 @@ import Testing
         #expect(scene.calls.count == 1)
     }
 
-    @Test func `B7: A bus that goes away takes nothing along`() {
+    @Test func `B7: The loss of the bus loses no message`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.receive([1])
@@ -267,7 +266,7 @@ import Testing
         #expect(scene.takenBytes == [[1], [2]])
     }
 
-    @Test func `B7: What could not be written has not come, and nobody is told of it`() {
+    @Test func `B7: A message that could not be written was not received, and no app gets it`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let message = scene.message(50, [5], topic: scene.topic())
@@ -282,7 +281,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func `B7: Whatever goes wrong in between, each message is taken once, in order`(seed: UInt64) {
+    func `B7: After any failures each message is received once, in order`(seed: UInt64) {
         var random = SeededNumbers(state: seed)
         var scene = UnifiedPushScene()
         scene.registered()
@@ -308,7 +307,7 @@ import Testing
             scene.answer(.returned)
             if scene.calls.isEmpty { scene.passToLook() }
         }
-        // A restart in the middle of a call may repeat it, but never loses one or changes their order.
+        // A restart during a call may repeat it, but never loses one or changes their order.
         var first: [[UInt8]] = []
         for bytes in scene.takenBytes where !first.contains(bytes) { first.append(bytes) }
         #expect(Set(first) == Set(sent))

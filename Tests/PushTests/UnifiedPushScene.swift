@@ -5,20 +5,20 @@ import Push
 import PushProtocol
 import Store
 
-/// A book of UnifiedPush and a disk that takes everything, with apps that answer as the test says.
+/// A UnifiedPush state with a disk that accepts every write, and apps that answer as the test says.
 struct UnifiedPushScene: Sendable {
     var book = UnifiedPushBook(isEnrolled: true)
     var now = BookScene.start
-    /// What is on disk.
+    /// The contents of the disk.
     var registrations: [String: UnifiedPushRegistration] = [:]
     var messages: [String: UnifiedPushMessage] = [:]
     var payloads: [String: Data] = [:]
     var entries: [JournalEntry] = []
-    /// What the bus was asked and was not answered.
+    /// The calls without an answer yet.
     var calls: [(number: UInt64, call: ConnectorCall)] = []
     var answers: [UInt64: DistributorAnswer] = [:]
     var watched: Set<String> = []
-    /// What the apps took, in that order.
+    /// The contents that the apps received, in order.
     var taken: [ConnectorCall.Content] = []
     private var lastCall: UInt64 = 0
     private var lastID: UInt64 = 0
@@ -64,7 +64,7 @@ struct UnifiedPushScene: Sendable {
         }
     }
 
-    // MARK: - What happens
+    // MARK: - Inputs
 
     @discardableResult
     mutating func register(
@@ -87,13 +87,13 @@ struct UnifiedPushScene: Sendable {
         book.registrations.values.first { $0.token == token }?.topic ?? ""
     }
 
-    /// The gateway gives the tokens that are asked for.
+    /// The gateway issues the requested tokens.
     mutating func give(_ token: String = "aa") {
         for topic in book.wanted { book.registered(topic, token: token, now: now) }
         look()
     }
 
-    /// A registration whose app knows its endpoint.
+    /// Adds a registration whose app knows its endpoint.
     mutating func registered(_ token: String = "secret", service: String = UnifiedPushScene.service) {
         register(token, service: service)
         give("token-of-\(token)")
@@ -120,7 +120,7 @@ struct UnifiedPushScene: Sendable {
             priority: .considerate, type: .unifiedpush, collapseID: name, isFromStorage: false, payload: bytes)
     }
 
-    /// The oldest call that waits is answered.
+    /// Answers the oldest waiting call.
     mutating func answer(_ outcome: ConnectorOutcome) {
         guard !calls.isEmpty else { return }
         let (number, call) = calls.removeFirst()
@@ -134,7 +134,7 @@ struct UnifiedPushScene: Sendable {
         look()
     }
 
-    /// Lets time pass until the book has something to do.
+    /// Lets time pass until the next deadline of the state.
     mutating func passToLook() {
         now = max(now, book.nextLook ?? now)
         look()

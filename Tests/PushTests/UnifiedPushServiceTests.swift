@@ -7,9 +7,9 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// B7: UnifiedPush in the service, between a gateway and a bus in memory.
+/// B7: UnifiedPush in the service, with a gateway and a bus in memory.
 @Suite struct UnifiedPushServiceTests {
-    @Test func `B7: A message is on disk before the gateway is told, and reaches its app`() async throws {
+    @Test func `B7: A message is on disk before it is acknowledged, and reaches its app`() async throws {
         let bus = ScriptedBus()
         let scene = try ServiceScene(bus: bus)
         scene.gateway.endpoints("https://push.example")
@@ -50,7 +50,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: Without an enrolment an app is told that its user has to do something`() async throws {
+    @Test func `B7: Without an enrolment an app's registration fails with action required`() async throws {
         let bus = ScriptedBus()
         let scene = try ServiceScene(bus: bus)
         try await scene.start()
@@ -67,7 +67,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: While the disk is full nothing is acknowledged and no app is told`() async throws {
+    @Test func `B7: While the disk is full nothing is acknowledged and no app gets a message`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         try await eventually("the app knows its endpoint") {
@@ -85,7 +85,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: No app is told of a message before it is on disk, whatever is decided meanwhile`() async throws {
+    @Test func `B7: No app gets a message before it is on disk, even with concurrent steps`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         let hold = try await StoreHold(scene.store)
@@ -98,7 +98,7 @@ import Testing
         await scene.end()
     }
 
-    /// A service with an app that is registered and was told its endpoint, and the app's topic.
+    /// Returns a service with an app that is registered and has its endpoint, and the app's topic.
     private func registered(on bus: ScriptedBus) async throws -> (scene: ServiceScene, topic: String) {
         let scene = try ServiceScene(bus: bus)
         scene.gateway.endpoints("https://push.example")
@@ -129,7 +129,7 @@ import Testing
     private static func isCall(_ request: DistributorRequest) -> Bool { call(request) != nil }
 }
 
-/// The session's bus, in memory: it does what the test says.
+/// The session bus in memory, which acts as the test says.
 final class ScriptedBus: Sendable {
     let requests = Watched<[DistributorRequest]>([])
     private let events: AsyncStream<DistributorEvent>
