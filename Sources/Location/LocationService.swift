@@ -13,7 +13,7 @@ package import Store
 /// nothing has changed. Apps are notified only after their event is on disk, or could not be written. Methods that
 /// people and apps call throw only ``Problem``. See `docs/decisions/0043`.
 package actor LocationService {
-    /// The interfaces to the rest of the world.
+    /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         /// Asks the user whether an app with this name may learn the location, for the app's reason. Returns nil if the
         /// user cannot be asked, or does not answer.

@@ -78,7 +78,8 @@ extension PushService {
         }
         let requests = book.requests
         for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
-            // If the topic is wanted again, its token is requested again: a pending response has the token that ends.
+            // If the topic is wanted again, its token is requested again, because a pending response would contain the
+            // old token.
             link.asked.remove(topic)
             actions += link.channel.unregister(topic)
         }

@@ -15,7 +15,7 @@ package import Store
 /// apps returns, its effects are on disk; when it throws, nothing has changed. These methods throw only ``Problem``.
 /// See `docs/decisions/0044`.
 package actor PushService {
-    /// The interfaces to the rest of the world.
+    /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock
@@ -27,7 +27,7 @@ package actor PushService {
         /// Returns whether background refresh allows an app to be woken.
         package var availability: @Sendable (AppID) async -> RefreshAvailability
         package var notifications: Notifications
-        /// The UnifiedPush interface for apps; nil if there is none.
+        /// The UnifiedPush interface for apps; nil if UnifiedPush is not available.
         package var distribution: Distribution?
         /// Sends a notice to the processes of an app.
         package var tell: @Sendable (AppID, PushNotice) async -> Void

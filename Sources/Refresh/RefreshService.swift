@@ -12,7 +12,7 @@ package import Store
 /// One ``RefreshBook`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
 /// nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0037`.
 package actor RefreshService {
-    /// The interfaces to the rest of the world.
+    /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock

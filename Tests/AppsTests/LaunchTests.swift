@@ -132,7 +132,7 @@ extension ProcessTests {
             try scene.host.begin(second)
             #expect(try await scene.end(of: second) == .exited(0))
             scene.host.shutdown()
-            try await eventually("the end of whoever waits") { !Proc.isRunning(first.pid) }
+            try await eventually("the end of the waiting process") { !Proc.isRunning(first.pid) }
             waitpid(first.pid, nil, WNOHANG)
             let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
             #expect(files.contains("two") && !files.contains("one"))

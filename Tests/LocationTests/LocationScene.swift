@@ -30,7 +30,7 @@ struct LocationScene {
     private(set) var loops = 0
     private var answer: Double?
     private var bootID = "boot"
-    /// The observed seconds of earlier boots.
+    /// The seconds of uptime in earlier boots.
     private var seenBefore = 0.0
 
     static let app = AppID(rawValue: "org.example.Home")

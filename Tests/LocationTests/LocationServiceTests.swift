@@ -138,7 +138,7 @@ import Testing
         let status = Task { try await service.status() }
         let asked = Task { try await service.requestAuthorization(.always, for: Scene.app) }
         let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
-        // After as many other requests as would let them answer.
+        // The three callers above would have got a response during these requests.
         for _ in 0..<100 { _ = try await service.change(Scene.app, AppLocationChange(permission: .always)) }
         await service.take(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: false))
         let answers = [try await process.value, try await asked.value]

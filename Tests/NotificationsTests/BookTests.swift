@@ -139,7 +139,7 @@ import Testing
         #expect(scene.responses.map(\.action) == Array(repeating: NotificationResponse.dismissed, count: told))
         #expect(scene.book.notifications(of: Scene.app).delivered.count == listed)
         scene.choose(1, "default")
-        #expect(scene.responses.count == told, "its number means nothing any more")
+        #expect(scene.responses.count == told, "its number is no longer valid")
         #expect(!scene.effects.contains(.activate(Scene.app)))
     }
 

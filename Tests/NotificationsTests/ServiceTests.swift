@@ -359,7 +359,9 @@ import Testing
         let response = try JSON.decode(NotificationResponse.self, from: payload)
         #expect(payload.count <= 32_768 && response.notification.userInfo == notification.userInfo)
         #expect(response.notification.body.count == 64 && response.action == "y")
-        #expect(response.notification.actions.map(\.identifier) == ["y"], "what says whether it comes to the front")
+        #expect(
+            response.notification.actions.map(\.identifier) == ["y"],
+            "the action that says whether the app enters the foreground")
         await scene.end()
     }
 }

@@ -139,7 +139,7 @@ import Testing
         scene.look()
         #expect(scene.wakes[BookScene.app]?.id == id)
         let more = scene.receive(scene.message())
-        #expect(scene.state(more) == .running, "in front it is told at once")
+        #expect(scene.state(more) == .running, "an app in the foreground gets it at once")
     }
 
     @Test func `R4: In doze a push of priority 10 wakes its app`() throws {

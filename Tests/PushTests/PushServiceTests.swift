@@ -170,9 +170,9 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
         let hold = try await StoreHold(scene.store)
         async let change = scene.service.register(BookScene.other, waits: false)
-        try await passTime(.milliseconds(200), because: "That a change is being written is told to nobody.")
+        try await passTime(.milliseconds(200), because: "Nothing reports that a change is being written.")
         async let step: Void = scene.service.launched(BookScene.other)
-        try await passTime(.milliseconds(200), because: "Nor that somebody waits for his turn behind it.")
+        try await passTime(.milliseconds(200), because: "Nothing reports that another change waits for its turn.")
         scene.clock.setWallClock(BookScene.start + 40 * 86_400)
         try await eventually("the clock") { await !scene.service.trustsClock }
         hold.release()

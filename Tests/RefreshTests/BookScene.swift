@@ -17,7 +17,7 @@ struct BookScene {
     /// The result of whatever runs, and the seconds until then; nil if nothing ends by itself.
     var result: RefreshResult? = .newData
     var duration = 10.0
-    /// The seconds by which the wall clock is ahead of the observed time.
+    /// The seconds by which the wall clock is ahead of the elapsed time.
     private var ahead = 0.0
     /// The wakes under way with their ends, in seconds since 1970.
     private var ending: [(wake: RefreshWake, at: Double)] = []

@@ -59,7 +59,7 @@ package struct BackgroundTerms: Hashable, Sendable {
     var effectiveLead: Double { min(lead, policy.seconds / 2) }
 }
 
-/// Why a background task is refused.
+/// The reason why a background task is refused.
 package enum BackgroundTaskRefusal: Error, Hashable, Sendable {
     case notRunning
     case ending

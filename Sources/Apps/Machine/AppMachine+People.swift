@@ -106,7 +106,7 @@ extension AppMachine {
         if phase == .standing { actions += leaveStandstill(now) }
         guard phase == .present, record.process != nil else {
             ending = RequestedEnd(cause: cause, deadline: nil)
-            // As on iOS, a suspended app is not notified.
+            // A suspended app is not notified, as on iOS.
             return actions + [.kill]
         }
         ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)

@@ -10,7 +10,7 @@ extension AppMachine {
         return max(0, left - (stint.countsFrom.map { now.awakeSeconds - $0 } ?? 0))
     }
 
-    /// The reading of the background time that the process gets.
+    /// The background time as the process reads it from its clock file.
     package var clock: BackgroundClock {
         guard let stint = record.background.stint, let left = stint.left else { return .unlimited }
         guard let from = stint.countsFrom else { return .standing(Int64(saturating: (left * 1e9).rounded())) }
@@ -151,7 +151,7 @@ extension AppMachine {
         if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
         guard record.state == .background else { return [] }
         guard let open = record.background.stint else { return beginStint(now) }
-        // A process that doze had frozen runs since the service ended, so its time counts from here.
+        // A process that doze had frozen has been running since the service ended, so its time counts from here.
         if open.countsFrom == nil { setCounting(true, now) }
         return []
     }

@@ -11,8 +11,8 @@ package struct WakeRules: Hashable, Sendable {
     /// The background mode that the app's entry must declare. Nil if none is needed, and for sessions: there the check
     /// is made when a task is added.
     package var mode: BackgroundMode?
-    /// The cause for which an app is ended that does not complete the wake in time; nil if the wake is dropped and the
-    /// app continues.
+    /// The cause that is recorded when an app is ended because it did not complete the wake in time. If nil, the wake
+    /// is dropped and the app continues.
     package var overdue: ExitCause?
     /// Whether the app is woken again if its process ends before it has completed the wake. If false, the wake was an
     /// opportunity, and is dropped.
@@ -66,7 +66,7 @@ extension WakeSource {
                 limit: .seconds(10), mode: nil, overdue: .locationOverdue, isTriedAgain: true,
                 outlivesForceQuit: true, reachesForeground: true, delaysStarts: false, isWarned: false)
         case .processing:
-            // Apple says "minutes".
+            // Apple's documentation says "minutes".
             WakeRules(
                 limit: .seconds(300), mode: .processing, overdue: .processingOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)

@@ -34,7 +34,7 @@ package struct LaunchPlan: Hashable, Sendable {
     }
 }
 
-/// An error from starting a program; no process is left behind.
+/// An error from starting a program; no process remains.
 package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The errno of the system call that failed, if one did.
     package let reason: Int32?

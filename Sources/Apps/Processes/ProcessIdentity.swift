@@ -16,7 +16,7 @@ package struct ProcessIdentity: Codable, Hashable, Sendable, CustomStringConvert
         self.bootID = bootID
     }
 
-    /// The process that has this pid now; nil if there is none.
+    /// Returns the process that has this pid now; nil if no process has it.
     package static func of(_ pid: Int32, bootID: String) -> ProcessIdentity? {
         guard let statistics = ProcessStatistics(of: pid) else { return nil }
         return ProcessIdentity(pid: pid, startTime: statistics.startTime, bootID: bootID)

@@ -11,7 +11,7 @@ package import Store
 /// that is written when there is room. Every method throws only ``Problem``. One ``AppMachine`` per app decides; this
 /// actor executes.
 package actor AppService {
-    /// The interfaces to the rest of the world.
+    /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var paths: ServicePaths
         package var store: Store

@@ -5,7 +5,7 @@ package import NightshiftAPI
 /// It is a pure value. An app whose process the service knows is counted by its states. An app that the user has
 /// started, and that does not report its state, is counted by its windows. So no use is counted twice.
 package struct FrontUse: Equatable, Sendable {
-    /// The app in use; nil if there is none.
+    /// The app in use; nil if no app is.
     package private(set) var app: AppID?
 
     package struct Change: Hashable, Sendable {

@@ -129,8 +129,8 @@ extension LocationBook {
         _ app: AppID, _ source: WakeSource, _ key: String, _ event: LocationEvent, _ now: LocationMoment
     ) {
         apps[app]?.wakes += 1
-        // An app in the foreground receives it at once. The short limit prevents that an app is woken that has just
-        // left the foreground, which may not be known yet.
+        // An app in the foreground receives it at once. The limit is short because the app may just have left the
+        // foreground, and must not be woken then.
         let patience = apps[app]?.permission == .whenInUse ? Self.frontPatience : nil
         let wake = LocationWake(app: app, source: source, key: key, event: event, patience: patience)
         marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }

@@ -22,7 +22,7 @@ package struct LocationBook: Sendable {
     /// The time of the last report of sources.
     var sourcesTime = -Double.infinity
     let bootID: String
-    /// The observed seconds before the present boot.
+    /// The seconds of uptime in earlier boots, as recorded by the store.
     var seenBefore = 0.0
     var canMonitorRegions = false
     var canMonitorSignificantChanges = false
@@ -41,7 +41,7 @@ package struct LocationBook: Sendable {
     var deliveries: [LocationDelivery] = []
     /// Apps whose processes are suspended.
     var suspended: Set<AppID> = []
-    /// Whether the next request repeats one that may have ended because of an earlier request's end.
+    /// Whether the next request repeats one whose reported end may have belonged to an earlier, cancelled request.
     var repeatsQuestion = false
     /// The time of the last request because of a new cell.
     var changesAsked = -Double.infinity
@@ -68,8 +68,8 @@ package struct LocationBook: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// The seconds after which the state of an app without an entry is deleted. Only observed time counts, not the wall
-    /// clock.
+    /// The seconds after which the state of an app without an entry is deleted. Uptime over all boots counts, because
+    /// the wall clock may be wrong.
     static let absence = 30 * LocalMoment.daySeconds
     /// The seconds for which a location counts as current.
     static let freshness = 120.0

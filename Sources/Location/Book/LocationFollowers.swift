@@ -183,7 +183,8 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// Handles a source request that may have ended because of an earlier request's end: it is repeated.
+    /// Handles the end of a source request that may have belonged to an earlier, cancelled one. The request is
+    /// repeated.
     mutating func interrupted() {
         asked = []
     }

@@ -31,7 +31,8 @@ package struct LocationRecord: Hashable, Sendable, Codable {
     /// The number of region events and significant changes.
     package var wakes = 0
     package var receiver = ReceiverTime()
-    /// The time since which the entry is missing, in observed seconds: a wrong wall clock deletes nothing.
+    /// The time since which the entry is missing, in seconds of uptime over all boots: a wrong wall clock deletes
+    /// nothing.
     package var goneSeen: Double?
 
     package init() {}
@@ -68,7 +69,7 @@ package struct ReceiverTime: Hashable, Sendable, Codable {
 /// The stored location state of the device: the side of each boundary on which it is. It does not contain the last
 /// location.
 package struct DeviceLocationRecord: Hashable, Sendable, Codable {
-    /// The boot to whose clock the times in the apps' records belong.
+    /// The boot in which the records' boot seconds were measured.
     package var bootID: String
     package var plan: LocationPlan
 }
@@ -145,7 +146,7 @@ struct FixRequest: Hashable, Sendable {
     var isForChanges: Bool
     /// The seconds that the sources have for it.
     var patience: Double
-    /// Whether it repeats a request that may have ended because of an earlier request's end.
+    /// Whether it repeats a request whose reported end may have belonged to an earlier, cancelled request.
     var isRepeated: Bool
     /// Whether a fix has arrived since.
     var isAnswered = false

@@ -11,7 +11,7 @@ package struct ConnectionPlan: Hashable, Sendable {
     package enum Phase: Hashable, Sendable {
         /// No connection is wanted.
         case off
-        /// There is no network.
+        /// No network is available.
         case offline
         case connecting(since: Double)
         case open(since: Double)
@@ -179,7 +179,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         return most * (0.5 + jitter / 2)
     }
 
-    /// Learns from a connection that was found broken when it was used after a silence.
+    /// Shortens the keep-alive interval if the connection turned out to be broken after a silence.
     private mutating func silenceBroke(_ now: Double) {
         guard let pinged, let lastHeard, !hasSlept else { return }
         let silence = min(Int(saturating: pinged - lastHeard), KeepAliveInterval.longest)

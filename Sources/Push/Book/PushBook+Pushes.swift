@@ -26,7 +26,7 @@ extension PushBook {
         marks.pushes.insert(id)
         marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
-        note(.pushReceived, app, "\(id) came \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
+        note(.pushReceived, app, "\(id) arrived \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
         prune()
         guard apps[app]?.isRegistered == true else {
             discard(id, "The app has not registered for remote notifications.", now)
@@ -310,7 +310,8 @@ extension PushBook {
         for id in order {
             guard let push = pushes[id] else { continue }
             if let by = push.alertBy {
-                // The second condition prevents that an alert waits longer after the clock was set back.
+                // The second condition releases the alert after the clock was set back, when it would otherwise wait
+                // too long.
                 if by <= now || by > now + Self.alertPatience { releaseAlert(id, now) } else { next.append(by) }
             }
             guard push.record.state == .waiting else { continue }

@@ -25,7 +25,8 @@ package struct PushBook: Sendable {
     /// Apps for which background refresh is denied.
     var switchedOff: Set<AppID> = []
     package internal(set) var permissions: [AppID: NotificationPermission] = [:]
-    /// Whether the wall clock has run long enough without being set to check an expiration date of a sender.
+    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
+    /// checked.
     package var trustsClock = true
     /// The time of the next decision in seconds since 1970, unless an event comes before.
     package internal(set) var nextLook: Double?

@@ -28,7 +28,8 @@ package struct PushBooks: Sendable {
         leaveTopics()
     }
 
-    /// Whether the wall clock has run long enough without being set to check an expiration date of a sender.
+    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
+    /// checked.
     package var trustsClock: Bool {
         get { pushes.trustsClock }
         set {

@@ -7,7 +7,7 @@ import Store
 extension RefreshBook {
     // MARK: - Intervals
 
-    /// The effective interval of an app and its source; `never` and not set if there is none.
+    /// The effective interval of an app and its source; `never` and not set if nobody has set one.
     package func interval(
         of app: AppID
     ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {

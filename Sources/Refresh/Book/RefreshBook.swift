@@ -49,8 +49,8 @@ package struct RefreshBook: Sendable {
     /// The seconds after which a wake that has not begun is dropped, for example because its app came to the
     /// foreground.
     static let patience = 900.0
-    /// The seconds after which the learned use of an app without an entry is deleted. Only observed time counts, not
-    /// the wall clock.
+    /// The seconds after which the learned use of an app without an entry is deleted. Uptime over all boots counts,
+    /// because the wall clock may be wrong.
     static let absence = 30 * LocalMoment.daySeconds
 
     package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
@@ -78,7 +78,7 @@ package struct RefreshBook: Sendable {
     ///
     /// - Parameters:
     ///   - wakes: the wakes whose rows still exist.
-    ///   - seen: the observed seconds up to now.
+    ///   - seen: the seconds of uptime over all boots, up to now.
     package mutating func resume(_ wakes: [WantedWake], seen: Double, now: LocalMoment) {
         let before = planner
         let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })

@@ -8,7 +8,7 @@ package struct RefreshRecord: Hashable, Sendable, Codable {
     package var known: KnownApp
 }
 
-/// Settings of an app and its user, and its fetches, in addition to the planner's state.
+/// The settings that an app and the user have made, and the app's fetches. The planner's state is separate.
 package struct KnownApp: Hashable, Sendable, Codable {
     /// The interval that the app itself has set.
     package var appInterval: RefreshInterval?
@@ -18,7 +18,8 @@ package struct KnownApp: Hashable, Sendable, Codable {
     package var fetches: [FetchRecord] = []
     /// Whether the device was woken for the fetch under way.
     package var wokeDevice = false
-    /// The time since which the entry is missing, in observed seconds: a wrong wall clock deletes nothing.
+    /// The time since which the entry is missing, in seconds of uptime over all boots: a wrong wall clock deletes
+    /// nothing.
     package var goneSeen: Double?
 
     /// The history of its processing tasks; nil before the first has ended, and in records of earlier versions.

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: 1...60)
-    func `L3 L4: In random walks no app is ended unwarned, and its time matches the clock it reads`(
+    func `L3 L4: In random walks apps are warned before they are ended, and read the right time`(
         seed: UInt64
     ) {
         var walk = AppWalk(seed: seed, isSteady: true)

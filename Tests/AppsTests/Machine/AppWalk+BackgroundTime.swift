@@ -124,7 +124,7 @@ extension AppWalk {
             if budget?.from != nil { budget?.from = now.awakeSeconds }
         case .backgroundTimeExpiring:
             guard let remaining = budget?.remaining(now) else { return fail("It expires without a limit.") }
-            if remaining > lead + Self.tolerance { fail("It is told with \(remaining) s left.") }
+            if remaining > lead + Self.tolerance { fail("The app is warned with \(remaining) s left.") }
             budget = Budget(left: max(remaining, lead), from: now.awakeSeconds, toldAt: now.awakeSeconds)
         default: break
         }
@@ -168,7 +168,9 @@ extension AppWalk {
     private mutating func checkClock(_ status: BackgroundStatus) {
         let shown = machine.clock.remaining(atNanoseconds: Int64(saturating: (now.awakeSeconds * 1e9).rounded()))
         if isContinuing, machine.isManaged {
-            if shown != .infinity || status.remaining != nil { fail("It goes on for its user, and has \(shown) s.") }
+            if shown != .infinity || status.remaining != nil {
+                fail("A continued task is under way, and the app has \(shown) s.")
+            }
             return
         }
         guard let budget, !machine.record.state.isEnd else {

@@ -113,22 +113,22 @@ extension AppWalk {
         guard let identity = command.wake, let through = command.through else { return }
         told.insert(through)
         let source = identity.source
-        if !isDeclared(source) { fail("It is told of \(source), which its entry does not declare.") }
-        if over.contains(through) { fail("It is told of \(source) \(through), which is over.") }
+        if !isDeclared(source) { fail("The app gets \(source), which its entry does not declare.") }
+        if over.contains(through) { fail("The app gets \(source) \(through), which has ended.") }
         if isNews(source), let newer = rows[identity], newer.through > through, newer.through > woken[identity] ?? 0,
             !isExpired(newer), process?.isAskedToEnd != true
         {
-            fail("It is told of \(source) \(through), and has not heard of the newer \(newer.through).")
+            fail("The app gets \(source) \(through), and not the newer \(newer.through).")
         }
         if command.payload != (source == .session ? nil : Self.payload(source, through)) {
-            fail("It is told \(command.payload ?? Data()) of \(source) \(through).")
+            fail("The app gets \(command.payload ?? Data()) for \(source) \(through).")
         }
         guard let limit = command.limit else {
-            if !isUnhurried, source != .continued { fail("It is told of \(source) in the background without a limit.") }
+            if !isUnhurried, source != .continued { fail("The app gets \(source) in the background without a limit.") }
             return
         }
         // A wake that was called off has a limit in any state.
-        if isUnhurried, source != .continued { fail("It is told of \(source) in front of its user with a limit.") }
+        if isUnhurried, source != .continued { fail("The app gets \(source) in the foreground with a limit.") }
         // A deadline minus the current time is not exact.
         let most = source.limit(declared: machine.wakeLimit) ?? lead
         if limit > most + 1e-6 { fail("It has \(limit) s for \(source).") }
@@ -137,9 +137,9 @@ extension AppWalk {
     /// Checks an expiration warning: it is sent once, for a wake that is under way.
     mutating func checkWarning(_ command: ProcessCommand) {
         guard command.action == .expireWake, let through = command.through else { return }
-        if !warned.insert(through).inserted { fail("It is told twice that \(through) is nearly over.") }
-        if !told.contains(through) { fail("It is told that \(through) is nearly over, and knows nothing of it.") }
-        if over.contains(through) { fail("It is told that \(through) is nearly over, which is over.") }
+        if !warned.insert(through).inserted { fail("The app is warned twice of \(through).") }
+        if !told.contains(through) { fail("The app is warned of \(through), which it has not received.") }
+        if over.contains(through) { fail("The app is warned of \(through), which has ended.") }
     }
 
     /// Checks that every wake with a result stays under way until it ends, and is not under way after that.
@@ -191,7 +191,7 @@ extension AppWalk {
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
             // It was in the foreground and could not receive anything there.
             let isMute = isForFront(wake) && (process ?? lastEnded)?.links == false
-            // As far as is known, it received the wake at its launch.
+            // It received the wake at its launch, as far as is known.
             let isHeard = hasEndedUnseen && process == nil && isNews(wake.source) && !machine.record.linksLibrary
             if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
                 !isReplaced, !isMute, !isHeard

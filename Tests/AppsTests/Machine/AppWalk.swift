@@ -169,7 +169,7 @@ struct AppWalk {
         let stored = StoredProcess(
             processID: connecting.number, startTime: 7, bootID: "boot", isManaged: connecting.isManaged)
         feed("connected") { $0.connected(stored, now: $1) }
-        // As the library does, before anything else.
+        // The library reports its tasks first, too.
         for number in process?.tasks.sorted() ?? [] { begin(number, of: nil) }
     }
 
@@ -301,7 +301,7 @@ struct AppWalk {
     private mutating func spawn(background: Bool, _ wakes: [WantedWake]) -> [AppAction] {
         if process != nil { fail("It launches a second process.") }
         if background, machine.record.isForceQuit, !wakes.isEmpty { fail("It wakes who was force-quit.") }
-        if !background, !wakes.allSatisfy(isForFront) { fail("It wakes it in front of its user.") }
+        if !background, !wakes.allSatisfy(isForFront) { fail("It wakes the app in the foreground.") }
         for wake in wakes { checkLaunch(for: wake) }
         nextProcess += 1
         guard !launchesFail else { return machine.spawnFailed("No such program.", now: now) }

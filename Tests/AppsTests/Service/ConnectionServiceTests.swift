@@ -39,7 +39,7 @@ import Testing
             try await scene.service.connect(process: second, executable: nil, app: ServiceScene.app))
         scene.areTransfersBusy.update { $0 = false }
         try await early.hasEnded.wait(for: "the end of a stream that was another one's") { $0 }
-        // As the library does.
+        // The library connects in the same way.
         let late = CommandReader(
             try await scene.service.connect(process: second, executable: nil, app: ServiceScene.app))
         try await late.events.wait(for: "hello") { !$0.isEmpty }

@@ -17,7 +17,7 @@ import Testing
             scene.scripted?.deeds.contains { if case .launched = $0 { true } else { false } } ?? false
         }
         async let told = Self.state(service, isOpen)
-        try await passTime(.milliseconds(300), because: "That nothing is told is seen only over time.")
+        try await passTime(.milliseconds(300), because: "The absence of a report shows only over time.")
         // If the service dies now, no process is left that the next one does not know.
         #expect(scene.scripted?.living == [])
         isOpen.update { $0 = true }

@@ -39,7 +39,7 @@ extension UnifiedPushBook {
         changedMessages.insert(id)
         marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
-        note(.pushReceived, registration.app, "\(id) came \(way), for UnifiedPush.", now)
+        note(.pushReceived, registration.app, "\(id) arrived \(way), for UnifiedPush.", now)
         if trustsClock, hasExpired(known, now) { discard(id, "It expired before it arrived.", now) }
         makeRoom(for: known, now)
         prune()

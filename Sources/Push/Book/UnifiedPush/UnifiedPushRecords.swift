@@ -16,7 +16,7 @@ package struct UnifiedPushRegistration: Hashable, Sendable, Codable {
     package var number: Int64
     /// The token issued by the gateway.
     package var gatewayToken: String?
-    /// The URL to which its senders send; nil if there is none yet.
+    /// The URL to which its senders send; nil until it is known.
     package var endpoint: String?
     /// Whether the app knows the endpoint.
     package var isAnnounced = false
