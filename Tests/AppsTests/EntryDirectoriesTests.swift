@@ -32,7 +32,7 @@ import Testing
 
     private static let transfer = "X-Nightshift-BackgroundModes=transfer;"
 
-    @Test func `Entries in the own directory override those in XDG_DATA_DIRS, which are searched in order`() throws {
+    @Test func `Entries in the user's own directory override those in XDG_DATA_DIRS`() throws {
         #expect(entries.own == scratch.path("own/applications"))
         #expect(entries.shared == [scratch.path("first/applications"), scratch.path("second/applications")])
         #expect(try entries.find(AppID(rawValue: "a")) == nil)
@@ -67,7 +67,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b"))?.name == "Editor")
     }
 
-    @Test func `With NIGHTSHIFT_HOME only the own directory is used`() {
+    @Test func `With NIGHTSHIFT_HOME only the user's own directory is used`() {
         let environment = [
             "NIGHTSHIFT_HOME": "/tmp/some", "XDG_DATA_DIRS": "/usr/share", "XDG_DATA_HOME": "/tmp/other",
         ]
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Only entries in the own directory can be removed`() throws {
+    @Test func `Only entries in the user's own directory can be removed`() throws {
         try put(entry("Own"), at: "own/applications/a.desktop")
         try put(entry("Shared"), at: "first/applications/b.desktop")
         try entries.remove(AppID(rawValue: "a"))

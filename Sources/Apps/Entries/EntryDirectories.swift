@@ -23,7 +23,7 @@ package struct EntryDirectories: Sendable {
     /// The number of nested folders that are searched.
     static let deepestFolder = 8
 
-    /// With `NIGHTSHIFT_HOME` only the own directory is used: such a service shares nothing with the desktop.
+    /// With `NIGHTSHIFT_HOME` only the user's own directory is used: such a service shares nothing with the desktop.
     package init(paths: ServicePaths, environment: [String: String], fileSystems: FileSystems? = nil) {
         let fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
         self.fileSystems = fileSystems

@@ -64,7 +64,7 @@ package struct NotificationBook: Sendable {
             guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
             return Item(stored: stored, phase: known.phase, state: known.state)
         }
-        // The store keeps a limited number per app. If fewer are stored, a missing one is not on disk yet, or was
+        // The store keeps a limited number per app. Below that limit a missing notification is not on disk yet, or was
         // shown.
         let keys = Set(items.map(\.stored.key))
         for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }

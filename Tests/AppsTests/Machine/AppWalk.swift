@@ -63,7 +63,7 @@ struct AppWalk {
     var budget: Budget?
     var hasStint = false
     var killedAt: Double?
-    /// The terms that the service would look up.
+    /// The current terms of background time, as the service would determine them.
     var terms = BackgroundTerms()
     var phase = DozePhase.awake
     /// Whether the walk is in its last phase, in which everything behaves correctly.

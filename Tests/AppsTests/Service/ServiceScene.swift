@@ -23,7 +23,7 @@ final class ServiceScene {
     let fronts = Watched<[AppID]>([])
     /// The calls to the other features, in order.
     let partCalls = Watched<[PartCall]>([])
-    /// The notices of the other features for every app, and whether they delay these and the reports of entries.
+    /// The notices that the other features return for every app. `arePartsBusy` makes them delay their responses.
     let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
     let arePartsBusy = Watched(false)
     /// Whether the transfers delay the call that an app can read.
