@@ -213,7 +213,8 @@ extension TracedHost.Failing {
     fileprivate var failure: TransferFailure {
         switch self {
         case .unreachable: TransferFailure(.cannotConnect, "The host cannot be reached.")
-        case .busy: TransferFailure(.serverUnavailable, "The server answered 503; it may do better later.", status: 503)
+        case .busy:
+            TransferFailure(.serverUnavailable, "The server answered 503; the error may be temporary.", status: 503)
         case .missing: TransferFailure(.httpStatus, "The server answered 404.", status: 404)
         case .lost: TransferFailure(.connectionLost, "The connection was lost.")
         }

@@ -1,17 +1,19 @@
 import NightshiftAPI
 import Store
 
-/// First answers, of which nothing is known but the name that the file is to have.
+/// Doubts about the first response to a download. At that time only the name of the file is known.
 extension AnswerDoubts {
-    /// Pages that come instead of a file of another kind until one is taken for the file, the first included.
+    /// The number of consecutive web pages, received instead of a file of another kind, after which a page is accepted
+    /// as the file.
     package static let enoughPages = 2
 
-    /// The decision about a page that is the first answer to a download.
+    /// Decides whether a web page is trusted as the first response to a download.
     ///
-    /// While the network wants a log-in no page is believed. Otherwise one is doubted where the name says that the file is none: a
-    /// later look can tell.
+    /// While a captive portal is active, no page is trusted. Otherwise a page is suspect if the file's extension is one
+    /// that pages never have: a later request can show which one is right.
     ///
-    /// - Returns: nil where it is to be believed, else what to keep in mind, and why, for a person.
+    /// - Returns: nil if the page is trusted; otherwise the state to remember for the next response, and a reason for
+    ///   people.
     static func firstDoubt(
         _ head: ResponseHead, _ policy: ResponsePolicy
     ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
@@ -21,18 +23,19 @@ extension AnswerDoubts {
         guard policy.isBehindPortal || contradictsName(head, policy) else { return nil }
         let fingerprint = "first \(head.status) page"
         let known = policy.firstDoubt?.fingerprint == fingerprint ? policy.firstDoubt?.times ?? 0 : 0
-        // What a mirror says does not count for the file's own server, nor what comes while the network is closed.
+        // A page from a mirror, or one received while a captive portal is active, says nothing about the file's own
+        // server.
         let times = policy.isBehindPortal || !policy.asksOwnURL ? known : known + 1
         guard policy.isBehindPortal || times < enoughPages else { return nil }
         return (AnswerDoubt(fingerprint: fingerprint, times: times), firstFailure(head, policy))
     }
 
-    /// Whether a page is the answer where the name says that the file is none.
+    /// Whether the response is a web page although the file's name has an extension that pages never have.
     static func contradictsName(_ head: ResponseHead, _ policy: ResponsePolicy) -> Bool {
         isPage(head.mediaType) && policy.expectedName.map(namesNoPage) ?? false
     }
 
-    /// Whether files of this name are never pages.
+    /// Whether a file with this name is never a web page, judged by its extension.
     static func namesNoPage(_ name: String) -> Bool {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return false }
         return endings.contains(name[name.index(after: dot)...].lowercased())
@@ -43,13 +46,13 @@ extension AnswerDoubts {
         let wanted = contradictsName(head, policy) ? policy.expectedName.map { " instead of \($0)" } ?? "" : ""
         let next =
             policy.isBehindPortal
-            ? "The network wants somebody to log in, so the page may be its log-in page. It is asked again after that."
-            : "It is asked again later; if a page comes then as well, it is saved."
+            ? "The network requires a log-in, so this may be its log-in page. Log in; the request is then repeated."
+            : "The request is repeated later. If the response is a page again, it is saved."
         return TransferFailure(
             .resourceChanged, "The server answered with a web page\(size)\(wanted). \(next)", status: head.status)
     }
 
-    /// Of archives, images of disks, packages, documents, pictures, sound, video, fonts and data.
+    /// Extensions of archives, disk images, packages, documents, pictures, sound, video, fonts and data.
     private static let endings: Set<String> = [
         "7z", "apk", "appimage", "avi", "avif", "bin", "bz2", "csv", "deb", "dmg", "doc", "docx", "epub", "exe", "flac",
         "flatpak", "gif", "gz", "heic", "img", "ipa", "iso", "jar", "jpeg", "jpg", "json", "lz4", "m4a", "m4v", "mkv",

@@ -1,38 +1,40 @@
 import NightshiftAPI
 import Store
 
-/// Answers that would cost bytes, or the right file, and look like nobody's new version of it: a network's log-in page, a
-/// gateway's word of welcome, a server of the wrong name.
+/// Suspect responses: trusting one would discard bytes or the right file, and it does not look like a new version of
+/// the file. Examples are a captive portal's log-in page, a gateway's welcome page and a server with the wrong name.
 ///
-/// Such an answer is not believed at once. It is asked again after pauses that grow; only when the same kind of answer has come
-/// so often is it the new version. A file that is really replaced by something of another kind comes a little later for that.
+/// A suspect response is not trusted at once. The service repeats the request after growing pauses. It accepts the
+/// response as a new version only after a certain number of responses of the same kind. A file that really was replaced
+/// by one of another kind therefore arrives a little later.
 package enum AnswerDoubts {
-    /// Answers of one kind that are believed, the first included.
+    /// The number of consecutive responses of one kind after which the last one is trusted.
     package static let enough = 5
-    /// Seconds until it is asked again after the first, the second and each further such answer: three quarters of an hour in
-    /// all, in which somebody who meets a log-in page has logged in, or gone elsewhere.
+    /// Seconds until the request is repeated after the first, the second and each further suspect response. Together
+    /// they are three quarters of an hour: enough time to log in at a portal, or to change networks.
     private static let pauses: [Double] = [30, 120, 480, 1_920]
 
-    /// Seconds to wait after an answer of this kind has come so often.
+    /// Seconds to wait after this many suspect responses of one kind.
     package static func pause(times: Int) -> Double { pauses[min(max(times, 1), pauses.count) - 1] }
 
-    /// The decision about a response for which the known file would be given up.
+    /// Decides whether to trust a response that would discard the known file.
     ///
-    /// - Returns: nil where it is to be believed, else what to keep in mind, and why, for a person.
+    /// - Returns: nil if the response is trusted; otherwise the state to remember for the next response, and a reason
+    ///   for people.
     static func doubt(
         _ head: ResponseHead, _ partial: PartialBytes, isBehindPortal: Bool
     ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
-        // Nobody in between knows how to send a part.
+        // Captive portals and gateways do not send 206.
         guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
         guard let doubt = counted(head, after: partial.doubt, isBehindPortal: isBehindPortal) else { return nil }
         return (doubt, failure(head, partial, times: doubt.times))
     }
 
-    /// What to keep in mind of an answer that is strange; nil where its kind has come often enough.
+    /// The state to remember after a suspect response; nil if enough responses of its kind have arrived.
     static func counted(_ head: ResponseHead, after last: AnswerDoubt?, isBehindPortal: Bool) -> AnswerDoubt? {
         let fingerprint = fingerprint(head)
         let known = last?.fingerprint == fingerprint ? last?.times ?? 0 : 0
-        // A response proves nothing while the network itself says that it is closed.
+        // A response proves nothing while a captive portal is active.
         let times = isBehindPortal ? max(known, 1) : known + 1
         return times < enough ? AnswerDoubt(fingerprint: fingerprint, times: times) : nil
     }
@@ -42,13 +44,13 @@ package enum AnswerDoubts {
         let (before, now) = (partial.mediaType, head.mediaType)
         let hasSameLength = partial.total != nil && head.contentLength == partial.total
         if isPage(now), before.map({ !isPage($0) }) ?? !hasSameLength { return true }
-        // Another server may well call it something else.
+        // Another server may use another media type for the same file.
         guard !partial.isOfAnotherURL else { return false }
         if let before, let now, before != now { return true }
         let hasValidators = given.entityTag != nil || given.lastModified != nil
         let hadValidators = partial.validators.entityTag != nil || partial.validators.lastModified != nil
-        // Whoever has named the file's version, or its type, does so again. One of several servers may leave validators out: then
-        // the same type speaks for the same file together with the same length, which has to be announced.
+        // A server that once sent validators, or a media type, sends them again. One of several servers may omit
+        // validators: its response is accepted if both the media type and the announced length are the same.
         guard !hasValidators, hadValidators || (before != nil && now == nil) else { return false }
         return before != now || !hasSameLength
     }
@@ -56,7 +58,7 @@ package enum AnswerDoubts {
     static func isPage(_ type: String?) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
     private static func fingerprint(_ head: ResponseHead) -> String {
-        // Log-in pages have another query each time.
+        // The query of a log-in page differs each time.
         let place = (try? TransferURL(parsing: head.url).originAndPath) ?? ""
         return "\(head.status) \(head.mediaType ?? "-") \(place)"
     }
@@ -68,9 +70,9 @@ package enum AnswerDoubts {
         let isBare = validators.entityTag == nil && validators.lastModified == nil
         return TransferFailure(
             .resourceChanged,
-            "Where \(was) had begun to come, the server answered with \(came)\(isBare ? ", without any validator" : ""). "
-                + "That may be a network's log-in page: the bytes here are kept and it is asked again "
-                + "(such an answer counts as a new version when it has come \(enough) times; this was number \(times)).",
+            "The download began as \(was), but now the server sent \(came)\(isBare ? " without a validator" : ""). "
+                + "This may be a network's log-in page. The bytes on disk are kept, and the request is repeated "
+                + "(after \(enough) such responses it counts as a new version; this was number \(times)).",
             status: head.status)
     }
 
@@ -80,7 +82,7 @@ package enum AnswerDoubts {
 }
 
 extension ResponseHead {
-    /// The type in `Content-Type`, in lower case and without parameters.
+    /// The media type in `Content-Type`, in lower case and without parameters.
     var mediaType: String? {
         guard let field = headers.first("Content-Type") else { return nil }
         let type = field.prefix { $0 != ";" && $0 != "," }

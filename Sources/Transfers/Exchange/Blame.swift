@@ -1,18 +1,19 @@
 package import NightshiftAPI
 
-/// Where on its way an exchange failed.
+/// The point at which an exchange failed.
 package struct FailurePoint: Hashable, Sendable {
-    /// How far it came, in order.
+    /// The stage that the exchange reached, in order.
     package enum Stage: Hashable, Sendable {
-        /// Not beyond the proxy: it was not found, took no connection, or does not speak as a proxy does.
+        /// The proxy was not reached: its name was not found, it refused the connection, or it did not respond as a
+        /// proxy.
         case proxy
-        /// Not to the server: its name, its connection, its TLS, or the tunnel that a proxy was to make.
+        /// The server was not reached: resolving its name, connecting, TLS, or the proxy's tunnel failed.
         case address
-        /// The server had the request, or a part of it.
+        /// The server received the request, or a part of the request.
         case server
     }
 
-    /// Scheme, host and port of the server that was asked last, wherever redirects led.
+    /// Scheme, host and port of the last server that was contacted, after all redirects.
     package var origin: String
     package var stage: Stage
 
@@ -23,43 +24,43 @@ package struct FailurePoint: Hashable, Sendable {
 }
 
 extension FailurePoint {
-    /// The server that gave an answer.
+    /// The point at the server that sent this response.
     package init?(_ head: ResponseHead) {
         guard let url = try? TransferURL(parsing: head.url) else { return nil }
         self.init(origin: url.origin, stage: .server)
     }
 }
 
-/// The tasks that a failed attempt is held against: only those that would meet the same trouble wait.
+/// The tasks that wait after a failed attempt: those that would fail for the same cause.
 package enum Blame: Hashable, Sendable {
-    /// Everybody who uses the task's proxy.
+    /// All tasks that use the same proxy.
     case proxy
-    /// Everybody who goes to the task's origin in its way: directly, or through its proxy.
+    /// All tasks with the same origin and the same route: directly, or through the same proxy.
     case address
-    /// Everybody who asks the task's origin: it wants to be left alone for a while.
+    /// All tasks of the same origin: the server asked for a pause.
     case origin
-    /// The task alone; its origin was reached.
+    /// The task alone. Its origin was reached.
     case request
-    /// The task alone; nothing was learned of its origin.
+    /// The task alone. The attempt says nothing about its origin.
     case nobody
 
-    /// Decides whom a failure speaks against.
+    /// Decides which tasks wait after a failure.
     ///
-    /// A server that answers one URL with an error, or falls silent in the middle of it, may be well for all others. So may
-    /// an origin whose redirect leads to a server that is down.
+    /// A server that answers one URL with an error, or becomes silent during its response, may work for all other URLs.
+    /// The same is true of an origin that redirects to a server that is down.
     ///
     /// - Parameters:
-    ///   - point: nil where no exchange failed: the disk did, say.
+    ///   - point: nil if no exchange failed, for example if the disk failed.
     ///   - own: the task's origin.
-    ///   - asked: the origin that was asked first: the task's own, or a mirror's.
-    ///   - hasOwnTLS: whether the task brings certificates that others do not.
+    ///   - asked: the origin of the first request: the task's own, or a mirror's.
+    ///   - hasOwnTLS: whether the task uses certificates that other tasks do not use.
     package static func of(
         _ failure: TransferFailure, at point: FailurePoint?, own: String, asked: String, hasOwnTLS: Bool,
         retryAfter: RetryAfter?
     ) -> Blame {
         guard let point, !failure.code.isOfMachine else { return .nobody }
         if point.stage == .proxy { return .proxy }
-        // A redirect that leads elsewhere shows that the origin answers; a mirror shows nothing of it.
+        // A redirect to another origin shows that the own origin responds. A mirror shows nothing about the own origin.
         guard point.origin == own else { return asked == own ? .request : .nobody }
         switch point.stage {
         case .proxy: return .proxy
@@ -72,10 +73,10 @@ package enum Blame: Hashable, Sendable {
 }
 
 extension TransferFailure.Code {
-    /// Whether other certificates of this side could make the difference.
+    /// Whether other certificates on this side could prevent the failure.
     fileprivate var isOfTLS: Bool { self == .tlsFailure || self == .certificateOutOfDate }
 
-    /// Whether the cause is on this machine, or in what was asked.
+    /// Whether the cause is on this machine, or in the request.
     fileprivate var isOfMachine: Bool {
         switch self {
         case .diskFull, .inputOutput, .badURL, .unsupportedURL, .checksumMismatch, .sourceChanged, .sourceMissing,

@@ -1,9 +1,9 @@
 import Foundation
 import NightshiftAPI
 
-/// The file name in a `Content-Disposition` field (RFC 6266, RFC 8187), also in the broken forms that servers send.
+/// The file name in a `Content-Disposition` field (RFC 6266, RFC 8187), including malformed variants that servers send.
 enum ContentDisposition {
-    /// The name as the server gives it, not to be trusted; `filename*` goes before `filename`.
+    /// The name exactly as the server sent it; it is untrusted input. `filename*` takes precedence over `filename`.
     static func fileName(_ field: String) -> String? {
         let parameters = parameters(of: field)
         let extended = parameters.lazy.filter { $0.name == "filename*" }.compactMap { extendedValue($0.value) }
@@ -12,12 +12,12 @@ enum ContentDisposition {
     }
 
     private struct Parameter {
-        /// In lower case.
+        /// The name of the parameter, in lower case.
         var name: String
         var value: String
     }
 
-    /// The parameters, whether or not a disposition type comes before them.
+    /// The parameters of the field, with or without a disposition type before them.
     private static func parameters(of field: String) -> [Parameter] {
         var scanner = FieldScanner(field)
         var result: [Parameter] = []
@@ -37,9 +37,9 @@ enum ContentDisposition {
         return result
     }
 
-    /// What stands between quotes, or to the end where the second one is missing.
+    /// The text between the quotes, or to the end of the field if the closing quote is missing.
     ///
-    /// Only quotes and backslashes count as escaped: other backslashes come from servers that send Windows paths.
+    /// Only quotes and backslashes can be escaped: other backslashes come from servers that send Windows paths.
     private static func quotedString(_ scanner: inout FieldScanner) -> String {
         scanner.advance()
         var bytes: [UInt8] = []
@@ -58,7 +58,7 @@ enum ContentDisposition {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A token, or a name with spaces that somebody forgot to quote.
+    /// A token, or a name with spaces that was sent without quotes.
     private static func unquoted(_ scanner: inout FieldScanner) -> String {
         String(decoding: scanner.consume(until: { $0 == UInt8(ascii: ";") }), as: UTF8.self).trimmedOfBlanks
     }
@@ -75,14 +75,15 @@ enum ContentDisposition {
         }
     }
 
-    /// The value of `filename`, which many servers percent-encode or write as mail does (RFC 2047), and browsers decode.
+    /// The value of `filename`. Many servers percent-encode it, or encode it like mail headers (RFC 2047), and browsers
+    /// decode both.
     private static func plainValue(_ text: String) -> String {
         if let decoded = encodedWord(text) { return decoded }
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         return String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self) ?? text
     }
 
-    /// `=?UTF-8?B?bmHDr3ZlLnR4dA==?=`, one such word or several with blanks between them.
+    /// The text of one or several encoded words such as `=?UTF-8?B?bmHDr3ZlLnR4dA==?=`, separated by blanks.
     private static func encodedWord(_ text: String) -> String? {
         guard text.hasPrefix("=?"), text.hasSuffix("?=") else { return nil }
         var result = ""

@@ -2,14 +2,14 @@ import NightshiftAPI
 
 /// The value of a `Content-Range` field (RFC 9110, section 14.4).
 package enum ContentRange: Hashable, Sendable {
-    /// The bytes `first` to `last`, both included, of a representation of `total` bytes where that is known.
+    /// The bytes `first` to `last`, both included, of a representation of `total` bytes; nil if the total is unknown.
     case bytes(first: Int64, last: Int64, total: Int64?)
-    /// None of the bytes asked for exist; the representation has `total`.
+    /// The range is not satisfiable. The representation has `total` bytes.
     case unsatisfied(total: Int64)
 
-    /// Nil unless it is well formed and consistent: `first` ≤ `last` < `total`.
+    /// Parses a field that is well-formed and consistent: `first` ≤ `last` < `total`. Returns nil for any other field.
     ///
-    /// `bytes=0-1/2`, which some servers send, is understood as well: it can mean nothing else.
+    /// `bytes=0-1/2`, which some servers send, is accepted as well: its meaning is unambiguous.
     package init?(field: String) {
         var scanner = FieldScanner(field)
         scanner.skipSpaces()

@@ -1,30 +1,30 @@
 package import NightshiftAPI
 package import Store
 
-/// The bytes of a download that are on disk, and what is known of the representation they belong to.
+/// The bytes of a download that are on disk, and the known facts about their representation.
 package struct PartialBytes: Hashable, Sendable {
-    /// The first `count` bytes are here.
+    /// The number of bytes on disk, counted from the start of the file.
     package var count: Int64
-    /// Length of the whole representation, where it is known.
+    /// The length of the whole representation; nil if unknown.
     package var total: Int64?
     package var validators: Validators
-    /// The form of range request that comes next; ``RangeCondition/entityTag`` for bytes of a fresh response.
+    /// The form of the next range request; ``RangeCondition/entityTag`` for bytes of a new response.
     package var condition: RangeCondition
-    /// Whether they came from another URL than is asked now: see ``RetargetedBytes``.
+    /// Whether the bytes came from another URL than the one requested now: see ``RetargetedBytes``.
     package var isOfAnotherURL: Bool
-    /// ``TransferURL/place`` of the resource that the validators are of; nil where it was not noted.
+    /// The ``TransferURL/place`` of the resource that sent the validators; nil if it was not recorded.
     package var place: String?
-    /// The digests of the whole file, as announced by the responses that the bytes came from.
+    /// The digests of the whole file that were announced by the responses with these bytes.
     package var digests: [Checksum] = []
-    /// Whether the whole will be compared with a digest of the file that the bytes are of.
+    /// Whether the complete file will be compared with a digest.
     package var isVerified = false
-    /// Whether they are only given up for what is proven to be the same file: a mirror is asked.
+    /// Whether the bytes may only be discarded for a proven copy of the same file. True while a mirror is requested.
     package var isKept = false
-    /// The type of the response that they came with.
+    /// The media type of the response with these bytes.
     package var mediaType: String?
-    /// Why they are not continued, where that is settled.
+    /// The reason why these bytes cannot be continued, if that is already decided.
     package var lossReason: String?
-    /// The answer that was not believed last.
+    /// The last suspect response.
     package var doubt: AnswerDoubt?
 
     package init(
@@ -38,21 +38,21 @@ package struct PartialBytes: Hashable, Sendable {
     }
 }
 
-/// The ways to ask for the rest of a file, tried in this order.
+/// The forms of a request for the rest of a file, tried in this order.
 ///
-/// Some servers ignore a range that comes with an entity tag and serve it with a date, others want neither; what is asked
-/// without a condition is checked all the more when it comes.
+/// Some servers ignore a range with an entity tag but accept one with a date; others accept a range only without a
+/// condition. A response to an unconditional request is checked more strictly.
 package enum RangeCondition: String, Hashable, Sendable, Codable, CaseIterable {
     case entityTag
     case lastModified
-    /// `Range` alone; the answer's validators and total must be the known ones.
+    /// `Range` alone. The validators and the total of the response must equal the known ones.
     case unconditional
-    /// The server does not serve ranges of this file: only from the start.
+    /// No range request: the server sends this file only from the start.
     case unusable
 }
 
 extension RangeCondition {
-    /// The first condition from this one on that `validators` can express.
+    /// The first condition, from this one on, that `validators` can express.
     func usable(with validators: Validators) -> RangeCondition {
         switch self {
         case .entityTag:
@@ -62,7 +62,7 @@ extension RangeCondition {
         }
     }
 
-    /// The next way of asking after this one did not bring a range; nil when there is none left.
+    /// The next form to try after this one did not produce a range; nil after the last one.
     func following(with validators: Validators) -> RangeCondition? {
         switch self {
         case .entityTag: RangeCondition.lastModified.usable(with: validators)
@@ -72,12 +72,12 @@ extension RangeCondition {
     }
 }
 
-/// The request that the server gets next.
+/// The next request to the server.
 package struct ExchangePlan: Hashable, Sendable {
-    /// 0 asks for the whole representation, without a range.
+    /// The offset at which the request begins; 0 requests the whole representation, without a range.
     package var offset: Int64
     package var condition: RangeCondition
-    /// `Range` and `If-Range`, or nothing.
+    /// `Range` and `If-Range`, or no fields.
     package var headers: [HeaderField]
 
     package init(offset: Int64, condition: RangeCondition, headers: [HeaderField]) {
@@ -88,15 +88,16 @@ package struct ExchangePlan: Hashable, Sendable {
 }
 
 extension ExchangePlan {
-    /// Whether a part is asked for.
+    /// Whether the request has a range.
     package var asksForRange: Bool { !headers.isEmpty }
 
-    /// Asks for what is missing, or for the whole where the bytes here cannot be continued safely: there are none, the
-    /// server serves no ranges, their version cannot be recognised, or they are more than the file has.
+    /// Plans a request for the missing bytes. Plans a request for the whole file if the bytes on disk cannot be
+    /// continued safely: there are no bytes, the server serves no ranges, the version cannot be recognised, or there
+    /// are more bytes than the file has.
     ///
-    /// When all bytes are here but nobody has said that they are the whole (a crash came in between), the last byte is asked
-    /// for again: unlike a range behind the end, which servers answer in many ways, that brings an ordinary 206 whose
-    /// validators and total are checked like any other. A file of one byte is simply asked for whole.
+    /// After a crash, all bytes may be on disk without confirmation that they are the whole file. In this case the last
+    /// byte is requested again. Servers answer a range after the end of the file in many ways, but this request
+    /// produces an ordinary 206 whose validators and total can be checked. A file of one byte is requested as a whole.
     package init(partial: PartialBytes?) {
         if let retargeted = partial.flatMap(RetargetedBytes.init) {
             self = retargeted.plan

@@ -1,24 +1,25 @@
 package import NightshiftAPI
 
-/// Decides how long a transfer waits after a failure and what for, and holds the failure against whom it speaks.
+/// Decides how long a transfer waits after a failure and for what, and records the failure for the tasks that it
+/// affects.
 ///
-/// Pure, as ``HostTable`` is, in which the second half is written down.
+/// This is a pure function; ``HostTable`` holds the recorded failures.
 package struct FailurePause: Hashable, Sendable {
     package var reason: WaitReason
-    /// Boot seconds.
+    /// The end of the pause, in boot seconds.
     package var notBefore: Double
 
-    /// An attempt that has failed.
+    /// A failed attempt.
     package struct Attempt: Sendable {
         package var failure: TransferFailure
         package var blame: Blame
         package var task: TaskID
         package var way: HostTable.Way
-        /// Boot seconds.
+        /// The start of the attempt, in boot seconds.
         package var began: Double
-        /// Failures in a row before this one.
+        /// The number of consecutive failures before this one.
         package var failures: Int
-        /// The pause that the server asked for.
+        /// The pause that the server requested.
         package var retryAfter: RetryAfter?
 
         package init(
@@ -35,11 +36,13 @@ package struct FailurePause: Hashable, Sendable {
         }
     }
 
-    /// Seconds after which trouble of this machine, such as a full disk, is looked at again: it may be over at any moment, and
-    /// no server is asked in vain.
+    /// Seconds until the next attempt after an error on this machine, such as a full disk. The pause is short because
+    /// the cause may end at any moment, and the attempt costs no server a request.
     package static let ofThisMachine: Double = 10
 
-    /// - Parameter random: gives numbers in 0..<1.
+    /// Decides the pause after a failed attempt.
+    ///
+    /// - Parameter random: returns numbers in 0..<1.
     package static func after(
         _ attempt: Attempt, in hosts: inout HostTable, now: ClockReading, random: () -> Double
     ) -> FailurePause {
@@ -51,7 +54,7 @@ package struct FailurePause: Hashable, Sendable {
             attempt.way, attempt.blame, failure, of: attempt.task, began: attempt.began, refusedUntil: asked, now: now,
             random: random())
         if failure.code == .diskFull { return FailurePause(reason: .diskSpace, notBefore: time + ofThisMachine) }
-        // "In 0 seconds", said again and again, is no wish.
+        // A server that repeatedly asks for 0 seconds has not asked for a pause.
         if let asked, asked > time { return FailurePause(reason: .retryAfter, notBefore: asked) }
         switch attempt.blame {
         case .address, .proxy:
@@ -63,7 +66,7 @@ package struct FailurePause: Hashable, Sendable {
 }
 
 extension Blame {
-    /// The same of an attempt that may have brought something: an origin that it reached is not blamed for what came after.
-    /// The next attempt shows whether it still can be reached.
+    /// The blame for an attempt that may have received bytes: an origin that was reached is not blamed for a later
+    /// failure. The next attempt shows whether it is still reachable.
     package func ofAttempt(hasAdvanced: Bool) -> Blame { self == .address && hasAdvanced ? .nobody : self }
 }

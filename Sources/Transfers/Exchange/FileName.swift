@@ -1,18 +1,18 @@
 import NightshiftAPI
 
-/// Names for downloaded files, from sources that are not to be trusted.
+/// Names for downloaded files, made from untrusted input.
 package enum FileName {
-    /// The longest name a Linux file system takes, in bytes.
+    /// The longest name that Linux file systems allow, in bytes.
     static let longest = 255
     static let fallback = "download"
 
-    /// A name for what `url` brought: the server's, else the last segment of the path, else `download`. Always safe to use.
+    /// A safe name for the file from `url`: the server's name, or the last segment of the path, or `download`.
     package static func derive(contentDisposition: String?, url: String) -> String {
         if let field = contentDisposition, let given = ContentDisposition.fileName(field), let name = sanitize(given) {
             return name
         }
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        // Without a path, what follows the last slash would be the host.
+        // In a URL without a path, the text after the last slash would be the host.
         let afterScheme = path.firstRange(of: "://".utf8).map { path[$0.upperBound...] } ?? path
         guard let slash = afterScheme.lastIndex(of: UInt8(ascii: "/")) else { return fallback }
         let segment = afterScheme[slash...].dropFirst()
@@ -22,9 +22,9 @@ package enum FileName {
 
     /// The part of `name` that is safe as the name of a file; nil if nothing is left.
     ///
-    /// What comes before the last slash or backslash goes, and so do characters that control a terminal or the direction of
-    /// text, dots and spaces at the beginning (hidden files, `..`) and at the end. Names longer than 255 bytes are cut
-    /// between characters and keep their extension.
+    /// Everything up to the last slash or backslash is removed. So are characters that control a terminal or the
+    /// direction of text, and dots and spaces at the beginning (hidden files, `..`) and at the end. Names longer than
+    /// 255 bytes are cut between characters and keep their extension.
     package static func sanitize(_ name: String) -> String? {
         if isPlain(name) { return name }
         let scalars = name.unicodeScalars
@@ -38,15 +38,16 @@ package enum FileName {
         return result.isEmpty ? nil : result
     }
 
-    /// `name` with a number, for when it is taken: `a.tar.gz` becomes `a (1).tar.gz`. At most 255 bytes.
+    /// `name` with a number, for a name that is taken: `a.tar.gz` becomes `a (1).tar.gz`. At most 255 bytes.
     package static func numbered(_ name: String, _ n: Int) -> String {
         let parts = split(name)
         return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
     }
 
-    /// A number whose name is free, for when names with lower ones are taken.
+    /// A number whose name is free, when names with lower numbers are taken.
     ///
-    /// Asks for few of the names, however many are taken. Where all taken ones follow each other, as downloads leave them, it is the next.
+    /// Checks only a few names, however many are taken. If the taken numbers are consecutive, as downloads create them,
+    /// the result is the next number.
     package static func freeNumber(isTaken: (Int) -> Bool) -> Int {
         var free = 1
         while isTaken(free), free < 1 << 40 { free *= 2 }
@@ -58,7 +59,7 @@ package enum FileName {
         return free
     }
 
-    /// `name` with an underscore for each character that FAT does not take.
+    /// `name` with an underscore in place of each character that FAT does not allow.
     package static func plain(_ name: String) -> String {
         let refused = ":*?\"<>|".unicodeScalars
         let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
@@ -67,10 +68,11 @@ package enum FileName {
         return String(String.UnicodeScalarView(scalars))
     }
 
-    /// Extensions longer than this are not cut off before a number: they are no extensions.
+    /// The longest ending, in characters, that counts as an extension when a number is inserted before it.
     private static let longestExtension = 20
 
-    /// The name before its extension, and the extension with its dot; `.tar.gz` and its like stay together.
+    /// The name without its extension, and the extension with its dot. Compound extensions such as `.tar.gz` are not
+    /// split.
     private static func split(_ name: String) -> (stem: String, ending: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return (name, "") }
         let letters = name.utf8[dot...].dropFirst()
@@ -85,7 +87,7 @@ package enum FileName {
         return (String(name[..<start]), String(name[start...]))
     }
 
-    /// `stem` cut so that both fit.
+    /// `stem` and `suffix` in one name; `stem` is cut if the name would be too long.
     private static func joined(_ stem: String, suffix: String) -> String {
         let room = max(1, longest - suffix.utf8.count)
         guard stem.utf8.count > room else { return stem + suffix }
@@ -97,7 +99,7 @@ package enum FileName {
             cut.append(character)
         }
         if cut.isEmpty {
-            // One character, with accents piled up on it, fills the whole room.
+            // A single character with many combining accents can exceed the limit by itself.
             for scalar in stem.unicodeScalars where cut.utf8.count + scalar.utf8.count <= room {
                 cut.unicodeScalars.append(scalar)
             }
@@ -114,7 +116,7 @@ package enum FileName {
         return String(scalars[first...last])
     }
 
-    /// Whether nothing has to be changed, as for most names.
+    /// Whether the name needs no change. This is true of most names.
     private static func isPlain(_ name: String) -> Bool {
         let bytes = name.utf8
         let dot = UInt8(ascii: ".")
@@ -126,7 +128,7 @@ package enum FileName {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: true  // controls
         case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // direction of text
-        case 0x2028, 0x2029, 0x200B, 0x2060, 0xFEFF, 0xFFF9...0xFFFB: true  // line ends and invisible marks
+        case 0x2028, 0x2029, 0x200B, 0x2060, 0xFEFF, 0xFFF9...0xFFFB: true  // line ends and invisible characters
         default: false
         }
     }

@@ -1,6 +1,6 @@
-/// Status codes in words (RFC 9110, section 15, and the IANA registry).
+/// Status codes and their explanations (RFC 9110, section 15, and the IANA registry).
 package enum HTTPStatus {
-    /// Responses that stand for trouble that passes: 408, 425, 429 and every 5xx but 501 and 505.
+    /// Whether the status reports a temporary error: 408, 425, 429 and every 5xx except 501 and 505.
     package static func isTransient(_ status: Int) -> Bool {
         switch status {
         case 408, 425, 429: true
@@ -9,36 +9,37 @@ package enum HTTPStatus {
         }
     }
 
-    /// Whether a success brings the file itself, or a part of it (RFC 9110, sections 6.4.2 and 15): 200, 203 and 206, and what the
-    /// registry does not know, which counts as 200. The others tell of something else, or have no content.
+    /// Whether a success carries the file or a part of it (RFC 9110, sections 6.4.2 and 15): 200, 203, 206, and
+    /// statuses that are not in the registry, which count as 200. The other successes describe something else, or have
+    /// no content.
     static func bringsRepresentation(_ status: Int) -> Bool {
         (200...299).contains(status) && ![201, 202, 204, 205, 207, 208, 226].contains(status)
     }
 
-    /// As `404 Not Found`; the number alone where the registry has no phrase.
+    /// The status with its phrase, such as `404 Not Found`; only the number if the registry has no phrase.
     package static func name(_ status: Int) -> String {
         phrases[status].map { "\(status) \($0)" } ?? "\(status)"
     }
 
-    /// What happened and what can be done, for a person.
+    /// An explanation for people: what happened, and what they can do.
     ///
     /// - Parameter hasCondition: whether the request had a condition.
     static func explanation(_ status: Int, hasCondition: Bool) -> String {
         let answer = "The server answered \(name(status))"
         return switch status {
-        case 401: "\(answer): it wants a user name and a password, or did not accept those it got."
-        case 403: "\(answer): it does not let this request in."
+        case 401: "\(answer): it requires a user name and a password, or rejected those that were sent."
+        case 403: "\(answer): it does not permit this request."
         case 202: "\(answer): the file is not ready yet. Try again later."
-        case 204, 205: "\(answer): it has no content for this address, so there is no file to save."
-        case 200...299: "\(answer): that is no file."
-        case 304 where hasCondition, 412: "\(answer): the condition that the request had does not hold."
-        case 304: "\(answer): it says that the file has not changed, although the request had no condition."
-        case 404, 410: "\(answer): there is nothing at this address."
-        case 407: "\(answer): the proxy wants a user name and a password, or did not accept those it got."
-        case 300...399: "\(answer): a redirect that cannot be followed."
-        case 421: "\(answer): it does not serve this name at this address."
-        case 451: "\(answer): the law keeps it from giving this out."
-        case 600...: "\(answer), which is no status of HTTP."
+        case 204, 205: "\(answer): there is no content at this URL, so there is no file to save."
+        case 200...299: "\(answer): this response does not contain the file."
+        case 304 where hasCondition, 412: "\(answer): the condition of the request is not met."
+        case 304: "\(answer): it claims that the file has not changed, but the request had no condition."
+        case 404, 410: "\(answer): there is no file at this URL."
+        case 407: "\(answer): the proxy requires a user name and a password, or rejected those that were sent."
+        case 300...399: "\(answer): this redirect cannot be followed."
+        case 421: "\(answer): it does not serve this host name at this address."
+        case 451: "\(answer): it is not available for legal reasons."
+        case 600...: "\(answer), which is not a valid HTTP status."
         default: "\(answer)."
         }
     }

@@ -1,19 +1,22 @@
 package import NightshiftAPI
 
-/// When transfers may go where they all go: one pause for all of them when that is in trouble. See ``HostTable``.
+/// The state of one origin, route or proxy: one common pause for all its transfers while it is failing. See
+/// ``HostTable``.
 ///
-/// Times are seconds of the boot clock; an exchange begins no earlier than the ``admit(now:)`` that let it through. The states and their legal exits:
+/// Times are seconds of the boot clock. An exchange begins no earlier than the ``admit(now:)`` that allowed it. These
+/// are the states and their legal exits:
 ///
-/// - `open`: everything is let through. A failure or a refusal leads to `paused`.
-/// - `paused`: nothing is let through. The first ``admit(now:)`` after its end leads to `probing`; failures and refusals of
-///   exchanges that began before the pause change nothing; a success ends it (`open`), unless the server itself asked for the
-///   pause.
-/// - `probing`: one exchange was let through, nothing else is. Its success leads to `open`, its failure or a refusal to
-///   `paused`, its end without either (cancelled, suspended) through ``abandoned(began:)`` to a pause that is over.
+/// - `open`: all exchanges are allowed. A failure or a refusal leads to `paused`.
+/// - `paused`: no exchange is allowed. The first ``admit(now:)`` after the end of the pause leads to `probing`.
+///   Failures and refusals of exchanges that began before the pause change nothing. A success ends the pause (`open`),
+///   unless the server itself asked for it.
+/// - `probing`: one exchange was allowed, and no other is. Its success leads to `open`, its failure or refusal to
+///   `paused`. If it ends without either (cancelled, suspended), ``abandoned(began:)`` leads to a pause that is already
+///   over.
 ///
-/// One task's refusal may be meant for its URL alone, so others are asked: after the first at once, after each further task that is
-/// refused, with an answer to nobody in between, after a pause that doubles, up to what the server asked for. Where it refuses
-/// everybody, it soon is left alone for as long as it wants.
+/// A refusal may concern only the URL of one task, so other tasks are tried. The first refusal causes no pause. Each
+/// refusal of a further task, without a successful answer in between, doubles the pause, up to the time that the server
+/// asked for. A server that refuses all tasks is thus soon left alone for as long as it asks.
 package struct HostBackoff: Hashable, Sendable {
     private enum State: Hashable {
         case open
@@ -22,17 +25,17 @@ package struct HostBackoff: Hashable, Sendable {
     }
 
     private var state = State.open
-    /// Failures in a row that were counted.
+    /// The number of consecutive failures that were counted.
     package private(set) var failures = 0
-    /// The tasks that were refused since an answer came, as far as they make the pause longer.
+    /// The tasks that were refused since the last successful answer. Only as many are stored as make the pause longer.
     private var refusedTasks: [TaskID] = []
 
     package init() {}
 
-    /// Whether nothing is known against the origin; the machine need not be kept then.
+    /// Whether no failure is recorded. The state can be dropped then.
     package var isOpen: Bool { state == .open }
 
-    /// Whether everything waits for one exchange, which ends the wait by its own end and not at a time.
+    /// Whether all other exchanges wait for the end of one exchange. That wait has no fixed end.
     package var isProbing: Bool {
         if case .probing = state { true } else { false }
     }
@@ -40,12 +43,12 @@ package struct HostBackoff: Hashable, Sendable {
     /// Whether the server itself asked for the pause.
     package var isRefused: Bool { !refusedTasks.isEmpty }
 
-    /// When the pause ends; nil if there is none any more at `now`.
+    /// The end of the pause; nil if no pause is in effect at `now`.
     package func blockedUntil(_ now: Double) -> Double? {
         if case .paused(_, let until) = state, until > now { until } else { nil }
     }
 
-    /// Whether an exchange may begin at `now`. After a pause the first that asks is the probe and has to begin.
+    /// Whether an exchange may begin at `now`. The first one allowed after a pause is the probe, and must begin.
     package mutating func admit(now: Double) -> Bool {
         switch state {
         case .open: return true
@@ -57,9 +60,9 @@ package struct HostBackoff: Hashable, Sendable {
         }
     }
 
-    /// An exchange that began at `began` did not get through.
+    /// Records that an exchange that began at `began` did not reach the server.
     ///
-    /// Exchanges that began before the present pause, or before the present probe, suffer from what is already known.
+    /// A failure is ignored if its exchange began before the current pause or probe: the trouble was already known.
     ///
     /// - Parameter random: 0..<1.
     package mutating func failed(began: Double, at now: Double, random: Double) {
@@ -68,15 +71,16 @@ package struct HostBackoff: Hashable, Sendable {
         pause(at: now, until: now + RetrySchedule.delay(attempt: failures, random: random))
     }
 
-    /// The server answered a task's exchange that began at `began` with the wish to be left alone until `until` (`Retry-After`).
+    /// Records that the server answered a task's exchange, begun at `began`, with a request to wait until `until`
+    /// (`Retry-After`).
     package mutating func refused(_ task: TaskID, until: Double, began: Double, at now: Double) {
         guard !isOfBefore(began) else { return }
         if !refusedTasks.contains(task), refusedTasks.count < Self.mostRefused { refusedTasks.append(task) }
         pause(at: now, until: min(until, now + RetrySchedule.pause(refused: refusedTasks.count)))
     }
 
-    /// The origin answered an exchange that began at `began`. After a refusal only one that began later tells whether it answers others;
-    /// nothing but time ends a pause that the server asked for.
+    /// Records that the origin answered an exchange that began at `began`. After a refusal, only an exchange that began
+    /// later shows whether the origin answers other tasks. A pause that the server asked for ends only with time.
     package mutating func succeeded(began: Double) {
         if isRefused, isOfBefore(began) { return }
         state = .open
@@ -84,14 +88,14 @@ package struct HostBackoff: Hashable, Sendable {
         refusedTasks = []
     }
 
-    /// An exchange that began at `began` has ended without telling anything about the origin. If it was the probe, the next
-    /// that asks takes its place.
+    /// Records that an exchange that began at `began` ended without information about the origin. If it was the probe,
+    /// the next allowed exchange becomes the probe.
     package mutating func abandoned(began: Double) {
         guard case .probing(let since) = state, began >= since else { return }
         state = .paused(since: since, until: since)
     }
 
-    /// Whether an exchange began before what is already known.
+    /// Whether an exchange began before the current pause or probe.
     private func isOfBefore(_ began: Double) -> Bool {
         switch state {
         case .open: false
@@ -106,6 +110,6 @@ package struct HostBackoff: Hashable, Sendable {
         state = .paused(since: now, until: end)
     }
 
-    /// Behind so many the pause is longer than any that is obeyed.
+    /// After this many refused tasks, the pause is longer than the longest `Retry-After` that is obeyed.
     private static let mostRefused = 14
 }

@@ -1,15 +1,17 @@
 package import NightshiftAPI
 package import Store
 
-/// What is known of origins, the ways to them, and proxies: what speaks against them, and what they take.
+/// The known failures of origins, routes and proxies, and the limits that origins have shown.
 ///
-/// Pure. Each has its own ``HostBackoff``: one pause for all that meet in it, then one probe. A transfer begins where none of
-/// those on its way forbids it, and is then the probe of each that wants one.
+/// This is a pure value. Each origin, route and proxy has its own ``HostBackoff``: a common pause for all its
+/// transfers, then one probe. A transfer begins if its origin, its route and its proxy all allow that. It is then the
+/// probe of each of them that needs one.
 package struct HostTable: Sendable {
-    /// How a task gets to its origin.
+    /// The route of a task to its origin.
     package struct Way: Hashable, Sendable {
         package var origin: String
-        /// As the task or the service names it, without name and password; nil leaves it to the environment, empty is none.
+        /// The proxy as the task or the service configures it, without name and password. Nil leaves the choice to the
+        /// environment; an empty string means no proxy.
         package var proxy: String?
 
         package init(origin: String, proxy: String?) {
@@ -17,18 +19,18 @@ package struct HostTable: Sendable {
             self.proxy = proxy
         }
 
-        /// Whatever can be in trouble on it.
+        /// All parts of the route that can fail.
         fileprivate var parts: [Part] {
             let proxy = proxy.flatMap { $0.isEmpty ? nil : Part.proxy($0) }
             return [.origin(origin), .way(self)] + (proxy.map { [$0] } ?? [])
         }
     }
 
-    /// A pause as `why` tells it.
+    /// A pause as `why` shows it.
     package struct Pause: Hashable, Sendable {
-        /// Boot seconds; nil while a probe is under way, or about to be.
+        /// The end of the pause in boot seconds; nil while a probe is running or is next.
         package var until: Double?
-        /// Seconds since 1970.
+        /// The start of the pause, in seconds since 1970.
         package var since: Double
         package var failure: TransferFailure
     }
@@ -46,35 +48,37 @@ package struct HostTable: Sendable {
     }
 
     private var entries: [Part: Entry] = [:]
-    /// How many answers of an origin nothing speaks against yet: as many refusals are held against the refused alone.
+    /// The number of recent answers of each origin without recorded failures. While it is above zero, each refusal
+    /// affects only the refused task.
     private var answers: [String: Int] = [:]
-    /// How many connections origins were seen to take; by scheme, host and port.
+    /// The number of connections that an origin is known to accept; the key is scheme, host and port.
     private var connections: [String: HostConnections] = [:]
-    /// How origins take uploads, where they have shown it.
+    /// The upload protocol of each origin that has shown one.
     private var uploadProtocols: [String: UploadProtocol] = [:]
 
     package init() {}
 
-    /// How many transfers may start on a way: 0 in a pause or behind a probe, 1 where one has to probe, else any number.
+    /// The number of transfers that may start on a route: 0 during a pause or a probe, 1 if a probe is needed,
+    /// otherwise unlimited.
     package func allowance(_ way: Way, _ now: Double) -> Int {
         let known = way.parts.compactMap { entries[$0]?.backoff }
         if known.contains(where: { $0.isProbing || $0.blockedUntil(now) != nil }) { return 0 }
         return known.isEmpty ? .max : 1
     }
 
-    /// Begins a transfer, which is the probe where one is wanted; false where none may begin.
+    /// Begins a transfer, which becomes the probe if one is needed; returns false if no transfer may begin.
     package mutating func admit(_ way: Way, now: Double) -> Bool {
         guard allowance(way, now) > 0 else { return false }
         for part in way.parts { _ = entries[part]?.backoff.admit(now: now) }
         return true
     }
 
-    /// When the last pause on a way ends; nil where there is none any more.
+    /// The end of the last pause on a route; nil if no pause is in effect.
     package func blockedUntil(_ way: Way, _ now: Double) -> Double? {
         way.parts.compactMap { entries[$0]?.backoff.blockedUntil(now) }.max()
     }
 
-    /// What a task on this way waits for; nil where there is nothing against it.
+    /// The pause that a task on this route waits for; nil if no failure is recorded.
     package func pause(_ way: Way, _ now: Double) -> Pause? {
         let known = way.parts.compactMap { entries[$0] }
         guard
@@ -85,7 +89,8 @@ package struct HostTable: Sendable {
         return Pause(until: worst.backoff.blockedUntil(now), since: worst.since, failure: worst.failure)
     }
 
-    /// Origins, and proxies without what lets people in, that pause, each until the boot second at its end.
+    /// The origins and proxies with a pause, each with the end of the pause in boot seconds. Proxies are shown without
+    /// credentials.
     package func paused(_ now: Double) -> [(origin: String, until: Double)] {
         var ends: [String: Double] = [:]
         for (part, entry) in entries {
@@ -101,13 +106,13 @@ package struct HostTable: Sendable {
         return ends.map { ($0.key, $0.value) }.sorted { $0.origin < $1.origin }
     }
 
-    // MARK: - What happens
+    // MARK: - Results of transfers
 
-    /// A transfer that began at `began` has failed.
+    /// Records that a transfer that began at `began` has failed.
     ///
     /// - Parameters:
-    ///   - task: whose it is.
-    ///   - refusedUntil: for ``Blame/origin``: boot seconds until which the server asked to be left alone.
+    ///   - task: the task of the transfer.
+    ///   - refusedUntil: for ``Blame/origin``: the end of the pause that the server asked for, in boot seconds.
     ///   - random: 0..<1.
     package mutating func failed(
         _ way: Way, _ blame: Blame, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
@@ -118,24 +123,25 @@ package struct HostTable: Sendable {
             switch (blame, part) {
             case (.proxy, .proxy), (.address, .way):
                 note(part, failure, now) { $0.failed(began: began, at: time, random: random) }
-            // A proxy of the environment is known by the ways through it alone.
+            // The address of a proxy from the environment is unknown, so its failures are recorded for the routes
+            // through it.
             case (.proxy, .way) where !way.hasKnownProxy:
                 note(part, failure, now) { $0.failed(began: began, at: time, random: random) }
             case (.origin, .origin(let origin)):
-                // An origin that answers others means the refused alone.
+                // If the origin answers other tasks, the refusal concerns only this task.
                 if spendAnswer(of: origin) { continue }
                 note(part, failure, now) { $0.refused(task, until: refusedUntil ?? time, began: began, at: time) }
             case (.address, .proxy), (.origin, .way), (.origin, .proxy), (.request, _): succeeded(part, began: began)
             case (.proxy, _), (.address, .origin), (.nobody, _): entries[part]?.backoff.abandoned(began: began)
             }
         }
-        // An error is an answer, too.
+        // An error status is an answer, too.
         if blame == .request, failure.status != nil { countAnswer(of: way.origin) }
     }
 
-    /// The origin has answered a transfer that began at `began`.
+    /// Records that the origin has answered a transfer that began at `began`.
     ///
-    /// - Returns: whether others may start that could not.
+    /// - Returns: whether other transfers may start that were blocked.
     package mutating func answered(_ way: Way, began: Double) -> Bool {
         let before = entries.count
         for part in way.parts { succeeded(part, began: began) }
@@ -143,48 +149,50 @@ package struct HostTable: Sendable {
         return entries.count < before
     }
 
-    /// A transfer that began at `began` has ended without telling anything.
+    /// Records that a transfer that began at `began` ended without information about the origin.
     package mutating func abandoned(_ way: Way, began: Double) {
         for part in way.parts { entries[part]?.backoff.abandoned(began: began) }
     }
 
-    /// The network is another one: what could not be reached may be reachable. What a server asked for stays.
+    /// Clears all failures to connect, because another network may reach these hosts. Pauses that a server asked for
+    /// stay.
     package mutating func networkReturned() {
         entries = entries.filter { $0.value.backoff.isRefused }
     }
 
-    /// Somebody knows better: nothing is held against what is on the way any more, whoever asked for a pause.
+    /// Clears all failures and pauses on a route, including pauses that the server asked for. Used when a person asks
+    /// to try now.
     package mutating func forget(_ way: Way) {
         for part in way.parts { entries[part] = nil }
     }
 
-    /// The same for everything.
+    /// Clears the failures and pauses on all routes.
     package mutating func forgetAll() {
         entries = [:]
     }
 
-    // MARK: - What origins take
+    // MARK: - Limits of origins
 
-    /// Connections that an origin takes at once; nil where nothing is known.
+    /// The number of connections that an origin accepts at once; nil if unknown.
     package func mostConnections(_ origin: String, now: Double) -> Int? { connections[origin]?.most(now: now) }
 
-    /// An origin has refused one more than so many connections. Boot seconds.
+    /// Records that an origin has refused more than `most` connections. `until` is in boot seconds.
     package mutating func limit(_ origin: String, to most: Int, until: Double, now: Double) {
         connections = connections.filter { $0.value.most(now: now) != nil }
         connections[origin, default: HostConnections()].limit(to: most, until: until, now: now)
     }
 
-    /// How an origin takes uploads that nobody has said anything else of; nil where it has not shown it.
+    /// The upload protocol of an origin, for uploads that do not name one; nil if the origin has not shown one.
     package func uploadProtocol(of origin: String) -> UploadProtocol? { uploadProtocols[origin] }
 
-    /// An origin has shown how it takes uploads. Tus is only used where it is asked for.
+    /// Records the upload protocol that an origin has shown. Tus is not recorded, because it is used only on request.
     package mutating func learn(_ uploadProtocol: UploadProtocol, of origin: String) {
         if case .tus = uploadProtocol { return }
         if uploadProtocols.count >= Self.knownUploadProtocols { uploadProtocols = [:] }
         uploadProtocols[origin] = uploadProtocol
     }
 
-    /// Origins whose way with uploads is remembered; more than a user's apps talk to.
+    /// The number of origins whose upload protocol is remembered. It exceeds the number that a user's apps contact.
     package static let knownUploadProtocols = 1_000
 
     private mutating func note(
@@ -196,24 +204,25 @@ package struct HostTable: Sendable {
         entries[part] = entry
     }
 
-    /// Notes that an origin has answered somebody.
+    /// Counts one answer of an origin.
     private mutating func countAnswer(of origin: String) {
-        // Before it is asked anew it has answered nothing.
+        // While the origin has a recorded failure, its answers do not count.
         guard entries[.origin(origin)] == nil else { return }
         if answers[origin] == nil, answers.count >= Self.answeringOrigins { answers = [:] }
         answers[origin] = min((answers[origin] ?? 0) + 1, Self.countedAnswers)
     }
 
-    /// Whether an origin has answered more than it has refused; each refusal makes that one less.
+    /// Whether an origin has answered more often than it has refused. Each refusal uses up one answer.
     private mutating func spendAnswer(of origin: String) -> Bool {
         guard entries[.origin(origin)] == nil, let count = answers[origin], count > 0 else { return false }
         answers[origin] = count - 1
         return true
     }
 
-    /// As many as may be refused before anybody hears of it: as many as ask an origin at once.
+    /// The most answers that are counted, and so the most refusals that affect only the refused task. Equals the usual
+    /// number of simultaneous requests to one origin.
     private static let countedAnswers = 6
-    /// Origins whose answers are counted; a forgotten one costs a probe.
+    /// The number of origins whose answers are counted. Forgetting an origin costs one probe.
     package static let answeringOrigins = 1_000
 
     private mutating func succeeded(_ part: Part, began: Double) {

@@ -1,10 +1,10 @@
 import NightshiftAPI
 import Sessions
 
-/// The parts of a request besides its address and body, all of which were given for one origin.
+/// The parts of a request besides its URL and body. All of them were given for one origin.
 ///
-/// This is the one rule for what goes along to another origin. Redirects, mirrors, upload resources, new addresses that the
-/// owner names, resume data and delayed requests come here, through ``WireRequest/moved(to:)`` and
+/// This type is the only rule for what is sent to another origin. Redirects, mirrors, upload resources, new addresses
+/// from the owner, resume data and delayed requests use it through ``WireRequest/moved(to:)`` and
 /// ``NightshiftAPI/TaskRequest/moved(to:)``.
 struct Introduction: Hashable, Sendable {
     var headers: [HeaderField]
@@ -12,9 +12,10 @@ struct Introduction: Hashable, Sendable {
     var tls: TLSSettings?
     var trustedCertificates: Set<String> = []
 
-    /// The parts that another origin gets: fields that are known to be harmless, and the app's answers to that origin itself.
+    /// The parts that are sent to another origin: header fields that are known to be harmless, and the app's answers to
+    /// challenges of that origin.
     ///
-    /// The certificate authority stays: it says whom to believe, and tells nobody anything.
+    /// The certificate authority stays: it decides which servers are trusted, and reveals nothing.
     func atAnotherOrigin(_ answer: OriginAnswer? = nil) -> Introduction {
         var authority = tls
         authority?.clientCertificate = nil
@@ -31,12 +32,15 @@ struct Introduction: Hashable, Sendable {
 }
 
 extension WireRequest {
-    /// The same request at another address. What was lost on the way does not come back where the way leads home again.
+    /// The same request at another URL. Parts that were removed do not return if a later redirect leads back to the
+    /// first origin.
     package func moved(to url: String) -> WireRequest {
         moved(to: url, isTrusted: TransferURL.areOfOneOrigin(self.url, url))
     }
 
-    /// - Parameter isTrusted: whether whoever named the address may say where secrets go.
+    /// The same request at another URL.
+    ///
+    /// - Parameter isTrusted: whether the source of the URL may decide where secrets are sent.
     func moved(to url: String, isTrusted: Bool) -> WireRequest {
         var request = self
         request.url = url
@@ -54,16 +58,16 @@ extension WireRequest {
 }
 
 extension TaskRequest {
-    /// The name and password in its address.
+    /// The name and password in the URL of the task.
     var ownCredential: Credential? {
         url.flatMap { try? TransferURL(parsing: $0) }?.credential
     }
 
-    /// Whether another origin may be asked in the same way. Any other method than these, and the body it sends, were meant for the
-    /// origin that they were given for. What an upload sends is the file that its owner wants there.
+    /// Whether the same request may be sent to another origin. Other methods than GET and HEAD, and their bodies, were
+    /// meant for the original origin. The file of an upload is meant for whichever origin its owner names.
     var isHarmlessElsewhere: Bool { kind == .upload || ["GET", "HEAD"].contains(method ?? "GET") }
 
-    /// The same task at an address that its owner names: nil is the one it has.
+    /// The same task at an address that its owner names; nil keeps the current address.
     func moved(to address: String?) -> TaskRequest {
         var request = self
         guard let address else { return request }
@@ -82,9 +86,9 @@ extension TaskRequest {
 }
 
 extension SessionSettings {
-    /// The settings that a session still gives to a task that has left the origin for which it was accepted.
+    /// The session's settings for a task that has left the origin for which it was accepted.
     ///
-    /// A new task gets all of it, whatever its address: its owner names both together.
+    /// A new task gets all of the settings, whatever its address, because its owner chose both together.
     func forTask(of origin: String, movedTo address: String?) -> SessionSettings {
         guard let address, !TransferURL.areOfOneOrigin(origin, address) else { return self }
         let moved = Introduction(headers: headers, credential: nil, tls: tls).atAnotherOrigin()

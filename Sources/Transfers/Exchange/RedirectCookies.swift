@@ -1,31 +1,34 @@
 package import NightshiftAPI
 package import Store
 
-/// The cookies that one exchange is given along its redirects (RFC 6265, section 5), and goes on with: they never outlive it.
+/// The cookies that redirects set during one exchange (RFC 6265, section 5). They are sent with its later requests and
+/// never outlive it.
 ///
-/// A cookie goes back to the host that set it and, where it names a domain, to hosts below that one; never to a parent domain's other
-/// hosts. Whether strangers share a parent domain (co.uk, github.io), only a list could say that changes every week.
+/// A cookie is sent to the host that set it. If it names a domain, it is sent to the subdomains of that host, too, but
+/// never to other hosts of a parent domain. Unrelated owners may share a parent domain (co.uk, github.io), and a list
+/// of such domains changes every week.
 package struct RedirectCookies: Sendable {
     private var cookies: [Held] = []
-    /// The received cookies, for the app's own store.
+    /// The received cookies, for the app's own cookie store.
     package private(set) var received: [SetCookie] = []
 
     fileprivate struct Held: Sendable {
         var cookie: ReceivedCookie
-        /// It was taken back: not even the app's own of that name goes to its host any more.
+        /// Whether the server has deleted the cookie. The app's own cookie of this name is then not sent to the host
+        /// either.
         var isGone: Bool
     }
 
-    /// Cookies of one exchange at most.
+    /// The most cookies of one exchange.
     private static let most = 64
-    /// Bytes of one cookie, as browsers have it.
+    /// The largest cookie in bytes; browsers use the same limit.
     private static let largest = 4_096
 
     package init() {}
 
-    /// Stores the cookies that a redirect's head sets.
+    /// Stores the cookies that a redirect response sets.
     ///
-    /// - Parameter url: the address that answered with the redirect.
+    /// - Parameter url: the address that sent the redirect.
     package mutating func store(_ headers: [HeaderField], from url: String) {
         guard let origin = try? TransferURL(parsing: url) else { return }
         let date = headers.first("Date").flatMap { HTTPDate.parse($0) }
@@ -36,14 +39,14 @@ package struct RedirectCookies: Sendable {
             cookies.removeAll { held in
                 held.cookie.name == cookie.name && held.cookie.host == cookie.host && held.cookie.path == cookie.path
             }
-            // Without a clock here: the server's own.
+            // This code has no clock, so the server's `Date` is used.
             cookies.append(Held(cookie: cookie, isGone: cookie.isTakenBack(at: date)))
         }
     }
 
     /// The value of `Cookie` for the next request; nil for none.
     ///
-    /// - Parameter given: what the request itself brings; cookies that were set since take the place of those.
+    /// - Parameter given: the request's own `Cookie` value. Cookies that were set later replace those of the same name.
     package func field(for url: String, given: String?) -> String? {
         let pairs = (given ?? "").split(separator: ";").map { String($0).trimmedOfBlanks }.filter { !$0.isEmpty }
         guard let target = try? TransferURL(parsing: url), !cookies.isEmpty else { return given }
@@ -66,9 +69,9 @@ extension RedirectCookies.Held {
 }
 
 extension TaskRecord {
-    /// Whether cookies that redirects set go along to where these lead.
+    /// Whether cookies that a redirect sets are sent to the redirect's target.
     ///
-    /// As in browsers and wget: servers that set one and redirect to the same URL would redirect without end. An app's library says
-    /// whether its session wants them.
+    /// Browsers and wget do this: a server that sets a cookie and redirects to the same URL would otherwise redirect
+    /// endlessly. For tasks of an app, its library decides, depending on the session.
     package var sendsRedirectCookies: Bool { request.handlesCookies ?? (app == nil) }
 }

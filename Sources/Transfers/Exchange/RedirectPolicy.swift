@@ -8,17 +8,17 @@ package enum Redirect: Hashable, Sendable {
     case refuse(TransferFailure)
 }
 
-/// Which redirects are followed. What goes along says ``WireRequest/moved(to:)``.
+/// The rules for following redirects. ``WireRequest/moved(to:)`` decides what is sent to the new URL.
 package enum RedirectPolicy {
-    /// Decides where a response leads (RFC 9110, section 15.4; methods as browsers do).
+    /// Decides where a response leads (RFC 9110, section 15.4; methods change as in browsers).
     ///
-    /// 300, 304, 305, 306 and responses without `Location` are final. A user name or password in `Location` is neither used
-    /// nor kept: an origin must not choose the credentials that are shown to another. A redirect from https to http is
-    /// refused, because what was asked for in private would be sent in the open.
+    /// 300, 304, 305, 306 and responses without `Location` are final. A user name or password in `Location` is dropped:
+    /// one origin must not choose the credentials that another origin receives. A redirect from https to http is
+    /// refused, because data that was requested over an encrypted connection would be sent unencrypted.
     ///
     /// - Parameters:
-    ///   - url: the absolute URL that answered.
-    ///   - hop: how many redirects were followed before this one.
+    ///   - url: the absolute URL that sent the response.
+    ///   - hop: the number of redirects that were followed before this one.
     package static func next(
         status: Int, location: String?, from url: String, method: String, hop: Int
     ) -> Redirect {
@@ -39,15 +39,15 @@ package enum RedirectPolicy {
         } catch {
             return .refuse(
                 TransferFailure(
-                    .redirectRefused, "The server redirected to an address that cannot be used: \(error.message)",
+                    .redirectRefused, "The server redirected to an unusable URL: \(error.message)",
                     status: status))
         }
         if base.isSecure, !target.isSecure {
             return .refuse(
                 TransferFailure(
                     .redirectRefused,
-                    "The server redirected from https to http, which anyone on the way can read and change. "
-                        + "If that is wanted, ask for the http address itself: \(Redaction.url(target.string))",
+                    "The server redirected from https to http, which others on the network can read and change. "
+                        + "If you accept that, request the http URL itself: \(Redaction.url(target.string))",
                     status: status))
         }
         let nextMethod = self.method(after: status, method)
@@ -55,7 +55,8 @@ package enum RedirectPolicy {
             url: target.string, method: nextMethod, keepsBody: nextMethod == method && status != 303)
     }
 
-    /// The fields that go along where a redirect asks for another method: without a body none that describes one.
+    /// The header fields for a redirect that changes the method. Fields that describe a body are removed, because no
+    /// body is sent.
     package static func withoutBody(_ headers: [HeaderField]) -> [HeaderField] {
         headers.filter { !bodyFields.contains($0.name.lowercased()) }
     }

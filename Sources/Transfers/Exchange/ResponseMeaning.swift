@@ -1,41 +1,44 @@
 import NightshiftAPI
 
-/// The subject of a request whose response is judged.
+/// The kind of request whose response is judged.
 package enum Asked: String, Hashable, Sendable, CaseIterable {
-    /// A file, from its first byte on.
+    /// A request for a whole file.
     case whole
-    /// The missing part of a file.
+    /// A request for the missing part of a file.
     case rest
-    /// An answer of the server: the request has a method, a body, a range or a condition of its own, or is an upload.
+    /// A request for an answer: it has its own method, body, range or condition, or it is an upload.
     case answer
 }
 
-/// The use of a final response for the one who asked, as its status says. [The table](../../../docs/transfers.md) is for readers.
+/// The meaning of a final response for the task, according to its status. [This table](../../../docs/transfers.md)
+/// describes the rules.
 ///
-/// Downloads over one connection and over several, mirrors and uploads all decide by it; validators, lengths and ends come
-/// after it.
+/// Downloads over one or several connections, mirrors and uploads all use this decision. Validators, lengths and the
+/// end of the body are checked afterwards.
 package enum ResponseMeaning: String, Hashable, Sendable, CaseIterable {
     /// The body is the whole file.
     case whole
-    /// The body is a part of the file, or is said to be one.
+    /// The body is, or claims to be, a part of the file.
     case part
-    /// The body is the result, whatever it is. It is never continued.
+    /// The body is the result, whatever the status. A result is never continued.
     case result
-    /// A success without the file: it is not ready yet.
+    /// A success without the file: the file is not ready yet.
     case notReady
-    /// It answers something other than the request for the rest: the whole is asked for.
+    /// The response does not answer the request for the rest, so the whole file is requested.
     case notTheRest
-    /// The range, or its condition, is not understood.
+    /// The server rejected the range, or its condition.
     case rangeRejected
-    /// There are no bytes where the rest was to begin.
+    /// The server has no bytes at the offset where the rest begins.
     case rangeUnsatisfied
-    /// Trouble that passes.
+    /// A temporary error.
     case passing
-    /// A refusal for good, or a success that brings no file.
+    /// A permanent refusal, or a success without a file.
     case refused
-    /// No final response of HTTP.
+    /// A status that is not a final response in HTTP.
     case invalid
 
+    /// Decides the meaning of a status.
+    ///
     /// - Parameter part: whether `Content-Range` or the status says that the body is a part: ``ResponseHead/isPart``.
     package init(status: Int, isPart: Bool, asked: Asked, policy: ResponsePolicy) {
         guard status >= 200 else {
@@ -66,7 +69,7 @@ package enum ResponseMeaning: String, Hashable, Sendable, CaseIterable {
         case (.rest, 400), (.rest, 412): self = .rangeRejected
         case (.rest, 416): self = .rangeUnsatisfied
         case (.rest, 304): self = .notTheRest
-        // 511 is a network's word, never the server's (RFC 6585, section 6).
+        // 511 is sent by the network, never by the origin server (RFC 6585, section 6).
         case (_, 511): self = .passing
         case _ where policy.retry == .transientResponses && HTTPStatus.isTransient(status): self = .passing
         case _: self = policy.failsOnHTTPError ? .refused : .result
@@ -75,14 +78,14 @@ package enum ResponseMeaning: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ResponseHead {
-    /// Whether the body is a part of the representation: by its status, or by a `Content-Range` in bytes, which broken servers
-    /// and caches send with 200, too. One that names all bytes says that it is the whole.
+    /// Whether the body is a part of the representation, according to its status or to a `Content-Range` in bytes.
+    /// Broken servers and caches send that field with 200, too. A range of all bytes means that the body is the whole.
     var isPart: Bool {
         guard status != 206 else { return lengthOfAllBytes == nil }
         return HTTPStatus.bringsRepresentation(status) && hasByteRange && lengthOfAllBytes == nil
     }
 
-    /// The length of the file where `Content-Range` says that the body is all of it.
+    /// The length of the file if `Content-Range` covers all of its bytes.
     var lengthOfAllBytes: Int64? {
         guard !isMultipartRanges, let field = headers.first("Content-Range"),
             case .bytes(first: 0, let last, let total?)? = ContentRange(field: field), last + 1 == total,
@@ -91,7 +94,8 @@ extension ResponseHead {
         return total
     }
 
-    /// Whether `Content-Range` is about bytes. Some services number the records of a list with it, which is no matter of HTTP's.
+    /// Whether `Content-Range` counts bytes. Some services use the field to number the records of a list, which HTTP
+    /// does not define.
     private var hasByteRange: Bool {
         guard let field = headers.first("Content-Range") else { return false }
         var scanner = FieldScanner(field)

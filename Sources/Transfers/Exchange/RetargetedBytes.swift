@@ -1,41 +1,42 @@
 import NightshiftAPI
 
-/// Bytes of a download that came from another URL than the task has now.
+/// Bytes of a download that came from another URL than the task's current one.
 ///
-/// A new URL may lead to the same file on another server, whose validators are its own, or to another file. What proves that the
-/// bytes go on there:
+/// A new URL may lead to the same file on another server with its own validators, or to another file. The bytes may be
+/// continued there in one of these cases:
 ///
-/// - the same strong entity tag of the same place: only the signature is another one, as in signed links;
-/// - where the whole is compared with a digest in the end, the length of the whole and the last bytes here, fetched again and
-///   compared: no proof, but wrong bytes are found out;
-/// - all bytes that are here, fetched again and compared. That is done for mirrors, for which nothing is given up; another URL of
-///   the task itself begins again, which costs as much and can be continued.
+/// - The strong entity tag and the place are the same, and only a signature in the URL differs, as in signed links.
+/// - The complete file will be compared with a digest, the length of the whole is the same, and the last bytes on disk
+///   equal the same bytes fetched again. This is not a proof, but the digest detects wrong bytes.
+/// - All bytes on disk equal the same bytes fetched again. This is done for mirrors, which must not cause bytes to be
+///   discarded. Another URL of the task itself starts again, which costs as much and can be continued after an
+///   interruption.
 package struct RetargetedBytes {
-    /// Bytes that are compared: more than a few lines that all versions end with, less than a quarter of a second on a slow
-    /// line.
+    /// The number of bytes to compare: more than a few final lines that all versions share, and less than a quarter of
+    /// a second on a slow connection.
     package static let overlap: Int64 = 64 << 10
 
-    package static let unproven = "nothing proves that the bytes here belong to the file at the new URL"
+    package static let unproven = "nothing proves that the bytes on disk belong to the file at the new URL"
 
-    static let unknownVersion = "the server at the new URL does not know the version of the bytes here"
+    static let unknownVersion = "the server at the new URL does not confirm the version of the bytes on disk"
 
     static let otherDigest = "the file at the new URL has another digest"
 
     private let partial: PartialBytes
 
-    /// Nil for bytes of the URL that is asked.
+    /// Returns nil if the bytes came from the current URL.
     package init?(_ partial: PartialBytes) {
         guard partial.isOfAnotherURL else { return nil }
         self.partial = partial
     }
 
-    /// Where the comparison of the last bytes begins; nil where it would prove too little.
+    /// The offset at which the comparison of the last bytes begins; nil if the comparison would prove too little.
     private var overlapStart: Int64? {
         guard let total = partial.total, partial.count >= Self.overlap, partial.count <= total else { return nil }
         return partial.count - Self.overlap
     }
 
-    /// Asks by the entity tag first, then for what is compared, then for the whole.
+    /// The request for these bytes: first with the entity tag, then for the bytes to compare, then for the whole.
     var plan: ExchangePlan {
         if partial.condition == .entityTag, partial.validators.strongEntityTag != nil,
             partial.isVerified || !partial.isKept
@@ -51,7 +52,7 @@ package struct RetargetedBytes {
             offset: start, condition: .unconditional, headers: [HeaderField(name: "Range", value: "bytes=\(start)-")])
     }
 
-    /// Decides what the answer to ``plan`` means; nil leaves it to the rules for bytes of the same URL.
+    /// Decides the meaning of the response to ``plan``; nil applies the rules for bytes of the same URL.
     ///
     /// - Parameter now: seconds since 1970.
     func judge(head: ResponseHead, plan: ExchangePlan, now: Double) -> Verdict? {
@@ -61,7 +62,8 @@ package struct RetargetedBytes {
         case _ where HTTPStatus.bringsRepresentation(head.status): judgeWhole(head, plan, now)
         case 400 where plan.asksForRange, 412 where plan.asksForRange:
             compare(instead: plan, because: "the server rejected the request for the rest (\(head.status))")
-        case 416 where plan.asksForRange: .startAgain(reason: "the server has no bytes where the file was to go on")
+        case 416 where plan.asksForRange:
+            .startAgain(reason: "the server has no bytes at the offset where the download continues")
         default: nil
         }
     }
@@ -70,7 +72,7 @@ package struct RetargetedBytes {
         guard !head.isMultipartRanges, let field = head.headers.first("Content-Range"),
             case .bytes(let first, let last, let total)? = ContentRange(field: field)
         else {
-            return .startAgain(reason: "the server sent a part without saying which")
+            return .startAgain(reason: "the server sent a part without a valid Content-Range")
         }
         if let total, total != partial.total { return .startAgain(reason: differs(total)) }
         if partial.contradictsDigests(of: head) { return .startAgain(reason: Self.otherDigest) }
@@ -84,7 +86,7 @@ package struct RetargetedBytes {
         guard let total, first <= plan.offset, last >= partial.count || last + 1 == total, !head.isEncoded,
             head.contentLength ?? (last - first + 1) == last - first + 1
         else {
-            return .startAgain(reason: "the server sent a part that cannot be compared with the bytes here")
+            return .startAgain(reason: "the server sent a part that cannot be compared with the bytes on disk")
         }
         var representation = Representation(whole: head, now: now)
         representation.total = total
@@ -118,11 +120,12 @@ package struct RetargetedBytes {
     }
 
     private func differs(_ total: Int64) -> String {
-        "the file at the new URL has \(total) bytes, the one here \(partial.total.map { "\($0)" } ?? "an unknown number")"
+        "the file at the new URL has \(total) bytes, the known one "
+            + (partial.total.map { "\($0)" } ?? "an unknown number")
     }
 }
 
 extension ExchangePlan {
-    /// Whether the whole is asked for so that the bytes here can be compared with it.
+    /// Whether the whole file is requested in order to compare the bytes on disk with it.
     var comparesAll: Bool { headers.isEmpty && condition == .unconditional }
 }

@@ -6,8 +6,8 @@ package enum RetryAfter: Hashable, Sendable {
     /// Seconds since 1970.
     case date(Double)
 
-    /// Nil for anything that is neither a number of seconds nor a date. Fractions of seconds, which some servers send, are
-    /// understood.
+    /// Parses a number of seconds or a date; returns nil for anything else. Fractions of seconds, which some servers
+    /// send, are accepted.
     package init?(field: String) {
         if let date = HTTPDate.parse(field) {
             self = .date(date)

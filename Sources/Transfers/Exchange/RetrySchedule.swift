@@ -1,19 +1,21 @@
-/// How long to wait before trying again.
+/// The pauses between attempts.
 package enum RetrySchedule {
-    /// Seconds: what a hiccup takes.
+    /// Seconds of the first delay: a brief outage is over by then.
     static let base = 1.0
-    /// Seconds: twelve requests an hour disturb no server, and five minutes are the most that a recovery goes unnoticed. A
-    /// network that comes back is noticed at once, by other means.
+    /// Seconds of the longest delay. Twelve requests an hour burden no server, and a recovery is noticed within five
+    /// minutes. The return of the network is noticed at once, by other means.
     static let longest = 300.0
-    /// Seconds: full jitter must not turn into a busy loop.
+    /// Seconds of the shortest delay, so that full jitter cannot cause a busy loop.
     static let shortest = 0.1
-    /// Seconds: a server's wish is obeyed this far; beyond it a mistaken date would lose the transfer.
+    /// The longest `Retry-After` that is obeyed, in seconds. Without this limit, a server's wrong date could make the
+    /// transfer fail by its resource timeout.
     static let longestRetryAfter = 3600.0
 
-    /// Seconds until the next attempt: exponential, with full jitter so that many waiting tasks spread.
+    /// Seconds until the next attempt: exponential, with full jitter so that the attempts of many waiting tasks are
+    /// spread.
     ///
     /// - Parameters:
-    ///   - attempt: consecutive failures without any progress in between, from 1.
+    ///   - attempt: consecutive failures without progress in between, from 1.
     ///   - random: 0..<1.
     package static func delay(attempt: Int, random: Double) -> Double {
         let doublings = min(max(attempt, 1) - 1, 16)
@@ -22,13 +24,13 @@ package enum RetrySchedule {
         return max(shortest, share * bound)
     }
 
-    /// Seconds until an origin that has refused so many tasks is asked for another one, unless it wants less: none after the
-    /// first, as that may be the only one that it refuses.
+    /// Seconds until an origin that has refused `count` tasks is tried with another task, unless it asked for less.
+    /// After the first refusal this is 0, because the origin may refuse only that task.
     static func pause(refused count: Int) -> Double {
         count < 2 ? 0 : base * Double(1 << min(count - 2, 16))
     }
 
-    /// Seconds from `now` (since 1970) as the server asked, at least 0 and at most an hour.
+    /// Seconds from `now` (since 1970) that the server asked for, at least 0 and at most an hour.
     package static func retryAfter(_ field: RetryAfter, now: Double) -> Double {
         let seconds =
             switch field {

@@ -1,32 +1,33 @@
 package import NightshiftAPI
 
-/// Which of a download's URLs is asked: one after the other, each once, before the task waits or fails.
+/// The order in which a download's URLs are tried, each once, before the task waits or fails.
 ///
-/// It begins with the URL that the bytes here came from, so that nothing has to be proven; without bytes with the task's own.
+/// The first one is the URL that the bytes on disk came from, because nothing has to be proven there. Without bytes it
+/// is the task's own URL.
 package struct SourceRound: Hashable, Sendable {
     /// The task's own URL, then its mirrors.
     private let urls: [String]
-    /// Places of those that are not asked: they have sent the whole of another file.
+    /// The indices of URLs that are skipped because they have sent a wrong file as a whole.
     private let wrong: Set<Int>
     private var index: Int
     private var remaining: Int
     private var isOwnGone = false
-    /// The most hopeful end so far.
+    /// The best outcome so far: own URL before mirrors, temporary before permanent failures.
     private var best: Outcome?
 
-    /// How asking one of them ended.
+    /// The outcome of a request to one URL.
     package struct Outcome: Hashable, Sendable {
         package var failure: TransferFailure
         package var retryAfter: RetryAfter?
-        /// Whether the task's own URL was asked.
+        /// Whether the request went to the task's own URL.
         package var isOwn: Bool
-        /// The tasks that the failure is held against.
+        /// The tasks that wait because of the failure.
         package var blame: Blame
     }
 
     /// - Parameters:
-    ///   - bytes: the URL that the bytes here came from; nil where there are none.
-    ///   - wrong: those that have sent another file: 0 is the task's own URL, 1 the first mirror.
+    ///   - bytes: the URL that the bytes on disk came from; nil without bytes.
+    ///   - wrong: the URLs that have sent a wrong file: 0 is the task's own URL, 1 the first mirror.
     package init(own: String, mirrors: [String], bytes: String?, wrong: [Int] = []) {
         urls = [own] + mirrors
         self.wrong = Set(wrong)
@@ -38,29 +39,29 @@ package struct SourceRound: Hashable, Sendable {
 
     package var url: String { urls[index] }
 
-    /// All of them, the one that is asked first.
+    /// All URLs of the round, beginning with the current one.
     package var all: [String] { [url] + urls.indices.filter { $0 != index && !wrong.contains($0) }.map { urls[$0] } }
 
     package var isOwn: Bool { index == 0 }
 
-    /// The mirror that is asked.
+    /// The current URL if it is a mirror.
     package var mirror: String? { isOwn ? nil : url }
 
-    /// Whether none has failed yet.
+    /// Whether no URL has failed yet.
     package var isFirst: Bool { best == nil }
 
     package var isLast: Bool { remaining == 0 }
 
-    /// Whether bytes that are here may be given up for what this URL has. A mirror only goes on with them, unless they are its
-    /// own, or the file is gone where it belongs.
+    /// Whether bytes on disk may be discarded for the file at this URL. A mirror may only continue them, except if they
+    /// came from this mirror or the task's own URL answered with an error status.
     ///
-    /// - Parameter bytes: the URL that they came from; nil where there are none.
+    /// - Parameter bytes: the URL that the bytes came from; nil without bytes.
     package func mayRestart(bytes: String?) -> Bool { isOwn || isOwnGone || bytes == nil || bytes == url }
 
-    /// Records how the request to the present URL ended, and moves on to the next URL.
+    /// Records how the request to the current URL ended, and moves on to the next URL.
     ///
-    /// - Returns: nil where there is a next one, else what the round comes to: the task's own URL before the mirrors, and what
-    ///   may pass before what will not.
+    /// - Returns: nil if there is a next URL; otherwise the outcome of the round. The task's own URL is preferred over
+    ///   mirrors, and temporary failures over permanent ones.
     package mutating func advance(
         _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
     ) -> Outcome? {

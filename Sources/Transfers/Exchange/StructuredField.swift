@@ -1,21 +1,21 @@
 import RawStructuredFieldValues
 
-/// Structured fields (RFC 9651), as far as digests and resumable uploads have them, read as strictly as they are defined.
+/// A strict parser for structured fields (RFC 9651), limited to what digests and resumable uploads need.
 ///
-/// A field that is not grammatical, or that comes twice where one item is wanted, is as if it were not there.
+/// A field that is malformed, or that occurs twice where one item is expected, is treated as missing.
 package enum StructuredField {
-    /// A value: what uploads use, and that there was something else.
+    /// A value of a type that uploads use, or a marker for any other type.
     package enum Value: Hashable, Sendable {
         case integer(Int64)
         case boolean(Bool)
         case other
     }
 
-    /// Bytes of a field that are read: what is known to be sent has some hundreds. The parser compares each key with all
-    /// before it.
+    /// The longest field in bytes that is parsed; known fields have some hundreds. The parser compares each key with
+    /// all earlier keys, so its time grows quadratically.
     package static let longest = 4096
 
-    /// The one item that the field's lines hold, its parameters left out.
+    /// The single item in the lines of the field, without its parameters.
     package static func item(_ lines: [String]) -> Value? {
         guard lines.count == 1, var parser = parser(lines) else { return nil }
         return (try? parser.parseItemFieldValue()).map { Value($0) }
@@ -26,19 +26,19 @@ package enum StructuredField {
         return value
     }
 
-    /// An integer that is not negative: sizes and offsets.
+    /// A non-negative integer, such as a size or an offset.
     package static func count(_ lines: [String]) -> Int64? {
         guard case .integer(let value)? = item(lines), value >= 0 else { return nil }
         return value
     }
 
-    /// The members by their keys, of two with the same key the last; nil where the field is missing or not grammatical.
+    /// The members by key; the last one wins if a key is repeated. Nil if the field is missing or malformed.
     package static func dictionary(_ lines: [String]) -> [String: Value]? {
         guard let members = members(lines) else { return nil }
         return Dictionary(uniqueKeysWithValues: members.map { ($0.0, Value($0.1)) })
     }
 
-    /// The base64 of the member `key` of a dictionary, where that is a byte sequence; nil where it is anything else.
+    /// The base64 text of the byte sequence with this key; nil if the member has another type.
     static func byteSequence(_ key: String, in members: OrderedMap<String, ItemOrInnerList>) -> String? {
         guard case .item(let item)? = members[key], case .undecodedByteSequence(let text) = item.rfc9651BareItem else {
             return nil
@@ -46,13 +46,13 @@ package enum StructuredField {
         return text
     }
 
-    /// A dictionary as the parser has it.
+    /// The dictionary in the parser's own type.
     static func members(_ lines: [String]) -> OrderedMap<String, ItemOrInnerList>? {
         guard !lines.isEmpty, var parser = parser(lines) else { return nil }
         return try? parser.parseDictionaryFieldValue()
     }
 
-    /// Lines of a field are as one line with commas (RFC 9651, section 4.2).
+    /// The lines of a field are joined with commas (RFC 9651, section 4.2).
     private static func parser(_ lines: [String]) -> StructuredFieldValueParser<[UInt8]>? {
         let bytes = Array(lines.joined(separator: ", ").utf8)
         return bytes.count <= longest ? StructuredFieldValueParser(bytes) : nil

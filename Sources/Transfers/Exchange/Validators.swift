@@ -1,11 +1,11 @@
 import NightshiftAPI
 
-/// What tells one version of a representation from another (RFC 9110, section 8.8).
+/// The validators of a representation, which identify its version (RFC 9110, section 8.8).
 package struct Validators: Hashable, Sendable, Codable {
-    /// The whole field value, quotes and `W/` included.
+    /// The whole field value, including quotes and `W/`.
     package var entityTag: String?
     package var lastModified: String?
-    /// The response's `Date`, which decides whether `lastModified` is strong (RFC 9110, section 8.8.2.2).
+    /// The `Date` of the response, which decides whether `lastModified` is strong (RFC 9110, section 8.8.2.2).
     package var date: String?
 
     package init(entityTag: String? = nil, lastModified: String? = nil, date: String? = nil) {
@@ -27,13 +27,14 @@ package struct Validators: Hashable, Sendable, Codable {
 }
 
 extension Validators {
-    /// The entity tag, if it changes with every change of the bytes; nil for weak and malformed ones.
+    /// The entity tag if it is strong; nil for weak and malformed ones.
     package var strongEntityTag: String? {
         guard let tag = entityTag.flatMap(EntityTag.init(field:)), !tag.isWeak else { return nil }
         return entityTag
     }
 
-    /// Last-Modified, if the file cannot have changed again within the same second (RFC 9110, section 8.8.2.2).
+    /// The Last-Modified value if it is strong: the file cannot have changed again within the same second (RFC 9110,
+    /// section 8.8.2.2).
     package var strongLastModified: String? {
         guard let lastModified, let date, let changed = HTTPDate.parse(lastModified), let sent = HTTPDate.parse(date),
             sent - changed >= 1
@@ -41,11 +42,11 @@ extension Validators {
         return lastModified
     }
 
-    /// Whether both cannot belong to the same bytes.
+    /// Whether these and `other` cannot belong to the same bytes.
     ///
-    /// Entity tags that both name decide: strong ones by being equal, weak ones by their opaque parts; a strong and a
-    /// weak one are never the same. A different Last-Modified counts unless a common strong tag outweighs it, as with
-    /// servers behind one address whose copies have different dates.
+    /// If both have entity tags, the tags decide: strong ones by equality, weak ones by their opaque parts. A strong
+    /// and a weak tag never match. A different Last-Modified is a contradiction unless both have the same strong tag,
+    /// as with several servers at one address whose copies have different dates.
     package func contradicts(_ other: Validators) -> Bool {
         if let ours = entityTag, let theirs = other.entityTag {
             guard Self.sameTag(ours, theirs) else { return true }
@@ -57,8 +58,8 @@ extension Validators {
 
     /// Whether a response with the validators `other` is known to carry the same bytes as these.
     ///
-    /// A common strong entity tag or a common Last-Modified that is strong proves it (RFC 9110, section 15.3.7.3). Nothing
-    /// weak does: a weak tag may stay while bytes change, a date of the same second as the response too, and so may both.
+    /// A common strong entity tag or a common strong Last-Modified proves it (RFC 9110, section 15.3.7.3). Weak
+    /// validators do not: a weak tag, or a date in the second of the response, may stay the same while bytes change.
     package func confirms(_ other: Validators) -> Bool {
         guard !contradicts(other) else { return false }
         let sharesTag = entityTag != nil && other.entityTag != nil
@@ -74,10 +75,11 @@ extension Validators {
         return Self.sameDate(date, theirs)
     }
 
-    /// Whether bytes with these validators can be told from another version's, so that they can be continued.
+    /// Whether these validators can distinguish the bytes from another version, so that the bytes can be continued.
     package var identifyBytes: Bool { confirms(self) }
 
-    /// These, completed by what only the confirming response `other` names. Last-Modified and Date stay a pair.
+    /// These validators, completed with those that only the confirming response `other` has. Last-Modified and Date
+    /// stay a pair.
     package func completed(by other: Validators) -> Validators {
         let dates = lastModified == nil ? other : self
         return Validators(
@@ -98,7 +100,7 @@ extension Validators {
 /// An entity tag (RFC 9110, section 8.8.3).
 private struct EntityTag: Equatable {
     var isWeak: Bool
-    /// What stands between the quotes.
+    /// The text between the quotes.
     var opaque: ArraySlice<UInt8>
 
     init?(field: String) {

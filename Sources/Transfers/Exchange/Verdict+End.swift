@@ -1,28 +1,29 @@
 package import NightshiftAPI
 
-/// What the end of a body means for the file.
+/// The state of the file after a body has ended.
 package enum EndVerdict: Hashable, Sendable {
-    /// Every byte is here.
+    /// All bytes of the file have arrived.
     case whole
-    /// The response was whole, but no more than a part of the file: ask for the rest at once.
+    /// The response was complete but only a part of the file. The rest is requested at once.
     case more
-    /// The body broke off: keep the bytes and go on later.
+    /// The body ended early. The bytes are kept, and the download continues later.
     case truncated(TransferFailure)
-    /// More came than was announced: nothing here can be trusted; start again.
+    /// The body is longer than announced. The bytes cannot be trusted, so the download starts again.
     case tooLong(TransferFailure)
 }
 
 extension Verdict {
-    /// Decides whether a file is whole after a body has ended.
+    /// Decides whether a file is complete after a body has ended.
     ///
-    /// Numbers decide before words: with all bytes here it does not matter how the connection ended, and a response that
-    /// calls itself complete is not if bytes are missing. Only where no length is known has the transport the last word.
+    /// Byte counts take precedence over the transport's report. If all bytes have arrived, it does not matter how the
+    /// connection ended. If bytes are missing, the file is incomplete even if the response claims to be complete. The
+    /// transport decides only if no length is known.
     ///
     /// - Parameters:
-    ///   - total: length of the whole representation, where it is known.
-    ///   - announcedEnd: the file offset at which this response's body was to end, where it was announced.
-    ///   - count: the bytes of the file that are here.
-    ///   - complete: whether the body ended as HTTP says it should.
+    ///   - total: the length of the whole representation; nil if unknown.
+    ///   - announcedEnd: the file offset at which the body of this response should end; nil if not announced.
+    ///   - count: the bytes of the file that have arrived.
+    ///   - complete: whether the body ended as HTTP requires.
     package static func judgeEnd(total: Int64?, announcedEnd: Int64?, count: Int64, complete: Bool) -> EndVerdict {
         if let bound = [total, announcedEnd].compactMap({ $0 }).min(), count > bound {
             return .tooLong(
@@ -40,6 +41,7 @@ extension Verdict {
                 TransferFailure(.truncated, "The connection ended after \(count) of at least \(announcedEnd) bytes."))
         }
         if complete { return .whole }
-        return .truncated(TransferFailure(.truncated, "The connection broke after \(count) bytes of unknown many."))
+        return .truncated(
+            TransferFailure(.truncated, "The connection broke after \(count) bytes; the total is unknown."))
     }
 }

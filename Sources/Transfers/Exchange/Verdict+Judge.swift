@@ -1,10 +1,10 @@
 import NightshiftAPI
 
 extension Verdict {
-    /// Decides what a final response means, given what was asked and what is here.
+    /// Decides the meaning of a final response, given the request and the bytes on disk.
     ///
-    /// Asking again at once always ends: ``askAgain(_:reason:)`` names a later condition each time, and the answer to a
-    /// request without a range never leads to it or to ``startAgain(reason:)``. That makes three requests more at most.
+    /// Immediate new requests always end: each ``askAgain(_:reason:)`` names a later condition, and the response to a
+    /// request without a range never leads to it or to ``startAgain(reason:)``. There are at most three more requests.
     ///
     /// - Parameter now: seconds since 1970.
     package static func judge(
@@ -20,7 +20,7 @@ extension Verdict {
         if partial == nil, case .fresh = verdict, let (doubt, failure) = AnswerDoubts.firstDoubt(head, policy) {
             return .doubt(doubt, failure)
         }
-        // Its body would take their place.
+        // The body of this response would overwrite the bytes on disk.
         if !policy.mayRestart, case .fresh(_, let reason?) = verdict { return .startAgain(reason: reason) }
         return verdict
     }
@@ -43,7 +43,7 @@ extension Verdict {
         case .whole: return question.judgeWhole()
         case .rangeUnsatisfied: return question.judgeUnsatisfied()
         case .rangeRejected:
-            // The whole was served before, so it is the condition or the range that is not understood.
+            // The server sent the file earlier, so it is the condition or the range that it rejects.
             return question.stepDown(because: "the server rejected the request for the rest (\(head.status))")
                 ?? .startAgain(reason: "the server rejects requests for a part of the file (\(head.status))")
         case .notTheRest:
@@ -51,7 +51,7 @@ extension Verdict {
                 reason: "the server answered a request for the rest with \(HTTPStatus.name(head.status))")
         case .result: return question.result
         case .notReady: return question.retryLater("the file is not ready yet")
-        case .passing: return question.retryLater("it may do better later")
+        case .passing: return question.retryLater("the error may be temporary")
         case .refused:
             let words = HTTPStatus.explanation(head.status, hasCondition: policy.asksConditionally)
             return .fail(TransferFailure(.httpStatus, words, status: head.status))
@@ -73,7 +73,7 @@ extension Asked {
 }
 
 extension Verdict {
-    /// Whether another file would take the place of the one that is known.
+    /// Whether this verdict replaces the known file with another one.
     fileprivate func givesUp(_ partial: PartialBytes) -> Bool {
         switch self {
         case .fresh(_, let restart): restart != nil || partial.count == 0
@@ -85,7 +85,7 @@ extension Verdict {
 
 private let fileChanged = "the remote file changed"
 
-/// A response together with what led to it.
+/// A response together with the request and the bytes that it concerns.
 private struct Question {
     var head: ResponseHead
     var plan: ExchangePlan
@@ -95,16 +95,16 @@ private struct Question {
     var known: Validators { partial?.validators ?? Validators() }
     var count: Int64 { partial?.count ?? 0 }
 
-    /// Why a request for the whole had to be made although bytes were here; nil if there were none.
+    /// The reason why the whole file was requested although bytes are on disk; nil without bytes.
     var lossReason: String? {
         guard let partial, partial.count > 0 else { return nil }
         if let reason = partial.lossReason { return reason }
         if partial.isOfAnotherURL { return RetargetedBytes.unproven }
         if partial.condition == .unusable { return "the server does not send parts of this file" }
         if !partial.validators.identifyBytes {
-            return "the server gave nothing by which this version of the file could be recognised"
+            return "the server sent no strong validator, so this version of the file cannot be recognised"
         }
-        return "the bytes here could not be continued"
+        return "the bytes on disk could not be continued"
     }
 
     func stepDown(because reason: String) -> Verdict? {
@@ -115,34 +115,34 @@ private struct Question {
 
     func judgePart() -> Verdict {
         if head.isMultipartRanges {
-            return .startAgain(reason: "the server sent several parts where one was asked for")
+            return .startAgain(reason: "the server sent several parts although one was requested")
         }
         let given = Validators(head: head)
         if known.contradicts(given) { return .startAgain(reason: fileChanged) }
         guard let field = head.headers.first("Content-Range"),
             case .bytes(let first, let last, let total)? = ContentRange(field: field)
         else {
-            return .startAgain(reason: "the server sent a part without saying which")
+            return .startAgain(reason: "the server sent a part without a valid Content-Range")
         }
         if let expected = partial?.total, let total, total != expected {
             return .startAgain(reason: "\(fileChanged): it had \(expected) bytes and now has \(total)")
         }
         guard known.confirms(given) else {
-            return .startAgain(reason: "the server sent a part without saying of which version of the file")
+            return .startAgain(reason: "the server sent a part without a validator that confirms its version")
         }
         if partial?.sharesValidators(with: head) == false {
-            return .startAgain(reason: "the server sent a part from another place than the bytes here came from")
+            return .startAgain(reason: "the server sent a part from another URL than the bytes on disk came from")
         }
         if partial?.contradictsDigests(of: head) == true { return .startAgain(reason: fileChanged) }
         if head.isEncoded, known.strongEntityTag == nil || given.strongEntityTag == nil {
-            return .startAgain(reason: "the server sent an encoded part, which may not fit the bytes here")
+            return .startAgain(reason: "the server sent an encoded part, which may not match the bytes on disk")
         }
         let length = last - first + 1
         if let announced = head.contentLength, announced != length {
-            return .startAgain(reason: "the server sent a part of \(announced) bytes and called it one of \(length)")
+            return .startAgain(reason: "the server sent \(announced) bytes, but its Content-Range announced \(length)")
         }
         if first > plan.offset {
-            return .startAgain(reason: "the server sent a part that begins behind the bytes here")
+            return .startAgain(reason: "the server sent a part that begins after the end of the bytes on disk")
         }
         let whole = partial?.total ?? total
         guard last >= count || last + 1 == whole else {
@@ -155,11 +155,11 @@ private struct Question {
         return .append(representation, offset: first, length: length)
     }
 
-    /// A part although the whole was asked for: a broken server or cache.
+    /// The verdict on a part in response to a request for the whole: the server or a cache is broken.
     var unaskedPart: Verdict {
         .retryLater(
             TransferFailure(
-                .protocolError, "The server sent a part of the file although the whole was asked for.",
+                .protocolError, "The server sent a part of the file although the whole was requested.",
                 status: head.status),
             after: nil)
     }
@@ -178,9 +178,10 @@ private struct Question {
         }
         guard known.confirms(given) else {
             return .fresh(
-                representation, restart: "the server sent the whole file and did not say whether it has changed")
+                representation,
+                restart: "the server sent the whole file without a validator that shows whether it has changed")
         }
-        // The same version: the server did not honour the range. It may do so when asked in another way.
+        // The version is the same, but the server ignored the range. It may accept another form of the request.
         if !head.refusesRanges, let again = stepDown(because: "the server sent the whole file instead of the rest") {
             return again
         }
@@ -194,17 +195,17 @@ private struct Question {
         guard let partial, let field = head.headers.first("Content-Range"),
             case .unsatisfied(let total)? = ContentRange(field: field)
         else {
-            return .startAgain(reason: "the server has no bytes where the file was to go on")
+            return .startAgain(reason: "the server has no bytes at the offset where the download continues")
         }
         if known.contradicts(Validators(head: head)) { return .startAgain(reason: fileChanged) }
         if total == partial.count, partial.total == total { return .alreadyComplete }
         return .startAgain(
-            reason: "the server says the file has \(total) bytes; \(partial.count) are here, which it did not expect")
+            reason: "the server says the file has \(total) bytes, but \(partial.count) bytes are on disk")
     }
 
     // MARK: Other statuses
 
-    /// The response as it is. Nothing of it is ever continued, so nothing is kept to recognise it by.
+    /// The response as the result. Results are never continued, so no validators are stored.
     var result: Verdict {
         let result = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
         return .fresh(result, restart: count > 0 ? "the server answered \(HTTPStatus.name(head.status))" : nil)

@@ -1,25 +1,25 @@
 package import NightshiftAPI
 package import Store
 
-/// How a task takes responses that are no success.
+/// The settings of a task for judging responses.
 package struct ResponsePolicy: Hashable, Sendable {
     package var retry: RetryPolicy
     package var failsOnHTTPError: Bool
-    /// Whether bytes that are here may be given up for others.
+    /// Whether bytes on disk may be discarded for other bytes.
     package var mayRestart: Bool
-    /// Whether the network says that somebody has to log in.
+    /// Whether the network requires a log-in (captive portal).
     package var isBehindPortal = false
-    /// The name that the file is to have, as far as the request says it; nil where nothing is known of it.
+    /// The expected name of the file, if the request determines it; otherwise nil.
     package var expectedName: String?
-    /// The first answer that was not believed last.
+    /// The last suspect first response.
     package var firstDoubt: AnswerDoubt?
-    /// Whether the task's own URL is asked, not a mirror.
+    /// Whether the request goes to the task's own URL, not to a mirror.
     package var asksOwnURL = true
-    /// Whether the request has a range or a condition of its own: whatever comes is its answer.
+    /// Whether the request has its own range or condition. Any response is then its answer.
     package var asksConditionally = false
-    /// Whether the request has another method than GET, or a body: any success is its answer.
+    /// Whether the request has a method other than GET, or a body. Any success is then its answer.
     package var hasOwnMethod = false
-    /// Whether the file is to hold the decoded bytes of a body that comes in a coding. Apps decode by themselves.
+    /// Whether the file gets the decoded bytes of a body with a content coding. Apps decode in the library.
     package var decodes = true
 
     package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
@@ -29,34 +29,35 @@ package struct ResponsePolicy: Hashable, Sendable {
     }
 }
 
-/// What a response means for the download that asked.
+/// The meaning of a response for a download.
 package enum Verdict: Hashable, Sendable {
-    /// The body is the whole representation: written from 0. `restart` says why bytes already here are thrown away.
+    /// The body is the whole representation and is written from offset 0. `restart` is the reason for discarding bytes
+    /// on disk.
     case fresh(Representation, restart: String?)
-    /// The body continues the bytes here: written from `offset`, which may lie before their end but never behind it.
+    /// The body continues the bytes on disk. It is written from `offset`, which is at most the number of bytes on disk.
     case append(Representation, offset: Int64, length: Int64?)
-    /// The body begins at `offset` with bytes that are here, and goes on behind them with those that are missing: whether it
-    /// is the same file shows when the former are compared. Nothing is written before they all agree.
+    /// The body begins at `offset` with bytes that are already on disk, and continues with missing ones. The first part
+    /// is compared to find out whether it is the same file. Nothing is written before all of those bytes agree.
     case compare(Representation, offset: Int64, length: Int64?)
-    /// All bytes are here already.
+    /// All bytes are already on disk.
     case alreadyComplete
-    /// Break off and ask again at once in this way; the bytes here are kept.
+    /// End this exchange and send another request at once in this form. The bytes on disk are kept.
     case askAgain(RangeCondition, reason: String)
-    /// Break off, throw the bytes away and ask again at once for the whole.
+    /// End this exchange, discard the bytes, and request the whole file at once.
     case startAgain(reason: String)
-    /// Trouble that passes: keep the bytes and try again later.
+    /// A temporary error: keep the bytes and try again later.
     case retryLater(TransferFailure, after: RetryAfter?)
     case fail(TransferFailure)
-    /// Break off and keep the bytes: the answer may not be the file's server's at all. See ``AnswerDoubts``.
+    /// End this exchange and keep the bytes: the response may not come from the file's server. See ``AnswerDoubts``.
     case doubt(AnswerDoubt, TransferFailure)
 }
 
-/// What a response tells about the representation it carries.
+/// The facts about a representation that its response states.
 package struct Representation: Hashable, Sendable {
     package var validators: Validators
-    /// Length of the whole, where it is known.
+    /// The length of the whole; nil if unknown.
     package var total: Int64?
-    /// False where the server has said or shown that it serves no byte ranges of this; what nobody has said is tried.
+    /// False if the server has said or shown that it serves no byte ranges of this file; otherwise ranges are tried.
     package var acceptsRanges: Bool
 
     package init(validators: Validators, total: Int64?, acceptsRanges: Bool) {
@@ -67,15 +68,15 @@ package struct Representation: Hashable, Sendable {
 }
 
 extension Representation {
-    /// Seconds by which clocks here and at a server without one of its own may differ.
+    /// The tolerated difference in seconds between this clock and that of a server which sends no `Date`.
     private static let clockTolerance = 60.0
 
-    /// What the head of a whole response tells.
+    /// Reads the head of a response with the whole representation.
     ///
-    /// The length is that of the bytes as they come, encoded or not; a chunked message has none. A response without `Date` is
-    /// given the time of its arrival (RFC 9110, section 6.6.1), a minute earlier because the clocks may differ. Of an
-    /// encoded response, which was not asked for, only a strong entity tag is kept: it is unique to the encoding, while a
-    /// date or a weak tag would also fit the bytes without it.
+    /// The length is that of the bytes as sent, encoded or not; a chunked message has none. A response without `Date`
+    /// gets the time of its arrival (RFC 9110, section 6.6.1), minus a minute because the clocks may differ. An encoded
+    /// response, which was not requested, keeps only a strong entity tag: that is unique to the encoding, while a date
+    /// or a weak tag would also match the bytes without it.
     init(whole head: ResponseHead, now: Double) {
         var validators = Validators(head: head)
         if validators.date == nil, validators.lastModified != nil {
@@ -89,23 +90,23 @@ extension Representation {
 }
 
 extension ResponseHead {
-    /// Where the body ends.
+    /// The rule for the end of the body.
     package var framing: ResponseFraming {
         ResponseFraming(
             status: status, method: method, httpVersion: httpVersion, lengths: headers.all("Content-Length"),
             codings: headers.all("Transfer-Encoding"))
     }
 
-    /// The length of the body, where the head says it: an answer to HEAD and some others only tell of a length
-    /// (RFC 9110, section 6.4.1).
+    /// The length of the body, if the head determines it. In a response to HEAD and some others, the announced length
+    /// is not that of the body (RFC 9110, section 6.4.1).
     var contentLength: Int64? { framing.length }
 
-    /// What is wrong with a head that announces two lengths (RFC 9112, section 6.3): wherever its body ends, it may be wrong.
+    /// The error for a head that announces two lengths (RFC 9112, section 6.3): the end of its body is ambiguous.
     var lengthContradiction: TransferFailure? {
         guard case .contradictory(let lengths) = framing else { return nil }
         let words =
             lengths.count == 1
-            ? "The server announced a length that is no number: \(lengths[0])."
+            ? "The server announced a length that is not a number: \(lengths[0])."
             : "The server announced different lengths for one response: \(lengths.joined(separator: " and "))."
         return TransferFailure(.protocolError, words, status: status)
     }

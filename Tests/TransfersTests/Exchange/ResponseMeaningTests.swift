@@ -227,7 +227,7 @@ import Testing
             Issue.record("\(judge(head(status), nil, strict))")
             return
         }
-        #expect(failure.isPermanent && failure.message.contains("no status of HTTP"))
+        #expect(failure.isPermanent && failure.message.contains("not a valid HTTP status"))
     }
 
     // MARK: Parts with the status of a whole

@@ -195,7 +195,7 @@ import Transfers
     @Test func wholeWithoutValidatorsIsTaken() {
         let verdict = judge(head(200, ["Content-Length": "100"]), partial(10))
         #expect(verdict.representation?.total == 100)
-        #expect(verdict.lossReason?.contains("did not say whether it has changed") == true)
+        #expect(verdict.lossReason?.contains("shows whether it has changed") == true)
     }
 
     @Test func bytesThatCouldNotBeContinuedAreNamed() {
@@ -290,7 +290,7 @@ import Transfers
             Issue.record("not failed")
             return
         }
-        #expect(failure.message == "The server answered 404 Not Found: there is nothing at this address.")
+        #expect(failure.message == "The server answered 404 Not Found: there is no file at this URL.")
         #expect(HTTPStatus.name(299) == "299")
     }
 
