@@ -1,6 +1,7 @@
-/// The activity of transfers that keeps a window of doze open.
+/// The activity of transfers that keeps a maintenance window of doze open.
 package struct TransferActivity: Hashable, Sendable {
-    /// Tasks that wait for a good moment and run, or would run now if a window were open. Beyond zero it is not a count.
+    /// The discretionary tasks that run, or could run now if a maintenance window were open. Values above zero are not
+    /// exact.
     package var discretionary: Int
 
     package init(discretionary: Int = 0) {

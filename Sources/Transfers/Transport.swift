@@ -3,20 +3,22 @@ package import NightshiftAPI
 package import Sessions
 import Synchronization
 
-/// The seam to the network: one HTTP exchange at a time, redirects and authentication included.
+/// The interface to the network: one HTTP exchange per call, including redirects and authentication.
 package protocol Transport: Sendable {
-    /// Begins an exchange; returns at once. `receiver` hears of it on one of the transport's threads, always the same, in
-    /// order, and ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, last, also after ``ExchangeHandle/cancel()``.
+    /// Begins an exchange and returns at once. The transport calls `receiver` in order on one of its threads, always
+    /// the same. It calls ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, as the last call, even after
+    /// ``ExchangeHandle/cancel()``.
     func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle
 
-    /// Bytes per second for all exchanges together, both directions; nil is unlimited. Takes effect at once.
+    /// The rate limit for all exchanges together, in bytes per second for both directions; nil is unlimited. Takes
+    /// effect at once.
     func setRateLimit(_ bytesPerSecond: Int64?)
 
-    /// The network has changed: connections kept for reuse are no longer to be trusted.
+    /// Discards idle connections, because the network has changed.
     func forgetConnections()
 
-    /// Has the thread that carries bodies to or from files of `place` call `answered` as soon as it can; at once if no thread does.
-    /// A thread that a file system holds up does not.
+    /// Calls `answered` on the thread that transfers bodies to or from files of `place`, as soon as it can; at once if
+    /// there is no such thread. A thread that is blocked by its file system makes no call.
     func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void)
 }
 
@@ -25,25 +27,27 @@ extension Transport {
 }
 
 package protocol ExchangeHandle: Sendable {
-    /// Ends the exchange as soon as possible with ``ExchangeEnd/Outcome/cancelled``. Idempotent, from any thread.
+    /// Ends the exchange as soon as possible with ``ExchangeEnd/Outcome/cancelled``. Idempotent, and callable from any
+    /// thread.
     func cancel()
 
-    /// Bytes per second of this exchange; nil is unlimited. Takes effect at once.
+    /// The rate limit of this exchange, in bytes per second; nil is unlimited. Takes effect at once.
     func setRateLimit(_ bytesPerSecond: Int64?)
 
-    /// Lets a sink that has reached its ``FileSink/ceiling`` go on after the ceiling was raised.
+    /// Continues a sink that has reached its ``FileSink/ceiling``, after the ceiling was raised.
     func resumeWriting()
 }
 
 /// The receiver of an exchange's events.
 ///
-/// It is called on a thread of the transport, other receivers at the same time on others. It decides at once and never blocks.
+/// It is called on a thread of the transport, while other threads may call other receivers. It decides at once and
+/// never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
-    /// The head of an interim response (1xx but 101), of whichever request redirects have led to. Any number of them, all before
-    /// the final one.
+    /// Receives the head of an interim response (1xx except 101) to any request of the exchange, including redirected
+    /// ones. Called any number of times, always before the final response.
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition
 
-    /// The head of the final response: redirects are followed, credentials were answered, 1xx are past.
+    /// Receives the head of the final response, after redirects, authentication and interim responses.
     func exchange(received head: ResponseHead) -> BodyDisposition
 
     func exchangeEnded(_ end: ExchangeEnd)
@@ -56,51 +60,51 @@ extension ExchangeReceiver {
 /// The decision after an interim response.
 package enum InterimDisposition: Sendable {
     case proceed
-    /// The exchange ends here, as if cancelled.
+    /// End the exchange here, as if cancelled.
     case stop
 }
 
-/// One request as it is to go out.
+/// A request in the form in which it is sent.
 package struct WireRequest: Sendable {
-    /// Absolute and encoded.
+    /// The absolute, percent-encoded URL.
     package var url: String
     package var method: String
-    /// All fields, conditional and range fields included; the transport adds Host, Content-Length, Expect and,
-    /// where there is none, `Accept-Encoding: identity`.
+    /// All header fields, including conditional and range fields. The transport adds Host, Content-Length, Expect and,
+    /// if missing, `Accept-Encoding: identity`.
     package var headers: [HeaderField]
     package var credential: Credential?
     package var body: UploadBody?
-    /// Whether a large body waits for the server to want it (`Expect: 100-continue`), which costs a second where the server does
-    /// not know that.
+    /// Whether a large body waits until the server requests it (`Expect: 100-continue`). With a server that does not
+    /// support this, it costs a second.
     package var asksBeforeLargeBody = true
-    /// Whether the body may go out again, unasked, where a connection kept from before turns out to be dead: not what is to
-    /// be appended to something.
+    /// Whether the transport may repeat the body by itself if a reused connection turns out to be dead. False for
+    /// bodies that append to something.
     package var mayRepeatBody = true
-    /// Seconds without progress in either direction.
+    /// The timeout without progress in either direction, in seconds.
     package var idleTimeout: Double
-    /// `http://…`, `https://…` or `socks5h://…`, wherever redirects lead; empty forbids a proxy; nil leaves it to
-    /// ``proxyVariables``.
+    /// The proxy as `http://…`, `https://…` or `socks5h://…`, used for redirects, too. An empty string forbids a proxy;
+    /// nil uses ``proxyVariables``.
     package var proxy: String?
-    /// The variable that has named ``proxy``, for errors.
+    /// The environment variable that set ``proxy``, for error messages.
     package var proxyVariable: String?
-    /// The service's own proxy variables, for requests that say nothing of a proxy. They are read again for each redirect.
+    /// The service's own proxy variables, for requests that set no proxy. They are evaluated again for each redirect.
     package var proxyVariables = ProxyVariables.none
     package var tls: TLSSettings?
     package var rateLimit: Int64?
-    /// What the exchange stops for, with ``ExchangeEnd/Outcome/challenged(_:)``, instead of failing or bringing a 401 or
-    /// 407. What it asks may come from wherever redirects lead.
+    /// The challenges for which the exchange stops with ``ExchangeEnd/Outcome/challenged(_:)``, instead of failing or
+    /// returning a 401 or 407. A redirect target may send such a challenge, too.
     package var asksAbout: Set<Challenge.Method> = []
-    /// Certificates that this request's own origin may show whatever the system says of their chain, names and dates:
-    /// SHA-256 of their DER in lower-case hexadecimal digits.
+    /// Certificates that this request's own origin may use, even if the system rejects their chain, names or dates.
+    /// Each is the SHA-256 of the DER form in lower-case hexadecimal digits.
     package var trustedCertificates: Set<String> = []
-    /// Whether cookies that redirects set go along to where these lead.
+    /// Whether cookies that a redirect sets are sent to its target.
     package var handlesCookies = false
-    /// Whether cookies that redirects set are told of where they are not sent on.
+    /// Whether cookies that redirects set are reported if they are not sent on.
     package var notesCookies = false
-    /// The answers for other origins, should redirects lead there: by scheme, host and port.
+    /// The answers for other origins that redirects may lead to; the key is scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
-    /// The file system that the body is written to or read from, where that is not the service's own: it has a thread of its own,
-    /// on which the receiver is called as well.
+    /// The file system that the body is written to or read from; nil for the service's own. Another file system has its
+    /// own thread, which also calls the receiver.
     package var place: FileSystemKey?
 
     package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
@@ -111,16 +115,16 @@ package struct WireRequest: Sendable {
     }
 }
 
-/// The bytes an upload sends, piece after piece. Descriptors are the receiver's and stay open until the exchange has ended.
+/// The body of an upload in pieces. The receiver owns the descriptors and keeps them open until the exchange has ended.
 package struct UploadBody: Sendable {
     package enum Piece: Sendable {
         case bytes([UInt8])
-        /// `size` bytes of a file from `offset` on.
+        /// The `size` bytes of a file from `offset` on.
         case file(descriptor: Int32, offset: Int64, size: Int64)
     }
 
     package var pieces: [Piece]
-    /// Counts the bytes that were handed to the connection; set back when they have to be sent again.
+    /// The number of bytes that were handed to the connection. It is reset when they have to be sent again.
     package var meter: ByteMeter
 
     package init(_ pieces: [Piece], meter: ByteMeter) {
@@ -128,7 +132,7 @@ package struct UploadBody: Sendable {
         self.meter = meter
     }
 
-    /// Of all pieces.
+    /// The size of all pieces together.
     package var size: Int64 {
         pieces.reduce(0) { sum, piece in
             switch piece {
@@ -142,13 +146,13 @@ package struct UploadBody: Sendable {
 package struct ResponseHead: Hashable, Sendable {
     package var status: Int
     package var headers: [HeaderField]
-    /// "1.0", "1.1", "2" or "3".
+    /// The HTTP version: "1.0", "1.1", "2" or "3".
     package var httpVersion: String
-    /// Where redirects have led.
+    /// The URL after redirects.
     package var url: String
-    /// After redirects.
+    /// The method after redirects.
     package var method: String
-    /// Cookies that redirects on the way have set.
+    /// The cookies that redirects have set.
     package var redirectCookies: [SetCookie] = []
 
     package init(status: Int, headers: [HeaderField], httpVersion: String, url: String, method: String) {
@@ -163,30 +167,31 @@ package struct ResponseHead: Hashable, Sendable {
 /// The decision about a response's body.
 package enum BodyDisposition: Sendable {
     case file(FileSink)
-    /// Kept up to the limit, and comes with ``ExchangeEnd/body``. A longer one goes to the file that `overflow` opens, from its first
-    /// byte on; a failure of that ends the exchange.
+    /// Keep the body in memory up to the limit; it arrives in ``ExchangeEnd/body``. A longer body is written, from its
+    /// first byte, to the file that `overflow` opens. If that fails, the exchange ends.
     case memory(limit: Int, overflow: @Sendable () -> Result<FileSink, TransferFailure>)
-    /// Read and thrown away, so that the connection can be used again where that is cheap.
+    /// Read and discard the body, so that the connection can be reused if that is cheap.
     case discard
-    /// The exchange ends here, as if cancelled.
+    /// End the exchange here, as if cancelled.
     case stop
 }
 
-/// Where body bytes go: a descriptor, from an offset on, with `pwrite`, and no further than `ceiling`.
+/// The destination of body bytes: a descriptor that is written with `pwrite` from an offset on, up to `ceiling`.
 package struct FileSink: Sendable {
     package var descriptor: Int32
     package var offset: Int64
-    /// Bytes that may follow `offset`; more ends the exchange with ``TransferFailure/Code/protocolError``. Nil: no bound.
+    /// The most bytes that may follow `offset`; more end the exchange with ``TransferFailure/Code/protocolError``. Nil:
+    /// no limit.
     package var length: Int64?
-    /// Its value is the file offset behind the last byte written.
+    /// The file offset after the last byte written.
     package var position: ByteMeter
-    /// File offset up to which may be written now; the transport pauses the exchange there until
+    /// The file offset up to which bytes may be written now. The transport pauses the exchange there until
     /// ``ExchangeHandle/resumeWriting()``.
     package var ceiling: ByteMeter
-    /// File offset at which the exchange ends as ``ExchangeEnd/Outcome/complete``, whatever more the response has. May move
-    /// while bytes come, also to before ``position``: nothing is written from there on.
+    /// The file offset at which the exchange ends as ``ExchangeEnd/Outcome/complete``, even if the response continues.
+    /// It may change while bytes arrive, even to a value before ``position``: nothing is written from there on.
     package var end: ByteMeter
-    /// What the body begins with, before the bytes that belong at `offset`: compared, not written. Where it differs, the
+    /// The bytes before `offset` at the beginning of the body: they are compared, not written. If they differ, the
     /// exchange ends with ``OverlapComparison/failure``.
     package var overlap: OverlapComparison?
 
@@ -218,25 +223,25 @@ package final class ByteMeter: Sendable {
     }
 }
 
-/// How an exchange ended.
+/// The end of an exchange.
 package struct ExchangeEnd: Sendable {
     package var outcome: Outcome
-    /// The last response's head, where there was one, also when its body broke off.
+    /// The head of the last response, if there was one, even if its body ended early.
     package var head: ResponseHead?
-    /// The body, where its disposition was ``BodyDisposition/memory(limit:overflow:)`` and it did not need the file.
+    /// The body, if its disposition was ``BodyDisposition/memory(limit:overflow:)`` and it fitted in memory.
     package var body: [UInt8]
-    /// Body bytes received, before any disposition.
+    /// The number of body bytes received, before any disposition.
     package var receivedBytes: Int64
-    /// For ``Outcome/failed(_:)``: where on the way.
+    /// The point of the failure, for ``Outcome/failed(_:)``.
     package var failurePoint: FailurePoint?
 
     package enum Outcome: Sendable, Equatable {
-        /// The response came whole, as far as HTTP can tell.
+        /// The response is complete, as far as HTTP can tell.
         case complete
         case cancelled
         case failed(TransferFailure)
-        /// Somebody on the way wants an answer, which is for another exchange; nothing of a body was given to the
-        /// receiver. Of the methods that are asked about the strongest comes first.
+        /// A server or proxy sent a challenge, which needs another exchange. The receiver got no body. If several
+        /// methods are offered, the challenge names the strongest.
         case challenged(Challenge)
     }
 

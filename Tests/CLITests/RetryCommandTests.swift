@@ -77,7 +77,7 @@ struct RetryCommandTests {
                         return TaskActionResult(
                             id: id,
                             problem: isThere
-                                ? .conflict("Task \(id) is completed.") : .notFound("There is no task \(id)."))
+                                ? .conflict("Task \(id) is completed.") : .notFound("There is no transfer \(id)."))
                     }))
         }
         defer { service.stop() }

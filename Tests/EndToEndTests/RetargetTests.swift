@@ -120,7 +120,7 @@ import Testing
         let cancelled = try await service.cli(["retarget", "\(running)", origin.url("/g")])
         #expect(cancelled.code == 1 && cancelled.errors.contains("was cancelled"), "\(cancelled)")
         let unknown = try await service.cli(["retarget", "999", origin.url("/g")])
-        #expect(unknown.code == 1 && unknown.errors.contains("There is no task 999"), "\(unknown)")
+        #expect(unknown.code == 1 && unknown.errors.contains("There is no transfer 999"), "\(unknown)")
         #expect(try await service.cli(["retarget", "\(id)", "ftp://example.org/f"]).code == 2)
         #expect(try await service.cli(["retarget", "\(id)"]).code == 2)
     }

@@ -132,7 +132,7 @@ extension Simulations {
                         #expect(world.transport.begun.count == 2, "\(refusal)")
                         #expect(status?.attempts == 1)
                         let entry = await world.journal().last { $0.decision == .undivided }
-                        #expect(entry?.detail == "The server takes no more than 1 connections at once.")
+                        #expect(entry?.detail == "The server accepts at most 1 simultaneous connections.")
                     }
                     #expect(seconds < 43)
                 }

@@ -46,7 +46,7 @@ struct DecodedFile {
         }
         decoded.discard()
         if outcome.result == -1 { throw DiskTrouble.failure(outcome.number, "decompress the file") }
-        if outcome.wasCancelled { throw TransferFailure(.cancelled, "The service stops.") }
+        if outcome.wasCancelled { throw TransferFailure(.cancelled, "The service is stopping.") }
         return nil
     }
 

@@ -53,7 +53,8 @@ enum Verification {
     ) -> TransferFailure {
         TransferFailure(
             .checksumMismatch,
-            "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), and \(checksum.hex) \(origin)."
+            "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), and "
+                + "\(checksum.hex) \(origin)."
         )
     }
 
@@ -79,7 +80,7 @@ enum Verification {
                 return .failure(DiskTrouble.failure(errno, "read the file back"))
             }
             if count == 0 { break }
-            if isCancelled() { return .failure(TransferFailure(.cancelled, "The service stops.")) }
+            if isCancelled() { return .failure(TransferFailure(.cancelled, "The service is stopping.")) }
             for context in contexts.values { _ = nightshift_digest_update(context, buffer.baseAddress, count) }
             offset += off_t(count)
         }

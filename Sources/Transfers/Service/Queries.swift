@@ -1,15 +1,15 @@
 package import Foundation
 package import NightshiftAPI
 
-/// Which tasks to list, in the order of their ids.
+/// A query for tasks, in the order of their ids.
 package struct TaskQuery: Sendable {
-    /// Nil: all.
+    /// The tasks to list; nil lists all.
     package var tasks: Set<TaskID>?
     package var session: SessionID?
     package var states: Set<TaskState>?
-    /// Only ids greater than this.
+    /// The id after which the page begins.
     package var after: TaskID?
-    /// 1...``Limits/pageSize``.
+    /// The most tasks of one page, 1...``Limits/pageSize``.
     package var limit: Int
 
     package init(
@@ -24,10 +24,10 @@ package struct TaskQuery: Sendable {
     }
 }
 
-/// Which journal entries to list, oldest first.
+/// A query for journal entries, oldest first.
 package struct JournalQuery: Sendable {
     package var task: TaskID?
-    /// Entries about the app, and about tasks of its sessions.
+    /// The app of the entries: those about the app itself, and those about tasks of its sessions.
     package var app: AppID?
     package var since: Date?
     package var after: Int64
@@ -44,14 +44,14 @@ package struct JournalQuery: Sendable {
     }
 }
 
-/// What a stream of events carries.
+/// The filter of an event stream.
 package struct EventQuery: Sendable {
-    /// Nil: of all tasks.
+    /// The tasks of the stream; nil for all.
     package var tasks: Set<TaskID>?
     package var session: SessionID?
-    /// The last entry the reader has; nil starts with the next one to come.
+    /// The last entry that the reader received; nil begins with the next new entry.
     package var lastEventID: Int64?
-    /// Whether ``ServiceEvent/progress(_:)`` is wanted.
+    /// Whether the stream includes ``ServiceEvent/progress(_:)``.
     package var progress: Bool
 
     package init(

@@ -1,10 +1,11 @@
 import NightshiftAPI
 
-/// How far the service is in its life. Pure.
+/// The life cycle of the service as a pure value.
 ///
-/// - `recovering`: what the last service left is being looked at. ``begin()`` leads to `running`, ``stop()`` to `stopping`.
+/// - `recovering`: the service reads the state left by its previous run. ``begin()`` leads to `running`, ``stop()`` to
+///   `stopping`.
 /// - `running`: ``stop()`` leads to `stopping`.
-/// - `stopping`: none.
+/// - `stopping`: no exit.
 struct ServiceLife: Sendable {
     private enum Phase {
         case recovering, running, stopping
@@ -17,16 +18,18 @@ struct ServiceLife: Sendable {
         self.startedAt = startedAt
     }
 
-    /// Whether everything that the last service left has been looked at.
+    /// Whether recovery is complete.
     var isRunning: Bool { phase != .recovering }
     var isStopping: Bool { phase == .stopping }
 
-    /// What the last service left has been looked at; one that was stopped meanwhile stays so.
+    /// Ends recovery. Does nothing if the service was stopped meanwhile.
     mutating func begin() {
         if phase == .recovering { phase = .running }
     }
 
-    /// - Returns: false where it was stopped before.
+    /// Stops the service.
+    ///
+    /// - Returns: false if it was already stopped.
     mutating func stop() -> Bool {
         guard phase != .stopping else { return false }
         phase = .stopping

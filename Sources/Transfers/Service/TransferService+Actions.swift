@@ -1,22 +1,27 @@
 package import NightshiftAPI
 import Store
 
-/// One thing done to many tasks: some hundreds in one transaction, and each with a result of its own.
+/// One action on many tasks. Some hundreds share a transaction, and each task has its own result.
 extension TransferService {
-    /// - Returns: for each task, in the order of the request.
+    /// Performs the action on each task.
+    ///
+    /// - Returns: the results, in the order of the request.
     package func act(_ request: TaskActionRequest) async throws(Problem) -> TaskActionAnswer {
         guard (1...Limits.tasksPerAction).contains(request.tasks.count) else {
-            throw .invalid("A request names 1 to \(Limits.tasksPerAction) tasks.", pointer: "/tasks")
+            throw .invalid("A request must name 1 to \(Limits.tasksPerAction) transfers.", pointer: "/tasks")
         }
         guard Set(request.tasks).count == request.tasks.count else {
-            throw .invalid("Each task is named once.", pointer: "/tasks")
+            throw .invalid("Name each task only once.", pointer: "/tasks")
         }
         try RequestRules.check(request.tasks)
         guard request.producingResumeData == nil || request.action == .cancel else {
-            throw .invalid("Only 'cancel' gives resume data.", pointer: "/producingResumeData")
+            throw .invalid("Only the action 'cancel' can produce resume data.", pointer: "/producingResumeData")
         }
         guard (request.change != nil) == (request.action == .change) else {
-            let detail = request.change == nil ? "'change' says what to change." : "Only 'change' changes anything."
+            let detail =
+                request.change == nil
+                ? "The action 'change' requires the values to change."
+                : "Only the action 'change' accepts values to change."
             throw .invalid(detail, pointer: "/change")
         }
         let change = request.change ?? TaskChange()
@@ -33,7 +38,8 @@ extension TransferService {
         return TaskActionAnswer(results: request.tasks.compactMap { results[$0] })
     }
 
-    /// What runs is stopped last: what stops lets others begin, which must not be those that are to be stopped next.
+    /// The order in which the tasks are stopped: running ones last. Each stop lets other tasks start, which should not
+    /// be tasks that the same request stops.
     private func workingOrder(of request: TaskActionRequest) -> [TaskID] {
         guard request.action == .suspend || request.action == .cancel else { return request.tasks }
         let running = claims.starting.union(active.keys)
@@ -70,11 +76,11 @@ extension TransferService {
         }
     }
 
-    /// What one transition of each task comes to. As ``transition(_:also:_:)``, in one transaction.
+    /// Applies one transition to each task in a single transaction, like ``transition(_:also:_:)`` for one task.
     private func transition(
         each ids: [TaskID], _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> [(TaskID, Result<Transition, Problem>)] {
-        // Decided now: what comes to its end meanwhile is waited for.
+        // The set is fixed here: tasks that begin to finish after this point are waited for.
         let placed = Set(ids.filter { finishing.contains($0) })
         let free = ids.filter { !placed.contains($0) }
         for id in free {
@@ -129,6 +135,6 @@ extension TransferService {
         }
     }
 
-    /// Few enough for others' commits not to wait long, many enough for the disk not to matter.
+    /// Small enough that other commits do not wait long, and large enough that the cost of a sync does not matter.
     private static let tasksPerTransaction = 250
 }

@@ -3,15 +3,15 @@ package import NightshiftAPI
 import Sessions
 import Store
 
-/// Questions of servers, and apps' answers.
+/// Challenges of servers, and the answers of apps.
 extension TransferService {
-    /// What the app has answered so far, as far as the exchange can use it.
+    /// Adds the app's earlier answers to a request, as far as the exchange can use them.
     ///
-    /// - Returns: what servers are shown and allowed, by ``Challenge/origin``.
+    /// - Returns: the credentials and certificates that each server receives or may use, by ``Challenge/origin``.
     func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
         request.handlesCookies = record.sendsRedirectCookies
         guard record.app != nil else { return [:] }
-        // Its library knows what becomes of them.
+        // The app's library decides how to use these cookies.
         request.notesCookies = true
         let kept = appSessions[answersOf: record.session]
         request.asksAbout = kept.asksAbout(record.id)
@@ -32,12 +32,12 @@ extension TransferService {
             request.proxy = Self.proxy(proxy, credential)
         }
         var shown = kept.byOrigin
-        // What the task brings itself is shown as well.
+        // The task's own credential is sent as well.
         shown[record.origin, default: OriginAnswer()].credential = request.credential
         return shown
     }
 
-    /// A proxy's URL with a name and password in it.
+    /// The URL of a proxy with a name and password.
     private static func proxy(_ url: String, _ credential: Credential) -> String {
         let allowed = CharacterSet.alphanumerics
         let words = [credential.user, credential.password].map {
@@ -46,14 +46,15 @@ extension TransferService {
         return ProxyAddress(url).url(userinfo: words.joined(separator: ":"))
     }
 
-    /// A server asks: the task waits for its app's answer, unless another task has had it meanwhile.
+    /// Handles a server's challenge: the task waits for its app's answer, unless the app has already answered it for
+    /// another task.
     func challenged(_ id: TaskID, _ asked: Challenge) async {
         guard let transfer = active[id] else { return }
         var challenge = asked
         var kept = appSessions[answersOf: transfer.record.session]
         let known = kept.byOrigin[challenge.origin] ?? OriginAnswer()
         let shown = transfer.shown[challenge.origin] ?? OriginAnswer()
-        // Answered while this exchange was under way: it starts again with that.
+        // The app answered during this exchange, so the exchange starts again with that answer.
         guard !known.answers(challenge, leafDigest: challenge.leafDigest, besides: shown) else {
             return await tell(id) { $0.answeredMeanwhile($1, &$2) }
         }
@@ -65,7 +66,7 @@ extension TransferService {
         await tell(id) { $0.asked(question, $1, &$2) }
     }
 
-    /// Takes an app's answer; the task goes on with it, or ends.
+    /// Applies an app's answer: the task continues with it, or ends.
     package func answer(
         _ app: AppID, _ identifier: String, _ answer: MessageAnswer
     ) async throws(Problem) {
@@ -90,7 +91,7 @@ extension TransferService {
         case .delayedRequest:
             try await begin(message, answer)
         case .resumed, .ended:
-            throw .conflict("Message \(message.id) is acknowledged, not answered.")
+            throw .conflict("Message \(message.id) is not a question. Acknowledge it instead of answering it.")
         }
     }
 
@@ -102,11 +103,11 @@ extension TransferService {
         _ = try await cancel(id, producingResumeData: true)
     }
 
-    /// The begin date of a task has come, and its app has said how it is to begin.
+    /// Begins a task whose begin date has passed, as the app has answered.
     private func begin(_ message: StoredMessage, _ answer: MessageAnswer) async throws(Problem) {
         guard answer.disposition == .continueLoading || answer.disposition == .performDefaultHandling else {
             throw .invalid(
-                "A delayed request is not answered with \(answer.disposition.rawValue).", pointer: "/disposition")
+                "A delayed request cannot be answered with \(answer.disposition.rawValue).", pointer: "/disposition")
         }
         var replacement: TaskRecord?
         if let request = answer.request {
@@ -132,14 +133,14 @@ extension TransferService {
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
             { $0.question == .delayedRequest ? .answer : nil })
-        // Its owner has given it another URL while the answer was looked at, which has withdrawn the question.
+        // The owner changed the URL while the answer was processed, which withdrew the question.
         guard before.question == .delayedRequest else { throw Self.noMessage(answer) }
         if after.upload == nil { abandonUpload(before) }
     }
 }
 
 extension Challenge {
-    /// SHA-256 of the server's own certificate, as ``WireRequest/trustedCertificates`` names it.
+    /// The SHA-256 of the server's own certificate, in the format of ``WireRequest/trustedCertificates``.
     fileprivate var leafDigest: String? {
         certificates?.first.flatMap { Data(base64Encoded: $0) }.flatMap { Verification.sha256($0) }
     }

@@ -6,14 +6,15 @@ import Scheduler
 package import Sessions
 import Store
 
-/// Sessions of apps: made by their library, known to them by a name of their own. See `docs/decisions/0009`.
+/// Sessions of apps. The app's library creates them and knows them by the app's own identifier. See
+/// `docs/decisions/0009`.
 extension TransferService {
-    /// Makes the session or takes it up again. Tasks that are there keep the settings they were made with.
+    /// Creates the session, or attaches to an existing one. Existing tasks keep the settings they were created with.
     package func attach(
         _ app: AppID, _ identifier: String, _ settings: SessionSettings
     ) async throws(Problem) -> SessionAttachment {
         let id = SessionID(app: app, identifier: identifier)
-        guard !identifier.isEmpty else { throw .invalid("A session's identifier is not empty.") }
+        guard !identifier.isEmpty else { throw .invalid("The identifier of a session must not be empty.") }
         try RequestRules.check(id)
         let settings = try RequestRules.accepted(settings)
         let next = try await change { transaction -> Result<Int64, Problem> in
@@ -24,22 +25,25 @@ extension TransferService {
         return SessionAttachment(session: id, nextTaskIdentifier: next)
     }
 
-    /// Throws where a process other than `process` lives and reads the session's messages.
+    /// Throws if a living process other than `process` reads the session's messages.
     package func requireFree(_ session: SessionID, for process: Int32) throws(Problem) {
         guard let holder = appSessions.holder(of: session, besides: process), Self.lives(holder) else { return }
-        throw .sessionInUse("Process \(holder) has session '\(session)'.")
+        throw .sessionInUse("Process \(holder) is already attached to session '\(session)'.")
     }
 
-    /// Whether the process runs or is stopped. One whose parent has yet to ask for its status is gone all the same.
+    /// Whether the process is running or stopped. A zombie, whose parent has not yet collected its status, does not
+    /// count.
     private static func lives(_ process: Int32) -> Bool {
         ProcessStatistics(of: process).map { !$0.isZombie } ?? false
     }
 
-    /// Accepts tasks that the app has numbered. One that is here already is not taken twice: its id is the answer again.
+    /// Accepts tasks that the app has numbered. A task that already exists is not added twice: the answer contains its
+    /// id again.
     ///
     /// - Parameters:
-    ///   - process: whose descriptors the sources of uploads are.
-    ///   - terms: what the app's state makes of the tasks, in the transaction that accepts them; nothing where nil.
+    ///   - process: the process whose descriptors the upload sources name.
+    ///   - terms: the effect of the app's state on the tasks, applied in the transaction that accepts them; nil for no
+    ///     effect.
     package nonisolated func enqueue(
         _ app: AppID, _ identifier: String, _ request: SessionEnqueueRequest, process: Int32 = getpid(),
         on terms: AppTaskTerms.Query? = nil
@@ -51,7 +55,7 @@ extension TransferService {
         do throws(Problem) {
             return try await addTasks(request.tasks, session, process, terms)
         } catch {
-            // The same request may have come twice at once: then the other one has taken what both bring.
+            // The same request may arrive twice at once. The other request has then already added these tasks.
             let known = try await known(numbers, session)
             guard known.count == numbers.count else { throw error }
             return numbers.compactMap { known[$0] }
@@ -75,14 +79,15 @@ extension TransferService {
             ? []
             : try await enqueue(new.map { $0.opened(by: process) }, in: session, on: terms) { index, record in
                 if new[index].sourceDescriptor != nil {
-                    // What is copied is what the process has open, and what people are shown is its name.
+                    // The copy is made from the descriptor that the process has open, but people see the name of the
+                    // file.
                     record.uploadSource = record.sentFiles
                     record.request.source = new[index].request.source
                 }
                 record.taskIdentifier = new[index].taskIdentifier
                 record.clientData = new[index].clientData
                 if new[index].asksBeforeBeginning ?? false, let date = new[index].request.earliestBeginDate {
-                    // One that has passed on the way to the service has come: the app is asked at once.
+                    // A begin date that passed while the request was sent counts as reached: the app is asked at once.
                     record.beginAt = date.timeIntervalSince1970
                     record.asksFirst = true
                 }
@@ -91,7 +96,7 @@ extension TransferService {
         return numbers.compactMap { all[$0] }
     }
 
-    /// The session's tasks that have not ended.
+    /// The tasks of the session that have not ended.
     package nonisolated func sessionTasks(
         _ app: AppID, _ identifier: String, after: TaskID?, limit: Int
     ) async throws(Problem) -> SessionTaskPage {
@@ -119,26 +124,26 @@ extension TransferService {
         return SessionTaskPage(tasks: tasks, next: next)
     }
 
-    /// Cancels and forgets what is left of the session, then the session.
+    /// Cancels and deletes the remaining tasks of the session, then deletes the session.
     package func invalidate(_ app: AppID, _ identifier: String) async throws(Problem) {
         let session = SessionID(app: app, identifier: identifier)
         try await removeSession(session)
         appSessions.remove(session)
     }
 
-    /// The user has force-quit the app: its tasks end, downloads with resume data where they can have it.
+    /// Ends the tasks of an app that the user has force-quit. Downloads get resume data if possible.
     package func forceQuit(_ app: AppID) async throws(Problem) {
         let failure = TransferFailure(.forceQuit, "The user force-quit the app.")
         let sessions = try await ask { transaction in
             try transaction.sessionNames(of: app).map { SessionID(app: app, identifier: $0) }
         }
-        // Each that ends lets others begin, which must not be those that are to end next.
+        // Each task that ends lets others start, so the sessions are blocked until all of their tasks have ended.
         for session in sessions { claims.hold(session) }
         defer { letGo(sessions) }
         let tasks = try await ask { transaction in
             try sessions.flatMap { try transaction.unfinishedTasks(session: $0) }
         }
-        // Each of them, though the disk may have failed for one.
+        // Continues with the other tasks even if the disk failed for one of them.
         var problem: Problem?
         for task in tasks {
             do throws(Problem) {
@@ -150,8 +155,9 @@ extension TransferService {
         if let problem { throw problem }
     }
 
-    /// The user is back, and the rows of the app's tasks say by now that they are not held back any more
-    /// (``StoreTransaction/liftHolds(of:at:)``): what runs follows them, and what waited may start.
+    /// Lets the app's tasks run without restrictions after the user has returned to the app. The rows of the tasks are
+    /// already updated (``StoreTransaction/liftHolds(of:at:)``): running transfers follow them, and waiting tasks may
+    /// start.
     package func cameToFront(_ app: AppID) async {
         for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
             active[id]?.record.liftDiscretion()
@@ -159,7 +165,8 @@ extension TransferService {
         await pump()
     }
 
-    /// Progress is not sent to an app that cannot read it: it would find it all, and old, when it goes on.
+    /// Enables or disables progress events for an app. A suspended app cannot read them, and would find many outdated
+    /// ones when it resumes.
     package func setListening(_ app: AppID, _ isListening: Bool) {
         appSessions.setListening(app, isListening)
     }

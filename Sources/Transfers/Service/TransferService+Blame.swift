@@ -2,16 +2,17 @@ import Clock
 import NightshiftAPI
 import Store
 
-/// What a failure, or an answer, says of others that go the same way.
+/// Failures and answers of one transfer that affect others with the same origin or route.
 extension TransferService {
-    /// One of a transfer's URLs answers, which says something of the task's origin if it is its own.
+    /// Handles an answer from one of a transfer's URLs. It concerns the task's origin only if the URL is the task's
+    /// own.
     func sourceAnswered(_ transfer: ActiveTransfer, isOwn: Bool) {
         noteAnswer(of: transfer.record.id)
         if isOwn { return hostAnswered(transfer) }
         hosts.abandoned(way(of: transfer.record), began: transfer.startedAt)
     }
 
-    /// The task's origin answers: what waited for it may start.
+    /// Handles an answer from the task's origin: tasks that waited for it may start.
     func hostAnswered(_ transfer: ActiveTransfer) {
         guard hosts.answered(way(of: transfer.record), began: transfer.startedAt) else { return }
         reporting.yield { await $0.pump() }
@@ -19,6 +20,6 @@ extension TransferService {
 }
 
 extension ExchangeEnd {
-    /// Where it has failed: on its way, or at the server that gave the answer.
+    /// The point at which the exchange failed: before the server, or at the server that sent the response.
     var placeOfFailure: FailurePoint? { failurePoint ?? head.flatMap { FailurePoint($0) } }
 }

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Store
 
-/// What owners change of tasks that have not ended, also while they run.
+/// Changes that owners make to tasks that have not ended, including running ones.
 extension TransferService {
     package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
         try RequestRules.check(change, pointer: "")
@@ -10,13 +10,13 @@ extension TransferService {
         return status(of: try outcome.get())
     }
 
-    /// The same change of each task, in one transaction. What is refused for one does not keep it from the others.
+    /// Makes the same change to each task, in one transaction. A refusal for one task does not affect the others.
     ///
-    /// - Returns: for each task, in the order of `ids`.
+    /// - Returns: the results, in the order of `ids`.
     func change(
         each ids: [TaskID], _ change: TaskChange
     ) async throws(Problem) -> [(TaskID, Result<TaskRecord, Problem>)] {
-        // One that is about to start would do so with what it was before.
+        // A task that starts during the change would start with its old values, so all of them are blocked.
         for id in ids { claims.hold(id) }
         for id in ids { await started(id) }
         let written: Result<[(TaskID, Result<TaskRecord, Problem>)], Problem>
@@ -59,7 +59,7 @@ extension TransferService {
         return .success(record)
     }
 
-    /// The transfer that runs for a task goes on as its row says now.
+    /// Applies the change to the running transfer of a task, so that it follows its row.
     private func apply(_ change: TaskChange, _ id: TaskID, _ record: TaskRecord) {
         guard let transfer = active[id] else { return }
         noteStart(id)
@@ -68,7 +68,7 @@ extension TransferService {
         if change.rateLimit != nil { shareRate(id) }
     }
 
-    /// Returns when the task is not about to start.
+    /// Returns when no start of the task is in progress.
     private func started(_ id: TaskID) async {
         while claims.isStarting(id) {
             await withCheckedContinuation { claims.add($0, for: id) }

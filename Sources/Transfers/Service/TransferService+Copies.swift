@@ -4,11 +4,11 @@ import NightshiftAPI
 import Store
 import Synchronization
 
-/// Copies of files to upload, made before their tasks are accepted.
+/// Copies of upload files, made before their tasks are accepted.
 extension TransferService {
-    /// Takes copies for what is to be uploaded and has none.
+    /// Copies the files of uploads that have no copy yet.
     ///
-    /// - Returns: the new ones, to be removed where the tasks are not accepted after all.
+    /// - Returns: the new copies, which must be removed if the tasks are not accepted.
     nonisolated func takeCopies(of records: inout [TaskRecord]) async throws(Problem) -> [UploadSource] {
         let wanted = records.indices.filter {
             records[$0].sentFiles?.files.contains { !$0.isSnapshot } == true
@@ -32,7 +32,7 @@ extension TransferService {
                 }
             guard let result = copied else {
                 for source in taken { sources.remove(source) }
-                throw .unavailable("The service stops.")
+                throw .unavailable("The service is stopping.")
             }
             do throws(TransferFailure) {
                 guard let copy = try result.get() else { continue }
@@ -47,25 +47,25 @@ extension TransferService {
         return taken
     }
 
-    /// Looks whether the file systems of what a task is to upload answer, on their own threads, before anything else looks at these
-    /// files.
+    /// Checks on separate threads that the file systems of a task's upload files respond, before other code accesses
+    /// these files.
     ///
-    /// - Throws: a problem that names the path whose file system does not answer.
+    /// - Throws: a problem that names a path whose file system does not respond.
     nonisolated func expectSources(of task: TaskRequest) async throws(Problem) {
         let paths = [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source)
         for path in paths where !(await answers(path)) {
-            throw .unavailable("The file system of '\(path)' does not answer. Try again when it does.")
+            throw .unavailable("The file system of '\(path)' does not respond. Try again when it responds.")
         }
     }
 
-    /// Whether the file system of a path answers now; the service's own does.
+    /// Whether the file system of a path responds now. The service's own file system always counts as responding.
     nonisolated func answers(_ path: String) async -> Bool {
         guard let place = fileSystems.place(of: path) else { return true }
         guard fileSystems.silence(of: place) == nil else { return false }
         return await answers(place, path)
     }
 
-    /// Whether a file system answers before it counts as silent.
+    /// Whether a file system responds before it counts as silent.
     private nonisolated func answers(_ place: FileSystemKey, _ path: String) async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let waiting = FirstAnswer(continuation)
@@ -82,7 +82,7 @@ extension TransferService {
     }
 }
 
-/// A continuation that several may resume, and the first one does.
+/// A continuation that several callers may resume; only the first call has an effect.
 private final class FirstAnswer: Sendable {
     private let continuation: Mutex<CheckedContinuation<Bool, Never>?>
 
@@ -100,7 +100,7 @@ private final class FirstAnswer: Sendable {
 }
 
 extension SourceCopies {
-    /// Copies all files of an upload, or none. A copy that nobody asked for is no reason to refuse anything.
+    /// Copies all files of an upload, or none. An upload is not refused because an optional copy could not be made.
     fileprivate func copy(
         _ source: UploadSource, _ policy: SnapshotPolicy
     ) -> Result<UploadSource?, TransferFailure> {

@@ -2,14 +2,15 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Bytes that are not given up lightly, and not continued lightly either.
+/// Bytes that need proof before the service discards or continues them.
 extension TransferService {
-    /// The network that wanted somebody to log in does not any more, or is another one.
+    /// Ends the waits for a log-in, because the network no longer requires one or another network is in use.
     func endPortalWaits() async {
         _ = try? await store.write { try $0.endPortalPauses() }
     }
 
-    /// What is here is not what was written: it is not used, and the journal says so.
+    /// Stops using the bytes on disk, because they are not the bytes that were written, and records that in the
+    /// journal.
     func forgetBytes(_ transfer: inout ActiveTransfer, because reason: String) {
         guard let partial = transfer.record.partial else { return }
         let had = max(transfer.record.received, partial.synced)
@@ -21,7 +22,7 @@ extension TransferService {
             JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
     }
 
-    /// Why a mirror is not asked for the gaps of a file; nil where it may be, or where it is not a mirror that is asked.
+    /// The reason why a mirror must not fill the gaps of a file; nil if it may, or if the current URL is not a mirror.
     func gapsObstacle(_ transfer: ActiveTransfer) -> TransferFailure? {
         guard !transfer.mayRestart, let partial = transfer.record.partial,
             partial.sourceIdentity(checksum: transfer.record.request.checksum) == nil

@@ -2,15 +2,15 @@ package import NightshiftAPI
 import Sessions
 import Store
 
-/// The journal for those who follow it.
+/// The journal as an event stream.
 extension TransferService {
-    /// The journal from an entry on, as it grows, and progress in between.
+    /// A stream of the journal from an entry on, including new entries as they are written, and of progress in between.
     package nonisolated func events(_ query: EventQuery) async throws(Problem) -> AsyncStream<ServiceEvent> {
         var cursor = query.lastEventID ?? store.journalSignal.last
         var first: [ServiceEvent] = []
         if let last = query.lastEventID {
             let oldest = try await ask { try $0.firstJournalEntry() }
-            // Entries that the reader has not seen are gone, or it knows entries of another database.
+            // Entries that the reader has not received were deleted, or its last entry belongs to another database.
             if last > store.journalSignal.last || last + 1 < oldest ?? 0 {
                 cursor = store.journalSignal.last
                 first = [.reset(lastEntry: cursor)]
@@ -21,7 +21,7 @@ extension TransferService {
     }
 
     private nonisolated func journal(_ query: EventQuery) -> EventReader<ServiceEvent>.Source {
-        // A statement with thousands of ids costs more than the entries it would leave out.
+        // A query with thousands of ids costs more than reading and dropping unwanted entries.
         let named = query.tasks.flatMap { $0.count <= Self.namedTasks ? $0 : nil }
         return EventReader<ServiceEvent>.Source(
             signal: store.journalSignal, page: 256,
@@ -38,6 +38,6 @@ extension TransferService {
             report: { .progress($0) }, isOver: { await self.isStopping })
     }
 
-    /// Tasks that are picked out by the database; of more, entries are picked out by their reader.
+    /// The most tasks that the query names. With more tasks, the stream filters the entries itself.
     private static let namedTasks = 32
 }

@@ -7,12 +7,12 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// One exchange after the other, until the task's bytes are here or it has to wait.
+/// Consecutive exchanges of a task, until all its bytes have arrived or it has to wait.
 extension TransferService {
-    /// Begins a task that was admitted.
+    /// Begins a task that the scheduler has admitted.
     func begin(_ record: TaskRecord) async {
         let now = now
-        // Lanes of several sessions may lead to one origin: the first that comes is its probe.
+        // Queues of several sessions may lead to one origin. The first task that begins is the probe.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
         noteStart(record.id)
         admissions.turns.began(
@@ -31,7 +31,7 @@ extension TransferService {
         await exchange(transfer)
     }
 
-    /// Asks the server: the first time, or again at once.
+    /// Sends the task's next request, either the first one or an immediate further one.
     func exchange(_ start: ActiveTransfer) async {
         var transfer = start
         transfer.wishes.apply(to: &transfer.record)
@@ -47,7 +47,7 @@ extension TransferService {
         guard let place = start.place else { return await download(start, opening.open()) }
         active[record.id] = start
         let path = record.request.destination?.directory ?? record.partial?.path ?? ""
-        // The queue does not wait for the file system.
+        // The queue must not wait for another file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, path) {
                 opening.open()
@@ -58,7 +58,7 @@ extension TransferService {
         }
     }
 
-    /// Another file system has answered.
+    /// Continues the start of an exchange after another file system has opened the file.
     private func opened(
         _ id: TaskID, _ wishes: OwnerWishes, _ opened: DownloadOpening.Opened, at place: FileSystemKey
     ) async {
@@ -94,7 +94,7 @@ extension TransferService {
                 return await trouble(transfer, failure)
             }
             if await fillGaps(&transfer, gaps) { return }
-            // Another file system may have taken its time.
+            // Another file system may have taken long to respond, so the transfer may have changed.
             guard let latest = active[start.record.id], latest.wishes === start.wishes, latest.phase == .preparing
             else {
                 return closeFile(gaps.descriptor, at: transfer.place)
@@ -139,12 +139,12 @@ extension TransferService {
         exchangeBegan(transfer)
     }
 
-    /// How answers to the requests of a download are taken.
+    /// The settings for judging responses to the requests of a download.
     func responsePolicy(_ transfer: ActiveTransfer) -> ResponsePolicy {
         let record = transfer.record
         var policy = ResponsePolicy(
             retry: record.request.retryPolicy ?? .never,
-            // An error is not taken for the file while somebody else may have it.
+            // An error response is not saved as the file while another URL may have the file.
             failsOnHTTPError: record.request.failsOnHTTPError ?? false || !transfer.round.isLast,
             mayRestart: transfer.mayRestart)
         policy.isBehindPortal = bounds.isBehindPortal(record)
@@ -175,14 +175,14 @@ extension TransferService {
         return request
     }
 
-    /// The server's answer is taken: it is written down before much of it is.
+    /// Records the response to a download before more than the first bytes of its body are written.
     private func accepted(_ id: TaskID, _ receiver: DownloadReceiver) async {
         guard var transfer = active[id], case .download(let current, let handle) = transfer.exchange,
             current === receiver, !transfer.isAccepted
         else { return }
         transfer.answeredAt = now.bootSeconds
         accept(&transfer, receiver)
-        // One whose end is near is written down once, at its end.
+        // A download that is about to end is recorded only once, at its end.
         let isBrief = receiver.ceiling.value == .max
         let entries = isBrief ? [] : transfer.entries
         if !isBrief {
@@ -192,18 +192,18 @@ extension TransferService {
         active[id] = transfer
         guard !isBrief else { return noteStartsSoon() }
         let saved = transfer.record
-        // Of a task that continues another one they lie under the other one's name, which that one may be using again.
+        // The bytes of a continued task are at the path of the earlier task, which may be in use again.
         let former = receiver.inputs.partialFile
         let path = transfer.record.partial?.path
         guard await save(transfer.record, entries) else {
             interrupt(id, .diskSpace)
             return
         }
-        // The next exchange, if there is one by now, may be using it.
+        // The next exchange, if it has begun, may be using the file.
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         let place = transfer.place
         await onFileSystem(place, .files, path ?? "") { [partials] in
-            // The place of a version that is gone; new bytes would be the next to use it.
+            // This path holds bytes of an outdated version. The next new version would use the same path.
             unlink(partials.freshPath(for: saved))
             if let former, former.path != path, let inode = former.inode,
                 FileStanding(name: former.path)?.inode == inode
@@ -230,10 +230,10 @@ extension TransferService {
             let files = [receiver.openDescriptor, receiver.reception?.descriptor].compactMap(\.self)
             return await leftEnded(receiver.position, files)
         }
-        // Reports may overtake each other.
+        // Reports may arrive out of order.
         accept(&transfer, receiver)
         transfer.record.received = receiver.position.value
-        // With a response that was refused the bytes of an earlier one are still there.
+        // After a refused response, the bytes of an earlier response are still on disk.
         if transfer.record.partial?.segments == nil { transfer.record.partial?.length = receiver.fileLength }
         let reception = receiver.reception
         let old = receiver.openDescriptor
@@ -258,7 +258,7 @@ extension TransferService {
 }
 
 extension Verdict {
-    /// Whether the answer shows that the host is well, whatever it thinks of the request.
+    /// Whether the response shows that the host works, even if it refuses the request.
     fileprivate var clearsHost: Bool {
         if case .retryLater = self { false } else { true }
     }

@@ -6,25 +6,25 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// File systems other than the service's own: calls to them, and what becomes of transfers when they do not answer.
+/// Calls to file systems other than the service's own, and the handling of transfers when these do not respond.
 extension TransferService {
-    /// An exchange that nobody waits for, since its file system did not answer when its task was to stop.
+    /// An abandoned exchange: its file system did not respond when its task had to stop.
     struct LeftExchange {
         let task: TaskID
         let place: FileSystemKey
-        /// Of its connections that have not ended.
+        /// The positions of its connections that have not ended.
         var positions: [ByteMeter]
-        /// To be closed when the last of them has ended.
+        /// The files to close when the last connection has ended.
         var files: Set<Int32>
-        /// What an upload sends.
+        /// The files of an upload.
         var sources: UploadFiles?
     }
 
-    // MARK: - Which
+    // MARK: - The file system of a task
 
     /// The file system of a task's files; nil for the service's own.
     nonisolated func fileSystem(of record: TaskRecord) -> FileSystemKey? {
-        // A partial file is no link: its folder says where it lies, and many share one.
+        // A partial file is never a link, so the lookup uses its folder, which many files share.
         let paths =
             record.kind == .upload
             ? record.sentFiles?.files.map(\.path) ?? []
@@ -42,9 +42,9 @@ extension TransferService {
 
     // MARK: - Calls
 
-    /// Runs `body` where calls to the file system belong: here for the service's own.
+    /// Runs `body` on the thread for the file system: in place for the service's own.
     ///
-    /// - Returns: nil where the service stops before another file system has answered.
+    /// - Returns: nil if the service stops before another file system responds.
     @discardableResult
     func onFileSystem<Value: Sendable>(
         _ place: FileSystemKey?, _ work: FileSystems.Work, _ path: String,
@@ -54,7 +54,7 @@ extension TransferService {
         return await fileSystems.run(place, work, path, body)
     }
 
-    /// Closes a file; some file systems write then. Returns at once.
+    /// Closes a file and returns at once. Some file systems write data when a file is closed.
     nonisolated func closeFile(_ file: Int32?, at place: FileSystemKey?) {
         guard let file, file >= 0 else { return }
         guard let place else {
@@ -64,20 +64,20 @@ extension TransferService {
         fileSystems.post(place, .files, path(of: file)) { close(file) }
     }
 
-    /// The path of an open file, for people. The kernel knows it without asking the file system.
+    /// The path of an open file, for people. The kernel returns it without accessing the file system.
     nonisolated func path(of file: Int32) -> String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")) ?? "an open file"
     }
 
-    /// Removes files; returns at once where they may lie on another file system.
+    /// Removes files. Returns at once if they may be on another file system.
     func removeSoon(_ record: TaskRecord, _ body: @escaping @Sendable () -> Void) {
         guard let place = fileSystem(of: record) else { return body() }
         fileSystems.post(place, .files, record.partial?.path ?? record.request.destination?.directory ?? "", body)
     }
 
-    // MARK: - Leaving
+    // MARK: - Abandoned exchanges
 
-    /// Lets a task stop that another file system may hold up.
+    /// Abandons the exchange of a stopping task after a short time if another file system has not responded.
     func leaveSoon(_ id: TaskID) {
         guard let transfer = active[id], transfer.place != nil, transfer.run.canBeLeft else { return }
         let wishes = transfer.wishes
@@ -92,7 +92,7 @@ extension TransferService {
         guard let transfer = active[id], transfer.wishes === wishes, transfer.run.canBeLeft, let place = transfer.place
         else { return }
         switch transfer.exchange {
-        // What is being synced or cut has no exchange any longer.
+        // A file that is being synced or truncated has no exchange.
         case _ where transfer.run.phase != .exchanging, .starting: break
         case .download(let receiver, _):
             leftExchanges.append(LeftExchange(task: id, place: place, positions: [receiver.position], files: []))
@@ -114,7 +114,7 @@ extension TransferService {
         await tell(id) { $0.left($1, &$2) }
     }
 
-    /// A connection has ended of which nobody waited for the end.
+    /// Handles the end of a connection of an abandoned exchange.
     func leftEnded(_ position: ByteMeter, _ files: [Int32] = []) async {
         guard let index = leftExchanges.firstIndex(where: { $0.positions.contains { $0 === position } }) else { return }
         leftExchanges[index].positions.removeAll { $0 === position }
@@ -122,23 +122,24 @@ extension TransferService {
         guard leftExchanges[index].positions.isEmpty else { return }
         let left = leftExchanges.remove(at: index)
         for file in left.files { closeFile(file, at: left.place) }
-        if let sources = left.sources { fileSystems.post(left.place, .files, "what is sent") { sources.close() } }
+        if let sources = left.sources { fileSystems.post(left.place, .files, "the upload's files") { sources.close() } }
         await pump()
     }
 
-    /// The same of an upload whose files were closed while nobody waited for that.
+    /// Handles the end of an abandoned upload whose files are closed.
     func leftClosed(_ position: ByteMeter) async {
         leftExchanges.removeAll { left in left.positions.contains { $0 === position } }
         await pump()
     }
 
-    /// Whether bytes may still be written for a task by an exchange that nobody waits for.
+    /// Whether an abandoned exchange may still write bytes for a task.
     func isLeft(_ id: TaskID) -> Bool { leftExchanges.contains { $0.task == id } }
 
-    /// Seconds that a task which is to stop waits for the file system: more than one needs that answers, and less than people notice.
+    /// Seconds that a stopping task waits for its file system: longer than a working one needs, and too short for
+    /// people to notice.
     private static let leavingSeconds: Double = 0.4
 
-    // MARK: - Silence
+    // MARK: - Silent file systems
 
     func fileSystemsChanged(_ change: FileSystems.Change) async {
         switch change {
@@ -165,16 +166,16 @@ extension TransferService {
             guard !found.isEmpty else { continue }
             for place in found {
                 guard let silence = fileSystems.silence(of: place) else { continue }
-                logger.warning("A file system does not answer", metadata: ["path": "\(silence.path)"])
+                logger.warning("A file system does not respond", metadata: ["path": "\(silence.path)"])
             }
-            // Their tasks hold no places any longer.
+            // The tasks of silent file systems no longer hold places.
             await pump()
         }
         timers.silence = nil
         watchFileSystems()
     }
 
-    /// Asks the threads of the transport that other file systems may hold up for a sign of life; once a second while these are in use.
+    /// Checks that the transport's threads for other file systems respond; called once a second while they are in use.
     func askThreads() {
         for transfer in active.values {
             guard let place = transfer.place, transfer.run.phase == .exchanging,
@@ -193,7 +194,7 @@ extension TransferService {
         awaitedThreads.remove(place)
     }
 
-    /// What a task waits for whose file system does not answer; nil where it does.
+    /// The wait of a task whose file system does not respond; nil if it responds.
     func silentWait(at place: FileSystemKey?, _ now: ClockReading) -> Wait? {
         fileSystems.silence(of: place).map { silence in
             Wait(
@@ -202,7 +203,7 @@ extension TransferService {
         }
     }
 
-    /// Transfers that hold a place: what a file system holds up keeps no other from starting.
+    /// The transfers that hold a place. A transfer on a silent file system does not prevent others from starting.
     var placeHolders: [ActiveTransfer] {
         let silent = fileSystems.silences
         guard !silent.isEmpty else { return Array(active.values) }
@@ -211,7 +212,7 @@ extension TransferService {
 
     // MARK: - Stopping
 
-    /// Waits a moment for files on their way to their names on other file systems.
+    /// Waits briefly for files that are being published on other file systems.
     func waitForOtherFileSystems() async {
         let waiting = finishing.tasks.filter { fileSystem(ofFinishing: $0) != nil }
         guard !waiting.isEmpty else { return }
@@ -233,12 +234,13 @@ extension TransferService {
 }
 
 extension TransferFailure {
-    /// A call to a file system has not returned.
+    /// The failure for a call to a file system that has not returned.
     static func silentDestination(_ silence: HangWatch.Silence, _ now: ClockReading) -> TransferFailure {
         let since = now.wallTime(ofBootSeconds: silence.since).formatted(.iso8601)
         return TransferFailure(
             .inputOutput,
-            "\(silence.path) has not answered since \(since). The transfer continues when it does; if its server or device is gone, "
+            "\(silence.path) has not responded since \(since). The transfer continues when it responds. If its "
+                + "server or device is gone, "
                 + "unmount it or cancel the transfer.")
     }
 }

@@ -6,13 +6,13 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// From the last byte to the file under its name, many files at a time: does what a ``FinishRun`` wants, and tells it what came
-/// of that. Decides nothing.
+/// The steps from the last byte to the published file, for many files at a time. This code executes the actions of each
+/// ``FinishRun`` and sends it the results. It decides nothing.
 extension TransferService {
-    /// A file on its way, with what its run wants next.
+    /// A finishing file with the next actions of its run.
     private typealias Step = (job: Publisher.Job, actions: [FinishAction])
 
-    /// Takes over a download whose bytes are all in `descriptor`. Its connection is free from here on.
+    /// Takes over a download whose bytes are all in `descriptor`. Its connection is free from now on.
     func finish(_ transfer: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         let run = FinishRun(
             record: transfer.record, entries: entries, wasContinued: transfer.startCount > 0 || transfer.wasDivided)
@@ -36,16 +36,16 @@ extension TransferService {
         }
         guard let found else { return }
         await execute([told(job) { $0.arrived(size: found.size, hasHoles: found.hasHoles, now: now) }])
-        // The connection is free, whatever the disk still has to do.
+        // The connection is free, even though the disk has work left.
         await pump()
     }
 
-    /// The path that a file is worked on at, for people.
+    /// The current path of a finishing file, for people.
     private func path(of job: Publisher.Job) -> String {
         job.record.request.destination?.directory ?? job.record.partial?.path ?? ""
     }
 
-    // MARK: - Carrying out
+    // MARK: - Executing actions
 
     private func told(_ job: Publisher.Job, _ input: (inout FinishRun) -> [FinishAction]) -> Step {
         var job = job
@@ -53,9 +53,10 @@ extension TransferService {
         return (job, actions)
     }
 
-    /// Does what files want, each in its order, and what they want then. What several want written down is one commit.
+    /// Executes the actions of files, each in its order, and the actions that follow. Writes of several files share one
+    /// commit.
     ///
-    /// - Returns: those that are to get their names now.
+    /// - Returns: the files that are ready to get their names.
     @discardableResult
     private func execute(_ wanted: [Step]) async -> [Publisher.Prepared] {
         var ready: [Publisher.Prepared] = []
@@ -83,9 +84,9 @@ extension TransferService {
         return ready
     }
 
-    /// Does one thing that a file wants for itself.
+    /// Executes one action that concerns a single file.
     ///
-    /// - Returns: what it wants then, where it has learned something.
+    /// - Returns: the actions that follow, if the action produced a result.
     private func execute(_ action: FinishAction, _ job: Publisher.Job) async -> Step? {
         let id = job.record.id
         switch action {
@@ -131,7 +132,7 @@ extension TransferService {
         case .settleLater: settleSoon()
         case .release: endFinishing(id)
         case .fault(let fault): report(fault, of: id)
-        // Done for many at once.
+        // These actions are executed for many files at once.
         case .save, .publish, .remove: break
         }
         return nil
@@ -161,21 +162,22 @@ extension TransferService {
         reporting.yield { await $0.drain(place) }
     }
 
-    /// Publishes what is finished, batch by batch, as long as there is any.
+    /// Publishes finished files batch by batch until none is left.
     private func drain(_ place: FileSystemKey?) async {
         while let jobs = finishing.nextBatch(at: place) {
             await publish(jobs, at: place)
-            // Connections may have been held back because too much waited here.
+            // Transfers may have been blocked because too many files were finishing.
             await pump()
         }
     }
 
     private func publish(_ jobs: [Publisher.Job], at place: FileSystemKey?) async {
         let publisher = publisher
-        // Nothing comes of it where the service stops before another file system has answered: the rows say how far the tasks are.
+        // The result is nil if the service stops before another file system responds. The rows then show how far each
+        // task is.
         guard let preparations = await finishing(place, jobs, { publisher.prepare($0) }) else { return }
         let (time, random) = (now, environment.random)
-        // Which file is about to get which name is written down before it does.
+        // The names of all files are committed before any file is renamed.
         let ready = await execute(
             preparations.map { preparation in
                 switch preparation {
@@ -192,7 +194,7 @@ extension TransferService {
         await execute(outcomes.map { told($0, now) })
     }
 
-    /// Does a step with files of one file system.
+    /// Runs a step for files of one file system.
     private func finishing<Item: Sendable, Value: Sendable>(
         _ place: FileSystemKey?, _ items: [Item], _ body: @escaping @Sendable ([Item]) -> Value
     ) async -> Value? {
@@ -215,9 +217,9 @@ extension TransferService {
         }
     }
 
-    // MARK: - What a crash or a full disk has left
+    // MARK: - Tasks left by a crash or a full disk
 
-    /// Looks again after a while at tasks whose next step to their end could not be written down.
+    /// Schedules another attempt for tasks whose next finishing step could not be written.
     private func settleSoon() {
         guard finishing.beginSettling() else { return }
         reporting.yield { await $0.settleLater() }
@@ -236,20 +238,20 @@ extension TransferService {
         await pump()
     }
 
-    /// Has the next pump carry on with tasks that the store says are finishing and nobody works on, where there are suspects
-    /// of a fault: they are tried first, alone. Carries on with them at once where there are none.
+    /// Continues finishing tasks that are not in progress. If there are crash suspects, this is left to a later
+    /// scheduling pass, because suspects are retried first and in isolation.
     func settleFinishing() async throws(StoreError) {
         finishing.settlesAfterTrials = admissions.trials.isPending
         if !finishing.settlesAfterTrials { try await takeUpFinishing() }
     }
 
-    /// Carries on with tasks that are finishing and nobody works on: a crash or a full disk left them.
+    /// Continues all finishing tasks that are not in progress: a crash or a full disk interrupted them.
     func takeUpFinishing() async throws(StoreError) {
         finishing.settlesAfterTrials = false
         for record in try await store.read({ try $0.finishingTasks() }) { try await takeUp(record.id) }
     }
 
-    /// Carries on with one of them, as it is now: it may have come to its end since somebody has read its row.
+    /// Continues one finishing task. Its row is read again, because the task may have ended since the list was read.
     func takeUp(_ id: TaskID) async throws(StoreError) {
         guard !finishing.contains(id), let record = try await store.read({ try $0.readableTask(id) }),
             record.state == .finishing, !finishing.contains(id)
@@ -260,7 +262,7 @@ extension TransferService {
         guard place != nil else { return await settle(record, nil) }
         reporting.yield { service in
             await service.settle(record, place)
-            // The queue was read while this file system was asked: the task may be in it again.
+            // The queue was read while this file system was busy, so the task may belong in it again.
             await service.pump()
         }
     }

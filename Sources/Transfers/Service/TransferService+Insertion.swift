@@ -2,23 +2,24 @@ import NightshiftAPI
 import Sessions
 import Store
 
-/// New tasks, from what a request made of them to their rows.
+/// New tasks: the steps from checked requests to rows.
 extension TransferService {
     private enum Insertion: Sendable {
         case inserted(EnqueueResponse)
-        /// Nothing was inserted: the terms were others than those of the records.
+        /// Nothing was inserted, because the terms of the records were outdated.
         case onOtherTerms(AppTaskTerms)
     }
 
-    /// Inserts tasks on the terms that hold in the transaction that inserts them.
+    /// Inserts tasks under the terms that hold in the transaction that inserts them.
     ///
-    /// Where these are no longer the ones that were read before it, all begins anew with the new ones. That takes a step of
-    /// the app each time, so it comes to an end.
+    /// If the terms have changed since they were read, the records are made again with the new terms. Each repetition
+    /// needs a change of the app's state, so this ends.
     nonisolated func insert(
         _ records: [TaskRecord], in session: SessionID, continuing sources: [String: TaskRecord],
         on query: AppTaskTerms.Query?, _ now: ClockReading
     ) async throws(Problem) -> EnqueueResponse {
-        // Before the transaction, which waits for no file system. A task that is under way now gives its file the name before it ends.
+        // This check must precede the transaction, which must not wait for a file system. A running task that creates
+        // such a file does so before it ends.
         let existing = Set(
             records.indices.filter { index in
                 let record = records[index]
@@ -47,22 +48,23 @@ extension TransferService {
     }
 
     /// - Parameters:
-    ///   - held: what records wait for from the first, by their index.
-    ///   - existing: the indices of records whose file exists.
+    ///   - held: the initial waits of records, by index.
+    ///   - existing: the indices of records whose destination file exists.
     private static func insert(
         _ records: [TaskRecord], _ session: SessionID, _ sources: [String: TaskRecord],
         _ held: [(index: Int, entry: JournalEntry)], _ existing: Set<Int>, _ now: ClockReading,
         _ transaction: StoreTransaction
     ) throws -> Result<EnqueueResponse, Problem> {
         guard try transaction.taskCount() + records.count <= Limits.tasks else {
-            return .failure(.tooMany("The service keeps at most \(Limits.tasks) tasks; remove some that have ended."))
+            return .failure(
+                .tooMany("The service stores at most \(Limits.tasks) transfers. Remove some that have ended."))
         }
         if let obstacle = try transaction.obstacle(toMaking: session) { return .failure(obstacle) }
         if try transaction.sessionSettings(session) == nil { try transaction.putSession(session, SessionSettings()) }
-        // Numbers are the app's: the same request may be under way twice.
+        // The app assigns the numbers, and may send the same request twice at once.
         for record in records where record.taskIdentifier != 0 {
             guard try transaction.task(record.taskIdentifier, of: session) == nil else {
-                return .failure(.conflict("There is a task \(record.taskIdentifier) in the session already."))
+                return .failure(.conflict("The session already has a task \(record.taskIdentifier)."))
             }
         }
         var joined: [Int: TaskID] = [:]
@@ -71,9 +73,9 @@ extension TransferService {
         case .failure(let problem): return .failure(problem)
         }
         for (token, source) in sources {
-            // Two requests may have looked at the same token.
+            // Two requests may have read the same token.
             guard var old = try transaction.task(resumeData: token) else {
-                return .failure(.conflict("The resume data of task \(source.id) was used in the meantime."))
+                return .failure(.conflict("The resume data of transfer \(source.id) was used in the meantime."))
             }
             old.resumeData = nil
             old.partial = nil
@@ -103,7 +105,7 @@ extension TransferService {
         return .success(EnqueueResponse(ids: ids, joined: joined.sorted { $0.key < $1.key }.map(\.value)))
     }
 
-    /// The tasks under way that records are joined to, by the records' indices; a problem where a name is taken.
+    /// The running tasks that records join, by the records' indices. Throws a problem if a name is taken.
     private static func joins(
         _ records: [TaskRecord], _ existing: Set<Int>, _ transaction: StoreTransaction
     ) throws -> Result<[Int: TaskID], Problem> {
@@ -114,7 +116,7 @@ extension TransferService {
                 continue
             }
             guard paths.insert(path).inserted else {
-                return .failure(.conflict("Two tasks of the request are for \(path)."))
+                return .failure(.conflict("Two transfers of the request have the destination \(path)."))
             }
             let other = try transaction.unfinishedTask(to: path)
             switch NameClaim.of(record, against: other, isThere: existing.contains(index)) {
@@ -128,7 +130,7 @@ extension TransferService {
 }
 
 extension TaskRecord {
-    /// The same on these terms.
+    /// The same record under other terms.
     fileprivate func on(_ terms: AppTaskTerms, _ now: ClockReading) -> TaskRecord {
         var record = self
         if terms.isInBackground { record.forceDiscretion() }

@@ -5,11 +5,12 @@ package import NightshiftAPI
 package import Sessions
 import Store
 
-/// Messages for apps: read as they come, and forgotten when they were handled.
+/// Messages for apps: delivered as a stream, and deleted when the app has handled them.
 extension TransferService {
-    /// The session's messages, kept ones first and then as they come, and progress in between.
+    /// The session's messages, stored ones first and then new ones, with progress in between.
     ///
-    /// One process at a time: another one is refused while the first lives and reads. The same process may begin anew.
+    /// Only one process reads at a time: another one is refused while the first lives and reads. The same process may
+    /// start again.
     package func messages(
         _ app: AppID, _ identifier: String, process: Int32
     ) async throws(Problem) -> AsyncStream<SessionEvent> {
@@ -18,7 +19,8 @@ extension TransferService {
         try requireFree(session, for: process)
         let former = appSessions.reader(of: session)
         let reader = EventReader(messages(of: session, app), after: 0)
-        // No suspension between the look and this: of two who come at once the second finds the first.
+        // There is no suspension between the check and this line, so of two simultaneous readers the second finds the
+        // first.
         appSessions.put(reader, of: process, for: session)
         await former?.end()
         return AsyncStream(unfolding: { await reader.next() })
@@ -52,19 +54,19 @@ extension TransferService {
             report: { .progress($0) }, isOver: { await self.isStopping })
     }
 
-    /// The app has handled these messages: they are forgotten, and with them the service's copies of files.
+    /// Deletes the messages that the app has handled, and with them the service's copies of files.
     package nonisolated func acknowledge(
         _ app: AppID, _ identifier: String, _ ids: [Int64]
     ) async throws(Problem) {
         let session = SessionID(app: app, identifier: identifier)
         try await requireSession(session)
         guard ids.count <= Limits.tasksPerRequest else {
-            throw .invalid("At most \(Limits.tasksPerRequest) messages at once.", pointer: "/messages")
+            throw .invalid("A request can name at most \(Limits.tasksPerRequest) messages.", pointer: "/messages")
         }
         let ended = try await change { transaction -> Result<[TaskRecord], Problem> in
             var ended: [TaskRecord] = []
             for id in ids {
-                // One that is not there was acknowledged before.
+                // A missing message was acknowledged before.
                 guard let row = try transaction.messageRow(id, of: session), row.kind?.isQuestion != true else {
                     continue
                 }
@@ -79,7 +81,7 @@ extension TransferService {
         }
     }
 
-    /// The app has handled the session's messages up to one.
+    /// Deletes the session's messages up to one that the app has handled.
     package nonisolated func acknowledge(
         _ app: AppID, _ identifier: String, through last: Int64
     ) async throws(Problem) {

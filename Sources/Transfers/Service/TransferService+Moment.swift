@@ -3,11 +3,12 @@ package import NightshiftAPI
 import Scheduler
 import Store
 
-/// What the device says: transfers follow it at once.
+/// Changes of the device state, which transfers follow at once.
 extension TransferService {
-    /// Holds everything to a new moment: what may not go on is interrupted and keeps its bytes, what may run is admitted.
+    /// Applies a new device state: transfers that are no longer allowed are interrupted and keep their bytes, and
+    /// allowed ones are admitted.
     ///
-    /// The last one before ``run()`` is what that begins with.
+    /// The last device state before ``run()`` is the initial one.
     package func apply(_ moment: DeviceMoment) async {
         let old = bounds.moment
         bounds.moment = moment
@@ -25,7 +26,7 @@ extension TransferService {
         }
     }
 
-    /// What the moment keeps from starting of tasks that are about to be accepted, with their places.
+    /// The initial waits of new tasks that the device state blocks, with the indices of these tasks.
     func heldFromTheFirst(_ records: [TaskRecord], _ now: ClockReading) -> [(index: Int, entry: JournalEntry)] {
         let classes = records.map { record in
             record.state == .waiting && record.notBefore == nil && record.beginAt == nil ? record.needs : nil
@@ -48,9 +49,9 @@ extension TransferService {
         }
     }
 
-    // MARK: Connections that may be dead
+    // MARK: Connection checks
 
-    /// Gives what runs a short time to show that its connection is still one.
+    /// Gives all running transfers a short time to show that their connections still work.
     private func putOnProbation() {
         let awake = now.awakeSeconds
         for (id, transfer) in active where !transfer.handles.isEmpty {
@@ -59,7 +60,7 @@ extension TransferService {
         }
     }
 
-    /// Breaks off what has brought nothing in its time.
+    /// Interrupts transfers that received nothing during their connection check.
     func endProbations() {
         let awake = now.awakeSeconds
         for (id, transfer) in active {
@@ -70,7 +71,7 @@ extension TransferService {
         }
     }
 
-    /// Boot seconds at which the next probation ends, provided that the machine stays awake.
+    /// The boot second at which the next connection check ends, if the machine stays awake.
     var nextProbationEnd: Double? {
         let now = now
         let first = active.values.compactMap(\.probation?.until).min()

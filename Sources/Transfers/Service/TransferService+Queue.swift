@@ -5,18 +5,18 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Starting: from the rows that wait to the transfers that run.
+/// The start of transfers: from waiting rows to running transfers.
 extension TransferService {
-    /// What a look at the store brings for a decision.
+    /// The part of the store that one scheduling decision needs.
     private struct Queue: Sendable {
         var lanes: [Lane] = []
-        /// What the lane's tasks need that could start as far as the queue is concerned, whatever the moment allows.
+        /// The requirements of each lane's tasks that are ready to start, before the device state is considered.
         var rules: [LaneID: [TransferRules]] = [:]
-        /// The best of those that the moment allows.
+        /// The first tasks that the device state allows, per lane.
         var candidates: [LaneID: (small: [Admission.Candidate], large: [Admission.Candidate])] = [:]
         var times = QueueTimes()
 
-        /// The classes of tasks that wait in a lane.
+        /// The requirement classes of the tasks that wait in a lane.
         func classes(of lane: Lane) -> [HeldClass] {
             let isLoopback = Loopback.contains(origin: lane.origin)
             return (rules[lane.id] ?? []).map { HeldClass(rules: $0, isLoopback: isLoopback) }
@@ -25,7 +25,7 @@ extension TransferService {
         var classes: [HeldClass] { lanes.flatMap { classes(of: $0) } }
     }
 
-    /// Starts what may start and sets the alarm for the next change that time brings.
+    /// Starts all transfers that may start, and sets the alarm for the next change that depends on time.
     func pump() async {
         guard admissions.loop.begin() else { return }
         while admissions.loop.next(isStopping: isStopping) {
@@ -72,33 +72,33 @@ extension TransferService {
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
         }
-        // One that cannot be read must not take the place of others.
+        // A row that cannot be read must not take the place of another task.
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
-        // The moment may be another one than the look's by now, and a task that ran then may have come to a pause since.
+        // The device state may have changed since the queue was read, and a task that ran then may be in a pause now.
         for record in records where !isStopping && isReady(record) {
             guard !admissions.trials.suspects.contains(record.id) else { continue }
             await begin(record)
         }
     }
 
-    /// Whether the task can start now as far as its row, its owner and the moment are concerned.
+    /// Whether the task can start now, judged by its row, its owner's requests and the device state.
     func isReady(_ record: TaskRecord) -> Bool {
         record.state == .waiting && record.question == nil && record.beginAt == nil && !claims.isHeld(record)
             && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping && bounds.hold(record) == nil
     }
 
-    /// Nothing starts while suspects are tried, and time goes on for everything that waits.
+    /// Waits for the isolated retry of suspects: nothing else starts, but deadlines of waiting tasks still apply.
     private func waitForTrial() async throws(StoreError) {
         _ = try await releaseDue(try await store.read { try $0.nextTimes() })
         let times = try await store.read { try $0.nextTimes() }
         let now = now.bootSeconds
-        // What could not be ended now is looked at again with the next change.
+        // A task that could not be ended now is tried again with the next change.
         let next = [times.loosensAt, times.deadline].compactMap(\.self).filter { $0 > now }
         setAlarm(at: next.reduce(admissions.trials.trial?.until ?? now, min))
     }
 
-    /// Tells whoever keeps windows of doze open.
+    /// Reports the activity that keeps maintenance windows of doze open.
     private func reportActivity(_ queue: Queue) {
         let now = now.bootSeconds
         var discretionary = active.values.count { $0.record.needs.worksInWindow }
@@ -108,7 +108,7 @@ extension TransferService {
         if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
 
-    /// Ends waits and tasks whose time has come, and loosens what others wait for; false when there are none.
+    /// Ends waits and tasks whose time has come, and relaxes requirements of others; returns false if nothing was due.
     private func releaseDue(_ times: QueueTimes) async throws(StoreError) -> Bool {
         let now = now
         var isReleased =
@@ -122,9 +122,10 @@ extension TransferService {
         }
         guard times.deadline ?? .infinity <= now.bootSeconds else { return isReleased }
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
-        // One that cannot be ended now keeps the queue busy, not stuck: it is looked at again with the next change.
+        // A task that cannot be ended now does not block the queue: it is tried again with the next change.
         for id in overdue where !finishing.contains(id) {
-            // What runs comes to rest first, for which a slow disk may take long: that asks for the next look.
+            // A running task has to stop first, which may take long on a slow disk. Its end causes the next scheduling
+            // pass.
             guard active[id] == nil else {
                 interrupt(id, .starting)
                 continue
@@ -135,7 +136,7 @@ extension TransferService {
         return true
     }
 
-    /// Lets tasks whose time runs out wait for less.
+    /// Relaxes the requirements of tasks whose time runs out.
     private func loosenDue(_ now: ClockReading) async throws(StoreError) {
         let limit = 1_000
         let loosened = try await store.write { transaction in
@@ -153,14 +154,14 @@ extension TransferService {
     }
 
     private func readQueue() async throws(StoreError) -> Queue {
-        // Rows of tasks that run still say 'waiting': read that many more, so that enough are left.
+        // Rows of running tasks still say 'waiting', so more rows are read by that number.
         let margin = active.count + finishing.count + claims.count + leftExchanges.count
         let limit = bounds.limits.maximumTransfers
         return try await store.read { [moment = bounds.moment, held = claims.sessions] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
-            // What runs in the lanes of the others counts all the same.
+            // Lanes of blocked sessions start nothing, but their running transfers still count.
             for lane in queue.lanes where !held.contains(lane.session) {
                 queue.rules[lane.id] = try transaction.readyRules(lane: lane.id)
                 let allowed = queue.classes(of: lane).filter { $0.hold(moment) == nil }.map(\.rules)
@@ -185,7 +186,7 @@ extension TransferService {
             origin: lane.origin)
     }
 
-    /// Those of the tasks of a queue that neither run nor are about to.
+    /// The candidates that are neither running nor about to start.
     private func candidates(_ rows: [Admission.Candidate]?, _ now: Double) -> [Admission.Candidate] {
         (rows ?? []).filter { !isBusy($0.id) }.map { row in
             var row = row
@@ -194,7 +195,7 @@ extension TransferService {
         }
     }
 
-    /// Lets others have the place of a slow transfer for a while.
+    /// Gives the place of a slow transfer to other tasks for a while.
     private func yieldPlace(of id: TaskID, _ now: ClockReading) {
         guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
         let pause = admissions.yields.yielded(id, at: now.bootSeconds)
@@ -204,19 +205,19 @@ extension TransferService {
             id,
             .yield(
                 until: now.bootSeconds + pause,
-                detail: "For \(seconds) s fewer than \(rate) bytes per second had come."))
+                detail: "For \(seconds) s it received fewer than \(rate) bytes per second."))
     }
 
-    /// Bytes per second below which a transfer is slow.
+    /// The rate in bytes per second below which a transfer is slow.
     func pace(leastOf transfer: ActiveTransfer) -> Double {
         Pace.minimum(
             ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
             transfers: bounds.limits.maximumTransfers)
     }
 
-    /// Reads how much everything that runs has brought.
+    /// Measures the rate of each running transfer.
     ///
-    /// - Returns: whether something has become slow, or is no longer.
+    /// - Returns: whether a transfer has become slow, or is no longer slow.
     func readPaces() -> Bool {
         let time = now.bootSeconds
         var hasChanged = false
@@ -229,15 +230,15 @@ extension TransferService {
         return hasChanged
     }
 
-    /// How many transfers the state of a way lets start.
+    /// The number of transfers that the state of a route allows to start.
     func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
         if bounds.isSleeping { return 0 }
-        // All bytes of so many files wait for the disk that more would not help.
+        // So many complete files wait for the disk that more downloads would not help.
         if finishing.count(besides: Set(fileSystems.silences.keys)) >= Self.finishingLimit { return 0 }
         return hosts.allowance(way, now)
     }
 
-    /// How a lane's tasks get to their origin.
+    /// The route of a lane's tasks to their origin.
     nonisolated func way(of lane: Lane) -> HostTable.Way {
         HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy(for: lane.origin))
     }
@@ -258,9 +259,9 @@ extension TransferService {
         let hostEnds = queue.lanes.compactMap { hosts.blockedUntil(way(of: $0), now.bootSeconds) }
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
-        // The store may have failed somebody else while this look was taken.
+        // Another operation of the store may have failed during this scheduling pass.
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        // What could not be ended now is looked at again with the next change.
+        // A task that could not be ended now is tried again with the next change.
         let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
         return ([times.notBefore, beginAt, times.loosensAt, deadline, plan.nextLook, paused] + hostEnds)
             .compactMap(\.self).min()
@@ -275,7 +276,7 @@ extension TransferService {
         await pump()
     }
 
-    /// Nothing can be written down: nothing new is begun until that may have changed.
+    /// Pauses all starts after a failed write, until the store may work again.
     func storeFailed(_ error: StoreError) {
         logger.error("The store failed", metadata: ["error": "\(error)"])
         let until = now.bootSeconds + Self.storePause
@@ -283,17 +284,17 @@ extension TransferService {
         setAlarm(at: until)
     }
 
-    /// Seconds after which a store that could not be written, or a full disk, is tried again.
+    /// Seconds until the next attempt after a failed write to the store, or after a full disk.
     static let storePause = FailurePause.ofThisMachine
     private static let finishingLimit = 512
 }
 
 extension StoreTransaction {
-    /// The best tasks of a lane of these rules and of one size.
+    /// The first tasks of a lane with these rules and one size.
     fileprivate func heads(
         _ lane: LaneID, _ rules: [TransferRules], isLarge: Bool, limit: Int
     ) throws -> [Admission.Candidate] {
-        // Either might hide the other behind the limit.
+        // These are two queries, because tasks of one kind could fill the limit and hide the other kind.
         try [false, true].flatMap { hasFailed in
             let classes = try rules.map { rules in
                 try readyTasks(lane: lane, rules: rules, isLarge: isLarge, hasFailed: hasFailed, limit: limit).map {

@@ -4,12 +4,13 @@ import Logging
 import NightshiftAPI
 package import Store
 
-/// What is done once, when the service starts.
+/// Steps that run once, when the service starts.
 extension TransferService {
-    /// Takes what the user has set, and notes that the service started. To be called once, before ``run()`` and before
-    /// anybody is answered: who comes earlier would see other settings, and his entry would stand before the start.
+    /// Loads the user's settings and records the start of the service. Must be called once, before ``run()`` and before
+    /// the first request is answered. An earlier request would use other settings, and its journal entry would precede
+    /// the start.
     ///
-    /// - Throws: ``StoreError`` when the rows cannot be read.
+    /// - Throws: ``StoreError`` if the rows cannot be read.
     package func prepare() async throws(StoreError) {
         let (limits, order) = try await store.write { [now = now] transaction in
             if try transaction.sessionSettings(.terminal) == nil {
@@ -22,9 +23,9 @@ extension TransferService {
         apply(limits, order)
     }
 
-    /// Takes up what the last service left, whatever way it ended.
+    /// Continues the work of the previous run of the service, however that run ended.
     ///
-    /// - Throws: ``StoreError`` when the rows cannot be read.
+    /// - Throws: ``StoreError`` if the rows cannot be read.
     func recover() async throws(StoreError) {
         try await tellUnreadableSessions()
         try await examineStarts()
@@ -35,11 +36,13 @@ extension TransferService {
         try await removeUnusedCopies()
     }
 
-    /// Names the sessions for which the defaults hold, because their settings make no sense.
+    /// Reports the sessions that use default settings because their own settings are invalid.
     private func tellUnreadableSessions() async throws(StoreError) {
         let sessions = try await store.read { try $0.unreadableSessions() }
         guard !sessions.isEmpty else { return }
-        let words = sessions.map { "The settings of session '\($0.id)': \($0.reason) The defaults hold." }
+        let words = sessions.map {
+            "The settings of session '\($0.id)' are invalid: \($0.reason) The default settings are used."
+        }
         for detail in words { logger.error("A row cannot be read", metadata: ["row": "\(detail)"]) }
         try await store.write { [now = now] transaction in
             for detail in words {
@@ -48,8 +51,8 @@ extension TransferService {
         }
     }
 
-    /// Ended tasks are kept for a month, so that the list does not grow for ever. A month of time that was seen to pass: a
-    /// wall clock that is wrong deletes nothing.
+    /// Deletes tasks that ended a month ago, so that the list does not grow without limit. The month is measured in
+    /// time that the service observed to pass: a wrong wall clock deletes nothing.
     private func forgetOldTasks() async throws(StoreError) {
         while true {
             let old = try await store.read { [now = now] transaction in
@@ -63,12 +66,12 @@ extension TransferService {
         }
     }
 
-    /// Removes files that tasks left which ended, or were forgotten, just before a crash.
+    /// Removes files of tasks that ended or were deleted just before a crash.
     private func removeOrphans() async throws(StoreError) {
         let files = partials.ownFiles()
         let (ended, unfinished) = try await store.read { transaction in
             let tasks = Set(files.map(\.task))
-            // One that has not ended may use either of its places.
+            // A task that has not ended may use either of its paths.
             let unfinished = try tasks.filter { id in
                 do {
                     return try transaction.task(id)?.state.isTerminal == false
@@ -78,12 +81,12 @@ extension TransferService {
             }
             return (try transaction.lastEndedTasks(limit: Self.endedJustBefore), unfinished)
         }
-        // What lies beside a destination only its task knows of.
+        // A partial file next to a destination can be found only through its task.
         let own = ended.filter { fileSystem(of: $0) == nil }
         let elsewhere = ended.filter { fileSystem(of: $0) != nil }
         let beside = own.flatMap(partials.leftovers(of:)).filter { access($0, F_OK) == 0 }
         let orphans = Set(files.filter { !unfinished.contains($0.task) }.map(\.path) + beside)
-        // The paths of a whole backlog are read only where one of them may be among these.
+        // The paths of all unfinished tasks are read only if one of these files may belong to them.
         guard !orphans.isEmpty || !elsewhere.isEmpty else { return }
         let referenced = try await store.read { try $0.partialPaths() }
         for path in orphans.subtracting(referenced) { unlink(path) }
@@ -94,7 +97,7 @@ extension TransferService {
         }
     }
 
-    /// Removes kept files that a crash has left behind: their apps have handled them, or their tasks are gone.
+    /// Removes stored files that a crash left: their apps have handled them, or their tasks are gone.
     private func removeHandledFiles() async throws(StoreError) {
         let folder = environment.paths.files.path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -104,9 +107,10 @@ extension TransferService {
         let needed = try await store.read { transaction in
             try Set(
                 tasks.filter { id in
-                    // One whose row makes no sense keeps its file.
+                    // The file stays if the row of its task is invalid.
                     guard let record = try? transaction.task(id) else { return try transaction.has(id) }
-                    // An answer whose task does not name it: the upload is sent again, and answered again.
+                    // The task of this upload does not name the response file: the upload is sent again and gets
+                    // another response.
                     if record.kind == .upload, record.file == nil { return false }
                     return try record.app == nil || !record.state.isTerminal || transaction.hasMessages(id)
                 })
@@ -114,7 +118,7 @@ extension TransferService {
         for id in tasks where !needed.contains(id) { unlink("\(folder)/\(id)") }
     }
 
-    /// Removes copies of files to upload whose tasks ended, or were never written down, before a crash.
+    /// Removes copies of upload files whose tasks ended or were never committed before a crash.
     private func removeUnusedCopies() async throws(StoreError) {
         let copies = sources.older()
         guard !copies.isEmpty else { return }
@@ -122,8 +126,8 @@ extension TransferService {
         for path in copies.subtracting(needed) { unlink(path) }
     }
 
-    /// Removes what the service holds for tasks; a file at its destination is its owner's. Returns when what lies on the service's own
-    /// file system is gone.
+    /// Removes the service's files for tasks; files at their destinations belong to their owners. Returns when the
+    /// files on the service's own file system are gone.
     func removeFiles(of records: [TaskRecord]) async {
         let elsewhere = records.filter { fileSystem(of: $0) != nil }
         for record in elsewhere { removeSoon(record) { [self] in removeFiles(of: record) } }
@@ -134,15 +138,15 @@ extension TransferService {
     }
 
     private nonisolated func removeFiles(of record: TaskRecord) {
-        // One without bytes has left none, or has given them to the task that continues it.
+        // A task without bytes has no partial file, or has given it to the task that continues it.
         if record.partial != nil { partials.discardRest(record) }
         if record.state != .completed, let path = record.partial?.path { unlink(path) }
         if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
         sources.remove(record)
     }
 
-    /// More than one commit ends at once.
+    /// More tasks than can end in one commit.
     private static let endedJustBefore = 1_000
-    /// Seconds.
+    /// The retention time of ended tasks, in seconds.
     private static let history: Double = 30 * 86_400
 }

@@ -5,15 +5,17 @@ package import NightshiftAPI
 import Scheduler
 import Store
 
-/// What clients want to know.
+/// Reports for clients.
 extension TransferService {
-    /// A task as anybody may see it.
+    /// The public status of a task.
     func status(of record: TaskRecord) -> TaskStatus { wholeStatus(of: record).shown }
 
-    /// A task as its app sees it, with what only this actor knows: whether it runs, how fast, and what it waits for.
+    /// The full status of a task for its app. It adds the state that only this actor knows: whether the task runs, its
+    /// rate, and its wait.
     func wholeStatus(of record: TaskRecord) -> TaskStatus {
         let now = now
-        // What is written down as ended has ended; memory follows a moment later, and whoever heard of it may ask before.
+        // The row is updated before this actor's memory. A client that received the end of the task must not see it
+        // running.
         if record.state.isTerminal { return record.status(now: now) }
         guard let transfer = active[record.id] else {
             var status = record.status(now: now)
@@ -46,7 +48,7 @@ extension TransferService {
         return status
     }
 
-    /// What a task waits for: what is written down, or what the conditions of the moment say.
+    /// The wait of a task: the stored one, or the one that follows from the device state.
     private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
         let pause = hosts.pause(way(of: record), now.bootSeconds)
@@ -76,10 +78,10 @@ extension TransferService {
         case .sleeping: return Wait(reason: .sleeping, since: since)
         case .trial(let until):
             let tried = (admissions.trials.trial?.tasks ?? []).sorted().map { "\($0)" }
-            let who = tried.count == 1 ? "task \(tried[0]) is" : "tasks \(tried.joined(separator: ", ")) are"
+            let who = tried.count == 1 ? "transfer \(tried[0]) is" : "transfers \(tried.joined(separator: ", ")) are"
             return Wait(
                 reason: .serviceLimit, since: since, until: now.wallTime(ofBootSeconds: until),
-                detail: "A fault ended the last service; \(who) tried alone first.")
+                detail: "The service crashed; \(who) retried in isolation first.")
         case .host:
             return Wait(
                 reason: .hostBackoff, since: max(since, Date(timeIntervalSince1970: pause?.since ?? 0)),
@@ -89,7 +91,7 @@ extension TransferService {
         }
     }
 
-    /// What a task waits for that could run but for others.
+    /// The wait of a task that could run if other transfers did not hold the places.
     private func placeInQueue(of record: TaskRecord, since: Date) -> Wait {
         var lane =
             admissions.look.lanes[record.lane]
@@ -106,19 +108,19 @@ extension TransferService {
                 admissions.look.lanes.values, maximumTransfers: bounds.limits.maximumTransfers))
         let detail: String? =
             switch reason {
-            case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) in use."
+            case .connectionLimit: "\(lane.running.count) of \(record.maximumConnections) connections are in use."
             case .serviceLimit: HeldPlaces(active.values.map { ($0.record.origin, $0.pace.isSlow) }).sentence
             default: nil
             }
         return Wait(reason: reason, since: since, detail: detail)
     }
 
-    /// The present state with its reason, and how it came to be.
+    /// The current state with its reason, and the decisions that led to it.
     package func explain(_ id: TaskID) async throws(Problem) -> Explanation {
         let (found, history) = try await ask { transaction in
             (try transaction.task(id), try transaction.history(of: id, limit: 50))
         }
-        guard let record = found else { throw .notFound("There is no task \(id).") }
+        guard let record = found else { throw .notFound("There is no transfer \(id).") }
         let status = status(of: record)
         var sentence = status.explanation
         if status.state == .running, let transfer = active[id], let since = transfer.pace.slowSince {
@@ -132,7 +134,8 @@ extension TransferService {
         let seconds = Int(saturating: (now.bootSeconds - since).rounded(.down))
         let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
         return
-            " For \(seconds) s it has brought fewer than \(rate) bytes per second: transfers of other hosts may start as if it did not run."
+            " It received fewer than \(rate) bytes per second for \(seconds) s, so transfers of other hosts may "
+            + "start in addition."
     }
 
     private static func endedBy(_ wait: Wait) -> String {
@@ -152,7 +155,7 @@ extension TransferService {
 
     package func status() async throws(Problem) -> ServiceStatus {
         var counts = try await ask { try $0.countsByState() }
-        // What only this actor knows: rows of these say 'waiting'.
+        // Only this actor knows which tasks run: their rows say 'waiting'.
         let waiting = (counts[.waiting] ?? 0) - active.count
         counts[.waiting] = max(0, waiting)
         counts[.running] = active.count
@@ -177,10 +180,10 @@ extension TransferService {
         return status
     }
 
-    /// How far running tasks are.
+    /// The progress of running tasks.
     func progress(of tasks: Set<TaskID>?, session: SessionID?) -> [TaskProgress] {
         active.values.filter { transfer in
-            // Of one that comes to rest the last word is the journal's.
+            // For a transfer that is stopping, the journal reports the final count.
             (transfer.run.phase == .preparing || transfer.run.phase == .exchanging)
                 && (tasks?.contains(transfer.record.id) ?? true)
                 && (session.map { $0 == transfer.record.session } ?? true)
@@ -189,17 +192,17 @@ extension TransferService {
 }
 
 extension TaskStatus {
-    /// What is going on, in a person's words.
+    /// An explanation of the state, for people.
     fileprivate var explanation: String {
         switch state {
         case .suspended:
             wait.map { [$0.reason.sentence, $0.detail].compactMap(\.self).joined(separator: " ") }
-                ?? "It was suspended and waits for 'resume'."
+                ?? "It is paused. Resume it to continue."
         case .waiting:
             [wait?.reason.sentence, wait?.detail].compactMap(\.self).joined(separator: " ")
         case .running: "It is running."
         case .finishing:
-            (["All bytes are here; they are being checked and put in their place."]
+            (["All bytes have arrived. The file is being checked and moved to its destination."]
                 + [wait?.reason.sentence, wait?.detail].compactMap(\.self)).joined(separator: " ")
         case .completed: file.map { "It is complete: \($0)" } ?? "It is complete."
         case .failed: "It failed. \(error?.message ?? "")"

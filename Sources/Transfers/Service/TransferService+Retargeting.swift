@@ -2,14 +2,15 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// Another URL for a task that is there: its old one has expired, or another server is better.
+/// A new URL for an existing task, because the old one has expired or another server is better.
 extension TransferService {
-    /// Gives a task that has not ended, or has failed, another URL, and keeps its bytes for as long as nothing disproves that
-    /// they belong there: see ``RetargetedBytes``.
+    /// Gives a new URL to a task that has failed or has not ended. Its bytes are kept until a response disproves that
+    /// they belong to the file there: see ``RetargetedBytes``.
     package func retarget(_ id: TaskID, _ request: RetargetRequest) async throws(Problem) -> TaskStatus {
         guard request.clientData?.utf8.count ?? 0 <= Limits.clientDataLength else {
             throw .invalid(
-                "A task's client data has at most \(Limits.clientDataLength) bytes.", pointer: "/clientData")
+                "The client data of a transfer can have at most \(Limits.clientDataLength) bytes.",
+                pointer: "/clientData")
         }
         let found = try await ask { transaction in
             try transaction.task(id).map {
@@ -17,7 +18,7 @@ extension TransferService {
             }
         }
         guard let (record, settings) = found else { throw Self.noTask(id) }
-        // Before its exchange is ended for nothing.
+        // This check comes first, so that the exchange is not ended unnecessarily.
         if active[id] != nil, record.kind == .upload { throw Self.beganUpload(id) }
         if let refusal = Self.refusal(record) { throw refusal }
         let replacement = try Self.replacement(of: record, by: request, settings, now)
@@ -29,37 +30,42 @@ extension TransferService {
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
             { Self.refusal($0) == nil ? .retarget(replacement.request) : nil })
-        // It may have ended, or begun, while its exchange came to rest.
+        // The task may have ended or begun while its exchange stopped.
         if let refusal = Self.refusal(before) { throw refusal }
         return status(of: after)
     }
 
-    /// Why a task keeps its URL; nil where it may have another one.
+    /// The reason why a task must keep its URL; nil if it may get another one.
     private static func refusal(_ record: TaskRecord) -> Problem? {
         switch record.state {
         case .completed:
-            .conflict("Task \(record.id) is complete; its file is here.")
+            .conflict("Transfer \(record.id) is complete, so its URL cannot change.")
         case .cancelled:
             .conflict(
-                "Task \(record.id) was cancelled. A new task continues it from its resume data, at another URL too.")
+                "Transfer \(record.id) was cancelled. To continue it, add a new one with its resume data; the "
+                    + "URL may be another one."
+            )
         case .failed where record.app != nil:
             .conflict(
-                "The app of task \(record.id) was told that it failed. A new task continues it from its resume data.")
+                "The app was notified that transfer \(record.id) failed. To continue it, add a new one with its "
+                    + "resume data."
+            )
         case .failed where record.file != nil:
-            .conflict("All bytes of task \(record.id) are here: \(record.file ?? "")")
+            .conflict("All bytes of transfer \(record.id) have arrived: \(record.file ?? "")")
         case .failed where record.kind == .upload: beganUpload(record.id)
         case .suspended, .waiting, .running, .finishing, .failed:
-            // One made from resume data has begun as well, in another task.
+            // An upload made from resume data began in an earlier task.
             record.kind == .upload && (record.attempts > 0 || record.upload != nil) ? beganUpload(record.id) : nil
         }
     }
 
     private static func beganUpload(_ id: TaskID) -> Problem {
         .conflict(
-            "Upload \(id) has begun: what its server has of it is of no use to another. Cancel it and add a new one.")
+            "Upload \(id) has begun, and another server cannot use the bytes already sent. Cancel it and add a new one."
+        )
     }
 
-    /// The task as it would be accepted now, at its new URL.
+    /// The task with its new URL, as a new request would be accepted now.
     private static func replacement(
         of record: TaskRecord, by request: RetargetRequest, _ settings: SessionSettings, _ now: ClockReading
     ) throws(Problem) -> TaskRecord {
@@ -73,7 +79,8 @@ extension TransferService {
             record.request.isHarmlessElsewhere || TransferURL.areOfOneOrigin(record.request.url ?? "", request.url)
         else {
             throw .conflict(
-                "What task \(record.id) sends with \(record.method) is for its own server. For another one cancel it and add a new one."
+                "The \(record.method) request of transfer \(record.id) was meant for its own server. For another "
+                    + "one, cancel it and add a new one."
             )
         }
         var merged = record.request.moved(to: request.url)

@@ -2,26 +2,27 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// "The server is back, now": what waits after a failure tries at once.
+/// Immediate retries of tasks that wait after a failure.
 extension TransferService {
-    /// Ends the wait of one task after a failure, and every pause on its way to its origin.
+    /// Ends the wait of one task after a failure, and all pauses on the route to its origin.
     ///
-    /// One that runs, or waits for something else, is left as it is.
+    /// A task that runs, or waits for another reason, is not changed.
     package func retry(_ id: TaskID) async throws(Problem) -> TaskStatus {
         let answer = try await retry(RetryRequest(tasks: [id]))
         if let refusal = answer.refused.first { throw refusal.problem }
         return try await task(id)
     }
 
-    /// The same for many tasks, or for all that wait after a failure. What is refused for one does not keep it from others.
+    /// Ends the waits of many tasks, or of all tasks that wait after a failure. A refusal for one task does not affect
+    /// others.
     package func retry(_ request: RetryRequest) async throws(Problem) -> RetryResponse {
         guard let tasks = request.tasks else { return try await retryAll() }
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
-            throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
+            throw .invalid("A request must contain 1 to \(Limits.tasksPerRequest) transfers.", pointer: "/tasks")
         }
         try RequestRules.check(tasks)
         let now = now
-        // What runs needs no help, and its row is its transfer's to write.
+        // A running task needs no retry, and only its transfer may write its row.
         let busy = Set(tasks.filter(isBusy))
         let (response, ways) = try await change { transaction -> Result<(RetryResponse, Set<HostTable.Way>), Problem> in
             var response = RetryResponse(count: 0)
@@ -70,33 +71,34 @@ extension TransferService {
         return RetryResponse(count: count)
     }
 
-    /// Why a task cannot be tried again; nil where it can, or needs no help.
+    /// The reason why a task cannot be retried; nil if it can, or if it needs no retry.
     private static func refusal(_ record: TaskRecord) -> Problem? {
         let id = record.id
         switch record.state {
         case .waiting, .running, .finishing: return nil
-        case .suspended: return .conflict("Task \(id) is suspended; it tries again when it is resumed.")
-        case .completed: return .conflict("Task \(id) is complete.")
+        case .suspended: return .conflict("Transfer \(id) is paused. Resume it to try again.")
+        case .completed: return .conflict("Transfer \(id) is complete.")
         case .cancelled:
             return .conflict(
                 record.resumeData == nil
-                    ? "Task \(id) was cancelled; add a new one."
-                    : "Task \(id) was cancelled. A new task continues it from its resume data.")
+                    ? "Transfer \(id) was cancelled. Add a new one."
+                    : "Transfer \(id) was cancelled. To continue it, add a new one with its resume data.")
         case .failed where record.app != nil:
-            return .conflict("The app of task \(id) was told that it failed; trying again is for the app.")
+            return .conflict("The app was notified that transfer \(id) failed. Only the app can try again.")
         case .failed:
             let reason = record.error.map { " \($0.message)" } ?? ""
             let advice =
                 record.kind == .upload
                 ? "Add it again."
-                : "To begin it again with what is here, give it a URL, the same one too: nightshift retarget \(id) URL"
-            return .conflict("Task \(id) has failed for good.\(reason) \(advice)")
+                : "To continue it with the bytes on disk, give it a URL, which may be the same: nightshift "
+                    + "retarget \(id) URL"
+            return .conflict("Transfer \(id) has failed permanently.\(reason) \(advice)")
         }
     }
 }
 
 extension TaskRecord {
-    /// Whether it waits for its next attempt because the last one failed.
+    /// Whether the task waits for its next attempt after a failure.
     fileprivate var waitsAfterFailure: Bool {
         guard notBefore != nil, let reason = wait?.reason else { return false }
         return reason.followsFailure || reason == .slow

@@ -6,20 +6,20 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// Carries out what the runs of transfers decide, and tells them what came of it. Decides nothing.
+/// Executes the actions of transfer runs and sends them the results. This code decides nothing.
 extension TransferService {
     typealias RunInput = (inout TransferRun, RunContext, inout HostTable) -> [TransferAction]
 
-    /// Gives a run an input and does what it wants.
+    /// Sends an input to a run and executes its actions.
     ///
     /// - Parameters:
-    ///   - file: of the exchange that has ended; closed, unless it is handed over.
+    ///   - file: the file of the ended exchange; it is closed unless an action hands it over.
     ///   - place: the file system of `file`; nil for the service's own.
     func tell(_ id: TaskID, file: Int32? = nil, at place: FileSystemKey? = nil, _ input: RunInput) async {
         guard var run = active[id]?.run else { return closeFile(file, at: place) }
         let actions = input(&run, context(of: run), &hosts)
         active[id]?.run = run
-        // What has ended is not asked how far it is any more.
+        // After the end of the exchange, its progress is no longer read.
         if run.phase == .saving { active[id]?.exchange = .starting }
         await execute(actions, id, file, place)
     }
@@ -41,7 +41,7 @@ extension TransferService {
             case .syncFile:
                 let wishes = active[id]?.wishes
                 let isSynced = await syncAndClose(file, at: place)
-                // Another file system may have been left alone meanwhile.
+                // The task may have been abandoned while another file system was busy.
                 guard active[id]?.wishes === wishes, active[id]?.phase == .syncing else { return }
                 await tell(id) { $0.synced(isSynced, $1, &$2) }
             case .cutFile(let length):
@@ -79,14 +79,14 @@ extension TransferService {
         }
     }
 
-    /// An exchange is under way for the task.
+    /// Records that an exchange for the task is running.
     func exchangeBegan(_ transfer: ActiveTransfer) {
         let id = transfer.record.id
         active[id] = transfer
         if active[id]?.run.exchangeBegan().contains(.cancel) == true { cancelExchange(id) }
     }
 
-    /// Ends the exchange of a task; what follows is decided when it has ended.
+    /// Ends the exchange of a task. The next step is decided when it has ended.
     func interrupt(_ id: TaskID, _ reason: WaitReason) {
         interrupt(id, .wait(reason))
     }
@@ -100,9 +100,9 @@ extension TransferService {
         for handle in active[id]?.handles ?? [] { handle.cancel() }
     }
 
-    /// Something has failed; see ``TransferRun/troubled(_:after:at:_:_:)``.
+    /// Handles a failure; see ``TransferRun/troubled(_:after:at:_:_:)``.
     ///
-    /// - Parameter transfer: as it is, but for whether it was told to stop.
+    /// - Parameter transfer: the current transfer, except for a requested stop.
     func trouble(
         _ transfer: ActiveTransfer, _ failure: TransferFailure, after: RetryAfter? = nil,
         at point: FailurePoint? = nil
@@ -111,7 +111,7 @@ extension TransferService {
         await tell(transfer.record.id) { $0.troubled(failure, after: after, at: point, $1, &$2) }
     }
 
-    /// Keeps a changed copy of a transfer, with what it was told meanwhile.
+    /// Stores a changed copy of a transfer, together with requests that arrived meanwhile.
     func put(_ transfer: ActiveTransfer) {
         guard let latest = active[transfer.record.id] else { return }
         var transfer = transfer
@@ -119,14 +119,14 @@ extension TransferService {
         active[transfer.record.id] = transfer
     }
 
-    /// The task is no longer active.
+    /// Removes the task from the active transfers.
     func release(_ id: TaskID) {
         active[id] = nil
         endStart(id)
         claims.wakeWaiters(for: id)
     }
 
-    /// Whether the file's bytes are on disk; nil where there is no file.
+    /// Syncs and closes the file. Returns whether its bytes are on disk; nil without a file.
     private func syncAndClose(_ file: Int32?, at place: FileSystemKey?) async -> Bool? {
         guard let file else { return nil }
         guard let place else {
@@ -140,7 +140,7 @@ extension TransferService {
         }
     }
 
-    /// Whether the file could be cut.
+    /// Truncates and closes the file. Returns whether it was truncated.
     private func cutAndClose(_ file: Int32?, to length: Int64, at place: FileSystemKey?) async -> Bool {
         guard let file else { return false }
         let isCut = await onFileSystem(place, .files, path(of: file)) {

@@ -4,9 +4,9 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Several connections for one file: what their answers and ends lead to.
+/// The results of answers and ends of the connections of a download.
 extension TransferService {
-    /// A connection's response is taken.
+    /// Handles an accepted response on one connection.
     func segmentAnswered(_ id: TaskID, _ receiver: SegmentReceiver) async {
         guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position) else {
             return
@@ -29,19 +29,20 @@ extension TransferService {
         }
         acceptSegment(id, reception.head, url: segments.sources[source].url)
         let now = now.bootSeconds
-        // The moment of the answer is a moment to look at all of them.
+        // The time of the answer is also a time to check all connections.
         let actions = active[id]?.segments?.scheduler.answered(number, served: served, now: now) ?? []
         return actions + (active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? [])
     }
 
-    /// What a source announces of the whole is checked in the end, whichever source it is.
+    /// Stores the digests of the whole file that a source announces. They are verified at the end, whichever source
+    /// sent them.
     private func takeDigests(_ id: TaskID, of head: ResponseHead) {
         guard let known = active[id]?.record.partial?.digests else { return }
         active[id]?.record.partial?.digests = DigestFields.merged(
             known, DigestFields.expected(head: head, wholeBody: false))
     }
 
-    /// The first answer of a download that goes on with its gaps.
+    /// Handles the first response of a download that continues with gaps.
     private func acceptSegment(_ id: TaskID, _ head: ResponseHead, url: String) {
         guard var transfer = active[id], !transfer.isAccepted, let partial = transfer.record.partial else { return }
         let missing = (partial.total ?? 0) - transfer.startCount
@@ -57,7 +58,7 @@ extension TransferService {
         guard let number = active[id]?.segments?.connection(at: receiver.position) else {
             return await leftEnded(receiver.position)
         }
-        // Reports may overtake each other.
+        // Reports may arrive out of order.
         let actions = answered(id, number, receiver)
         if active[id]?.stopping == nil { await execute(actions, id) }
         guard let segments = active[id]?.segments, let connection = segments.connections[number] else { return }
@@ -83,7 +84,7 @@ extension TransferService {
         }
     }
 
-    /// The connection that the download began with has ended.
+    /// Handles the end of the connection that the download began with.
     func firstSegmentEnded(_ id: TaskID, _ receiver: DownloadReceiver, _ end: ExchangeEnd) async {
         guard let segments = active[id]?.segments, let number = segments.connection(at: receiver.position),
             let connection = segments.connections[number]
@@ -98,7 +99,7 @@ extension TransferService {
         let outcome = end.outcome
         if case .failed(let failure) = outcome {
             active[id]?.segments?.noteFailure(failure, end.placeOfFailure)
-            // The disk's trouble is everybody's.
+            // A disk error affects all connections.
             if failure.endsAllConnections {
                 if active[id]?.segments?.conclusion == nil {
                     active[id]?.segments?.conclusion = .trouble(failure, notBefore: nil)
@@ -115,7 +116,7 @@ extension TransferService {
         }
     }
 
-    /// Takes a connection's end in, and lets the scheduler decide what follows unless something else has decided already.
+    /// Handles the end of a connection. The scheduler decides what follows, unless another decision was already made.
     private func ended(_ id: TaskID, _ number: ConnectionID, _ end: SegmentEnd) async {
         guard let transfer = active[id], let segments = transfer.segments,
             let position = segments.connections[number]?.position.value
@@ -129,7 +130,7 @@ extension TransferService {
         if active[id]?.segments?.connections.isEmpty == true { await concludeSegments(id) }
     }
 
-    /// The last connection has ended.
+    /// Handles the end of the last connection.
     func concludeSegments(_ id: TaskID) async {
         guard var transfer = active[id], let segments = transfer.segments else { return }
         segments.look.cancel()

@@ -5,18 +5,18 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Several connections for one file: from the first response that could be divided to what the scheduler wants done.
+/// Downloads over several connections: from the first response that can be split to the actions of the scheduler.
 extension TransferService {
     // MARK: - Beginning
 
-    /// Lets others fetch parts of a file whose first response flows, where that is allowed and worth it.
+    /// Adds connections to a download whose first response is arriving, if that is allowed and worthwhile.
     func divide(_ id: TaskID) async {
-        // Of one whose exchange has ended meanwhile the file is closed already.
+        // If the exchange has ended meanwhile, its file is already closed.
         guard let transfer = active[id], transfer.run.phase == .exchanging, transfer.stopping == nil,
             transfer.isAccepted, transfer.singleReason == nil,
             case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
             let partial = transfer.record.partial,
-            // Asked of everything that runs whenever something ends: what is small is done with here.
+            // This function runs for every transfer whenever one ends, so small files are excluded here.
             (partial.total ?? 0) - receiver.position.value >= SegmentEligibility.leastMissing,
             let reception = receiver.reception, let descriptor = reception.descriptor,
             let identity = partial.sourceIdentity(checksum: transfer.record.request.checksum),
@@ -40,9 +40,10 @@ extension TransferService {
         await execute(actions, id)
     }
 
-    /// Goes on with a file that has gaps.
+    /// Continues a file that has gaps.
     ///
-    /// - Returns: false where that is for a plain exchange: the file was cut to its contiguous beginning, and `transfer` says so.
+    /// - Returns: false if a single connection must continue instead: the file was truncated to its contiguous
+    ///   beginning, and `transfer` is updated.
     func fillGaps(_ transfer: inout ActiveTransfer, _ opened: OpenPartial) async -> Bool {
         guard let map = opened.segments, var partial = transfer.record.partial else { return false }
         partial.bootID = now.bootID
@@ -80,30 +81,31 @@ extension TransferService {
         return true
     }
 
-    // MARK: - What may be used
+    // MARK: - Allowed connections
 
-    /// Connections that a download may use now: what its session allows at this host, less what others use there.
+    /// The number of connections that a download may use now: the limit of its session for this host, minus those that
+    /// others use there.
     private func segmentLimits(_ transfer: ActiveTransfer) -> SegmentLimits {
         let record = transfer.record
         let others = placeHolders.filter { $0.record.lane == record.lane && $0.record.id != record.id }
         let used = others.reduce(claims.reserved[record.lane] ?? 0) { $0 + $1.connectionCount }
         var most = max(record.request.connections ?? 1, record.maximumConnections - used)
         if let host = hosts.mostConnections(record.origin, now: now.bootSeconds) { most = min(most, host) }
-        // A rate that one connection can carry needs no others.
+        // A rate-limited download needs only one connection.
         if record.request.rateLimit != nil { most = 1 }
         return SegmentLimits(
             connectionsPerHost: most, forced: record.request.connections,
             isDiscretionary: record.rules.discretion != .none)
     }
 
-    /// Gives connections back that tasks are about to need, which start right behind this.
+    /// Closes connections that are needed by tasks which start immediately afterwards.
     func makeWay(for records: [TaskRecord]) async {
         claims.reserved = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
         await spreadConnections()
         claims.reserved = [:]
     }
 
-    /// Holds every download to what it may use now: more where others have ended, less where some were begun.
+    /// Applies the current limit to every download: it rises when other transfers end, and falls when others begin.
     func spreadConnections() async {
         let now = now.bootSeconds
         for id in active.keys.sorted() {
@@ -119,9 +121,9 @@ extension TransferService {
         }
     }
 
-    // MARK: - Carrying out
+    // MARK: - Executing actions
 
-    /// Reads where the connections are, when it is time.
+    /// Reads the positions of the connections when the scheduler's deadline has come.
     private func updateSegments(_ id: TaskID, _ bootSeconds: Double) async {
         guard let transfer = active[id], let segments = transfer.segments, segments.look.moment == bootSeconds,
             segments.conclusion == nil, transfer.stopping == nil
@@ -134,38 +136,38 @@ extension TransferService {
         await execute(actions, id)
     }
 
-    /// Does what the scheduler wants, in its order.
+    /// Executes the scheduler's actions in their order.
     func execute(_ actions: [SegmentAction], _ id: TaskID) async {
         var begun = false
         for action in actions {
             guard let segments = active[id]?.segments else { return }
             switch action {
             case .begin(let number, let source, let range):
-                // Nobody would end one that is begun behind the end of the others.
+                // A connection that begins after the end of the others would never be ended.
                 guard active[id]?.stopping == nil, segments.conclusion == nil else { continue }
                 begin(number, source, range, id, segments)
                 begun = true
             case .setEnd(let number, let end):
                 guard let connection = segments.connections[number] else { continue }
                 connection.end.value = end
-                // It would notice only with its next byte.
+                // Without this, the connection would end only when its next byte arrives.
                 if connection.position.value >= end { connection.handle.cancel() }
             case .stop(let number, _):
                 active[id]?.segments?.connections[number]?.isStopped = true
                 segments.connections[number]?.handle.cancel()
             case .dropSource(let source, let reason):
-                // Without its path and query, which may let people in.
+                // The path and query are omitted, because they may contain secrets.
                 note(.mirrorDropped, id, "\(segments.origin(source)): \(reason).")
             case .limitHost(let source, let connections, let until):
                 hosts.limit(segments.origin(source), to: connections, until: until, now: now.bootSeconds)
-                note(.undivided, id, "The server takes no more than \(connections) connections at once.")
+                note(.undivided, id, "The server accepts at most \(connections) simultaneous connections.")
             case .single(let reason): note(.undivided, id, "\(reason).")
             case .finished: active[id]?.segments?.conclusion = .whole
             case .fallBack(let reason): active[id]?.segments?.conclusion = .plain(reason: reason)
             case .refused: active[id]?.segments?.concludeRefused()
             case .exhausted(let notBefore):
                 let failure =
-                    segments.lastFailure ?? TransferFailure(.connectionLost, "No connection brought anything any more.")
+                    segments.lastFailure ?? TransferFailure(.connectionLost, "No connection received any more bytes.")
                 active[id]?.segments?.conclusion = .trouble(failure, notBefore: notBefore)
             }
         }
@@ -203,7 +205,7 @@ extension TransferService {
             source: source, handle: handle, position: receiver.position, end: receiver.end)
     }
 
-    /// Writes down that bytes may lie behind gaps, and lets them.
+    /// Commits that bytes may follow gaps, and then allows such bytes.
     private func recordSegments(_ id: TaskID) async {
         guard var transfer = active[id], let segments = transfer.segments, !segments.isRecorded else { return }
         if !transfer.wasDivided { note(.divided, id, nil) }
@@ -217,7 +219,7 @@ extension TransferService {
         for handle in active[id]?.handles ?? [] { handle.resumeWriting() }
     }
 
-    /// Each connection gets its part of the task's rate.
+    /// Divides the task's rate limit among its connections.
     func shareRate(_ id: TaskID) {
         guard let transfer = active[id] else { return }
         let rate = transfer.record.request.rateLimit.map { max(1, $0 / Int64(transfer.connectionCount)) }
@@ -236,7 +238,7 @@ extension TransferService {
 }
 
 extension DownloadReceiver.Reception {
-    /// Where the response's body ends; nil where parts of its file cannot be asked for, or need not.
+    /// The offset at which the response's body ends; nil if ranges of its file cannot be requested, or are not needed.
     fileprivate func servedEnd(method: String, count: Int64) -> Int64? {
         let (representation, end): (Representation, Int64?)
         switch verdict {
@@ -254,7 +256,7 @@ extension DownloadReceiver.Reception {
 }
 
 extension ActiveTransfer {
-    /// The one that is asked first knows the file.
+    /// The sources of the file. The one that is requested first determines the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
         run.round.all.enumerated().map { index, url in
             SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)

@@ -4,7 +4,7 @@ package import NightshiftAPI
 import Sessions
 import Store
 
-/// What clients ask of sessions and of the service.
+/// Requests about sessions and the service.
 extension TransferService {
     package nonisolated func sessions() async throws(Problem) -> [SessionStatus] {
         try await ask { try $0.sessions() }.map(\.withoutSecrets)
@@ -17,7 +17,7 @@ extension TransferService {
         return session.withoutSecrets
     }
 
-    /// Makes the session or replaces its settings; tasks that are there already keep theirs.
+    /// Creates the session or replaces its settings. Existing tasks keep their settings.
     package func putSession(_ id: SessionID, _ settings: SessionSettings) async throws(Problem) -> SessionStatus {
         try RequestRules.check(id)
         let settings = try RequestRules.accepted(settings)
@@ -30,9 +30,11 @@ extension TransferService {
         return try await session(id)
     }
 
-    /// Cancels and forgets all tasks of the session, then the session.
+    /// Cancels and deletes all tasks of the session, then deletes the session.
     package func removeSession(_ id: SessionID) async throws(Problem) {
-        guard id != .terminal else { throw .conflict("The session 'terminal' stays; remove its tasks instead.") }
+        guard id != .terminal else {
+            throw .conflict("The session 'terminal' cannot be removed. Remove its transfers instead.")
+        }
         _ = try await session(id)
         claims.hold(id)
         defer { letGo([id]) }
@@ -42,7 +44,7 @@ extension TransferService {
             where try await !end(task, producingResumeData: false) {
                 endless.insert(task)
             }
-            // Who has added one meanwhile was told that it is carried: it is cancelled like the others.
+            // A task that was added meanwhile got a successful answer, so it is cancelled like the others.
             while let part = try await removePart(of: id, endless) {
                 await removeFiles(of: part.records)
                 if part.isLast { return }
@@ -50,16 +52,16 @@ extension TransferService {
         }
     }
 
-    /// What one commit has forgotten of a session.
+    /// The tasks of a session that one commit has deleted.
     private struct RemovedPart: Sendable {
         var records: [TaskRecord]
-        /// Whether the session is gone, too.
+        /// Whether the session was deleted as well.
         var isLast: Bool
     }
 
-    /// Forgets some of a session's tasks, or the last ones and the session: it may have a million.
+    /// Deletes some of a session's tasks, because it may have a million; or the last ones, together with the session.
     ///
-    /// - Returns: nil where the session has a task that has not ended and is not one of `endless`.
+    /// - Returns: nil if the session has a task that has not ended and is not in `endless`.
     private func removePart(of id: SessionID, _ endless: Set<TaskID>) async throws(Problem) -> RemovedPart? {
         try await change { transaction -> Result<RemovedPart?, Problem> in
             guard try endless.isSuperset(of: transaction.unfinishedTasks(session: id)) else { return .success(nil) }
@@ -74,20 +76,20 @@ extension TransferService {
         }
     }
 
-    /// Few enough for others' commits not to wait long, and for their rows to be held in memory.
+    /// Few enough that other commits do not wait long, and that their rows fit in memory.
     private static let removedAtOnce = 1_000
 
-    /// Lets tasks of these sessions start again, once everything in them was to end.
+    /// Allows tasks of these sessions to start again, after all of them had to end.
     func letGo(_ sessions: [SessionID]) {
         for session in sessions { claims.letGo(session) }
         reporting.yield { await $0.pump() }
     }
 
-    /// Cancels a task, or waits for its end where that has begun.
+    /// Cancels a task, or waits for its end if it is already ending.
     ///
-    /// - Returns: whether it was cancelled. One that was not has ended, or nothing of it runs: it cannot be read, or waits for its
-    ///   file to be put in its place.
-    /// - Throws: 503 where the disk has failed: then it goes on.
+    /// - Returns: whether it was cancelled. Otherwise it has ended or nothing runs for it: its row cannot be read, or
+    ///   its file waits to be published.
+    /// - Throws: 503 if the disk has failed; the task then continues.
     @discardableResult
     func end(
         _ task: TaskID, producingResumeData: Bool, because failure: TransferFailure? = nil
@@ -98,7 +100,8 @@ extension TransferService {
                 return true
             } catch {
                 guard error.status != 503 else { throw error }
-                // One that has just ended needs no cancelling; one that is finishing ends by itself, or can be cancelled then.
+                // A task that has just ended needs no cancellation. A finishing one ends by itself, or can be cancelled
+                // after this wait.
                 await quiet(task)
             }
         }

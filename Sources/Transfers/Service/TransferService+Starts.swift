@@ -4,24 +4,24 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// A task that takes the service down does not do it for ever: see ``StartTrials``.
+/// Protection against tasks that crash the service repeatedly: see ``StartTrials``.
 extension TransferService {
-    /// Looks at what the last service left, and holds back what took it down.
+    /// Reads which tasks were running when the previous run of the service ended, and holds back crash suspects.
     func examineStarts() async throws(StoreError) {
         let known = try await store.read { try $0.faults() }
         let (trials, findings) = StartTrials.examine(starts.legacy, known: known)
         admissions.trials = trials
         guard let fault = starts.legacy.fault else { return }
         let names = starts.legacy.underWay.map { "\($0.task)" }.joined(separator: ", ")
-        logger.error("A fault ended the last service", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
+        logger.error("The previous run of the service crashed", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
         let now = now
-        let detail = "Signal \(fault). " + (names.isEmpty ? "No task was under way." : "Under way: \(names).")
+        let detail = "Signal \(fault). " + (names.isEmpty ? "No transfer was running." : "Under way: \(names).")
         try await store.write { transaction in
             try transaction.record(JournalEntry(time: now.date, decision: .serviceFault, detail: detail))
             try transaction.putFaults(findings.counted)
             try transaction.forgetFaults(findings.cleared)
             for (task, faults) in findings.held.sorted(by: { $0.key < $1.key }) {
-                // Its owner may have suspended it, or it may have ended, just before the fault.
+                // The owner may have suspended the task, or it may have ended, just before the crash.
                 guard var record = try transaction.readableTask(task), record.allows(.setAside(faults: faults))
                 else { continue }
                 let entries = self.apply(.setAside(faults: faults), to: &record, now: now)
@@ -33,7 +33,7 @@ extension TransferService {
         starts.takeOver()
     }
 
-    /// Tries the next suspects that can start; true while nothing else may start.
+    /// Starts the next suspects that can start. Returns true while nothing else may start.
     func trySuspects() async throws(StoreError) -> Bool {
         let tried = admissions.trials.tick(now: now.bootSeconds)
         for task in tried where !isUnderWay(task) { _ = admissions.trials.ended(task, now: now.bootSeconds) }
@@ -49,7 +49,7 @@ extension TransferService {
         return admissions.trials.trial != nil
     }
 
-    /// The suspects that can start now, the likeliest first. Those that never will are none any more.
+    /// The suspects that can start now, the likeliest first. Tasks that will never start are removed from the suspects.
     private func readySuspects() async throws(StoreError) -> [TaskID] {
         let suspects = admissions.trials.suspects
         guard !suspects.isEmpty else { return [] }
@@ -65,7 +65,7 @@ extension TransferService {
                 continue
             }
             guard !isBusy(task), record.state == .finishing || canStart(record) else { continue }
-            // It could not start when nothing else ran.
+            // The suspect could not start although nothing else ran.
             guard active.isEmpty || admissions.trials.interruptsOthers(task) else {
                 admissions.trials.removeSuspect(task)
                 continue
@@ -75,7 +75,7 @@ extension TransferService {
         return ready
     }
 
-    /// Begins the trial of these tasks, when nothing else runs.
+    /// Begins the isolated retry of these tasks while nothing else runs.
     private func tryAlone(_ tasks: [TaskID]) async throws(StoreError) {
         claims.beginStarting(tasks)
         defer {
@@ -88,8 +88,10 @@ extension TransferService {
         }
         await makeWay(for: records.filter { $0.state == .waiting })
         admissions.trials.begin(tasks, now: now.bootSeconds)
-        logger.warning("Tasks are tried alone", metadata: ["tasks": "\(tasks.map { "\($0)" }.joined(separator: ", "))"])
-        // The likeliest begins last: it is the first to be tried after a fault of these.
+        logger.warning(
+            "Crash suspects are retried in isolation",
+            metadata: ["tasks": "\(tasks.map { "\($0)" }.joined(separator: ", "))"])
+        // The likeliest suspect begins last, because it is then retried first after another crash.
         for record in records.reversed() where !isStopping && !claims.isHeld(record.id) {
             if record.state == .finishing {
                 try await takeUp(record.id)
@@ -101,7 +103,7 @@ extension TransferService {
         for task in tasks where !isUnderWay(task) { admissions.trials.postpone(task, now: now.bootSeconds) }
     }
 
-    /// Ends the exchanges of tasks that make room, and returns when nothing runs for these any more.
+    /// Ends the exchanges of other tasks, and returns when nothing runs for them.
     private func interruptAndWait(_ tasks: [TaskID]) async {
         for task in tasks { interrupt(task, .starting) }
         for task in tasks { await quiet(task) }
@@ -113,7 +115,7 @@ extension TransferService {
         isReady(record) && allowance(way(of: record), now.bootSeconds) > 0
     }
 
-    /// A server has answered an exchange of the task.
+    /// Records that a server has answered an exchange of the task.
     func noteAnswer(of task: TaskID) {
         guard let until = admissions.trials.trial?.until else { return }
         admissions.trials.answered(task, now: now.bootSeconds)
@@ -121,17 +123,17 @@ extension TransferService {
         reporting.yield { await $0.pump() }
     }
 
-    /// Something is under way for the task from here on, or it was changed while that is so.
+    /// Records in the start log that work for the task begins, or that the task was changed during the work.
     func noteStart(_ task: TaskID) {
         starts.begin(task, at: now.bootSeconds, faults: admissions.trials.faults[task] ?? 0)
     }
 
-    /// Nothing is under way for the task any more.
+    /// Records in the start log that no work for the task is in progress.
     func endStart(_ task: TaskID) {
         starts.end(task)
         let wasTrial = admissions.trials.trial != nil
         let isCleared = admissions.trials.ended(task, now: now.bootSeconds)
-        // Whatever waited for the trial does not wait for the rest of its time.
+        // Tasks that waited for this retry need not wait for the rest of its time.
         if wasTrial, admissions.trials.trial == nil { reporting.yield { await $0.pump() } }
         guard isCleared else { return }
         reporting.yield { service in
@@ -147,7 +149,7 @@ extension TransferService {
         try await store.write { try $0.forgetFaults([task]) }
     }
 
-    /// Takes tasks whose rows make no sense out of the queue.
+    /// Removes tasks with invalid rows from the queue.
     func setAsideUnreadable() async throws(StoreError) {
         let tasks = store.unreadable.takeFresh()
         guard !tasks.isEmpty else { return }

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// The store as the API's methods use it: its errors are problems.
+/// Store operations for the API's methods: errors of the store become problems.
 extension TransferService {
     nonisolated func ask<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value

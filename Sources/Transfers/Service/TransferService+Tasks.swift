@@ -5,46 +5,46 @@ import Scheduler
 import Sessions
 import Store
 
-/// What clients ask of tasks.
+/// Requests about tasks.
 extension TransferService {
     /// Accepts all tasks of the request, or none.
     ///
-    /// The work of looking at them is done outside the actor, so that a large batch holds nobody up.
+    /// The tasks are checked outside the actor, so that a large batch blocks no other request.
     package nonisolated func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
         try await accept(request).ids
     }
 
-    /// As ``enqueue(_:)``, with the tasks that were there before.
+    /// Like ``enqueue(_:)``, but also returns the tasks that existed before.
     package nonisolated func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         guard let app = request.app else { return try await enqueue(request.tasks, in: request.session ?? .terminal) }
         guard let name = request.session?.rawValue, !name.isEmpty else {
-            throw .invalid("Tasks of an app need its session.", pointer: "/session")
+            throw .invalid("A transfer of an app requires a session of that app.", pointer: "/session")
         }
         let session = SessionID(app: app, identifier: name)
         if try await ask({ try $0.sessionSettings(session) }) == nil {
             _ = try await attach(app, name, SessionSettings())
         } else {
-            // Somebody may have used its name first, for tasks of their own: its app is woken for it all the same.
+            // Another client may have used the session's name before. The session's app is woken for those tasks, too.
             try await change { .success(try $0.claimSession(app, name)) }
         }
         return try await enqueue(request.tasks, in: session)
     }
 
     /// - Parameters:
-    ///   - terms: what the state of the app that adds them makes of the tasks; nil where no app does.
-    ///   - complete: fills in what only the caller knows of the task at an index.
+    ///   - terms: the effect of the app's state on the tasks; nil if no app adds them.
+    ///   - complete: adds the fields of the task at an index that only the caller knows.
     nonisolated func enqueue(
         _ tasks: [TaskRequest], in session: SessionID,
         on terms: AppTaskTerms.Query? = nil,
         complete: @Sendable (Int, inout TaskRecord) -> Void = { _, _ in }
     ) async throws(Problem) -> EnqueueResponse {
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
-            throw .invalid("A request has 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
+            throw .invalid("A request must contain 1 to \(Limits.tasksPerRequest) transfers.", pointer: "/tasks")
         }
         try RequestRules.check(session)
         let tokens = tasks.compactMap(\.resumeData)
         guard Set(tokens).count == tokens.count else {
-            throw .invalid("Resume data can be used once.", pointer: "/tasks")
+            throw .invalid("Resume data can be used only once.", pointer: "/tasks")
         }
         let (settings, sources) = try await ask { transaction in
             (
@@ -53,7 +53,7 @@ extension TransferService {
             )
         }
         for task in tasks { try await expectSources(of: task) }
-        // A destination that does not answer is looked at when the task starts.
+        // A destination on a file system that does not respond is checked when the task starts.
         var silent: Set<String> = []
         let destinations = (tasks + sources.values.map(\.request)).compactMap(\.destination?.directory)
         for directory in Set(destinations) where !(await answers(directory)) {
@@ -67,7 +67,9 @@ extension TransferService {
             let pointer = "/tasks/\(index)"
             let source = try task.resumeData.map { token throws(Problem) in try Self.source(sources[token], pointer) }
             if let source, source.kind != task.kind {
-                throw .invalid("The resume data is of a \(source.kind.rawValue).", pointer: "\(pointer)/resumeData")
+                throw .invalid(
+                    "The resume data belongs to another kind of transfer (\(source.kind.rawValue)).",
+                    pointer: "\(pointer)/resumeData")
             }
             let request = Self.continued(task, source)
             var record = try RequestRules.record(
@@ -106,7 +108,7 @@ extension TransferService {
 
     package nonisolated func tasks(_ query: TaskQuery) async throws(Problem) -> TaskPage {
         let limit = max(1, min(query.limit, Limits.pageSize))
-        // A task that runs is one that waits, to the store.
+        // In the store, a running task has the state 'waiting'.
         let states = query.states.map { $0.contains(.running) ? $0.subtracting([.running]).union([.waiting]) : $0 }
         var found: [TaskStatus] = []
         var unreadable: [UnreadableTask] = []
@@ -134,7 +136,7 @@ extension TransferService {
         return TaskPage(tasks: found, unreadable: unreadable, next: after)
     }
 
-    /// Rows of a page that are read with one look: those that a page has no room for are read for nothing.
+    /// The number of rows that are read at once for a page. Rows that do not fit into the page are read unnecessarily.
     static let rowsAtOnce = 100
 
     package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
@@ -168,10 +170,10 @@ extension TransferService {
         return .cancel(resumeData: keeps ? newToken() : nil, failure: failure)
     }
 
-    /// Nobody continues a task that was cancelled without resume data.
+    /// Whether no task can continue this one: it was cancelled without resume data.
     static func isAbandoned(_ record: TaskRecord) -> Bool { record.state == .cancelled && record.resumeData == nil }
 
-    /// Forgets a task that has ended, with its resume data and any file the service still holds for it.
+    /// Deletes a task that has ended, with its resume data and all files that the service stores for it.
     package func remove(_ id: TaskID) async throws(Problem) {
         let now = now
         let record = try await change { transaction -> Result<TaskRecord?, Problem> in
@@ -180,7 +182,7 @@ extension TransferService {
         if let record { await forgotten([record]) }
     }
 
-    /// The record of what was removed; nil where its row cannot be read, which can only be removed.
+    /// Deletes the row of a task. Returns its record; nil if the row could not be read.
     static func remove(
         _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction
     ) throws -> Result<TaskRecord?, Problem> {
@@ -194,30 +196,31 @@ extension TransferService {
         }
         guard let record = found else { return .failure(noTask(id)) }
         guard record.state.isTerminal else {
-            return .failure(.conflict("Task \(id) has not ended; cancel it first."))
+            return .failure(.conflict("Transfer \(id) has not ended. Cancel it first."))
         }
         guard try !transaction.hasMessages(id) else {
-            return .failure(.conflict("The app of task \(id) has not heard of its end yet."))
+            return .failure(.conflict("The app of transfer \(id) has not received its end yet."))
         }
         try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
         try transaction.delete(id)
         return .success(record)
     }
 
-    /// Removes what is left of tasks whose rows are gone, here and at servers.
+    /// Removes the remains of deleted tasks, on this machine and on servers.
     func forgotten(_ records: [TaskRecord]) async {
         await removeFiles(of: records)
         for record in records { abandonUpload(record) }
     }
 
-    /// The absolute path of the bytes kept for a task: a download without destination, or an upload's response body.
+    /// The absolute path of the file that the service stores for a task: a download without destination, or the
+    /// response body of an upload.
     package nonisolated func keptFile(_ id: TaskID) async throws(Problem) -> String {
         guard let record = try await ask({ try $0.task(id) }) else { throw Self.noTask(id) }
-        guard record.state.isTerminal else { throw .conflict("Task \(id) has not ended yet.") }
+        guard record.state.isTerminal else { throw .conflict("Transfer \(id) has not ended yet.") }
         guard let file = record.file, file.hasPrefix(environment.paths.files.path) else {
             throw .notFound(
-                record.file.map { "The bytes of task \(id) are its owner's, at \($0)." }
-                    ?? "Task \(id) has no bytes to give.")
+                record.file.map { "The service does not store the bytes of transfer \(id). They are in \($0)." }
+                    ?? "The service stores no bytes of transfer \(id).")
         }
         return file
     }
@@ -225,8 +228,8 @@ extension TransferService {
     /// Waits until nothing runs for the task, changes it in one transaction, and lets it run again.
     ///
     /// - Parameters:
-    ///   - also: what belongs into the same transaction.
-    ///   - event: what is to happen in the state that is found; nil for nothing.
+    ///   - also: further changes in the same transaction.
+    ///   - event: the event to apply in the state that is found; nil applies none.
     @discardableResult
     func transition(
         _ id: TaskID, also: @escaping @Sendable (StoreTransaction, inout TaskRecord) throws -> Void = { _, _ in },
@@ -253,7 +256,7 @@ extension TransferService {
 
     /// Ends a task whose resource timeout has passed.
     ///
-    /// - Returns: false where nothing can be written down now.
+    /// - Returns: false if the end cannot be written now.
     func timeOut(_ id: TaskID) async -> Bool {
         let failure = Discretion.TimeLimit.passed
         do throws(Problem) {
@@ -268,7 +271,7 @@ extension TransferService {
                 storeFailed(StoreError(.other, error.detail ?? error.title))
                 return false
             }
-            // It is being put in its place, or gone: the queue looks at it again.
+            // The task is being published, or is gone. The queue checks it again.
             logger.debug(
                 "A task could not be timed out",
                 metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
@@ -276,7 +279,7 @@ extension TransferService {
         }
     }
 
-    /// A task before and after what has happened to it.
+    /// A task before and after a transition.
     typealias Transition = (before: TaskRecord, after: TaskRecord)
 
     /// Changes a task for which nothing runs.
@@ -291,8 +294,8 @@ extension TransferService {
         do throws(IllegalTransition) {
             entries = try after.apply(event, now: now)
         } catch {
-            // Clients ask for what they like, whatever the task has come to.
-            return .failure(.conflict("Task \(id) is \(error.state.rawValue)."))
+            // Clients may request any event, whatever the state of the task.
+            return .failure(.conflict("Transfer \(id) is \(error.state.rawValue)."))
         }
         for entry in entries { try transaction.record(entry) }
         try also(transaction, &after)
@@ -305,7 +308,7 @@ extension TransferService {
     }
 
     static func isBeingPlaced(_ id: TaskID) -> Problem {
-        .conflict("All bytes of task \(id) are here; it is being put in its place.")
+        .conflict("All bytes of transfer \(id) have arrived. It is being moved to its destination.")
     }
 
     /// Returns when nothing runs for the task.
@@ -316,18 +319,19 @@ extension TransferService {
     }
 
     static func noTask(_ id: TaskID) -> Problem {
-        .notFound("There is no task \(id).")
+        .notFound("There is no transfer \(id).")
     }
 
-    /// The cancelled task that resume data came from.
+    /// The cancelled task that the resume data belongs to.
     private static func source(_ record: TaskRecord?, _ pointer: String) throws(Problem) -> TaskRecord {
         guard let record else {
-            throw .invalid("The resume data is not known here, or was used already.", pointer: "\(pointer)/resumeData")
+            throw .invalid(
+                "The resume data is unknown to this service, or was already used.", pointer: "\(pointer)/resumeData")
         }
         return record
     }
 
-    /// The request with what it does not say taken from the task that it continues.
+    /// The request, with missing fields filled in from the task that it continues.
     private static func continued(_ task: TaskRequest, _ source: TaskRecord?) -> TaskRequest {
         guard let old = source?.request.moved(to: task.url) else { return task }
         var request = task

@@ -5,7 +5,7 @@ import NightshiftAPI
 import Sessions
 import Store
 
-/// What is done every second while transfers run, and never otherwise; progress is told four times a second to an app that reads.
+/// Work that is done once a second, only while transfers run. Apps that read progress get it four times a second.
 extension TransferService {
     func startTicker() {
         guard timers.ticker == nil, !isStopping else { return }
@@ -25,7 +25,7 @@ extension TransferService {
             }
             due = now.bootSeconds + 1
             endProbations()
-            // A slow one's place may be another origin's.
+            // The place of a slow transfer may be given to a task of another origin.
             if readPaces() { reporting.yield { await $0.pump() } }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
@@ -39,7 +39,7 @@ extension TransferService {
         if !active.isEmpty, !isStopping { startTicker() }
     }
 
-    /// Whether a process of an app that can run reads of a transfer that does.
+    /// Whether a process of a running app reads the progress of a running transfer.
     private var isWatchedByApp: Bool {
         active.values.contains { transfer in
             guard let app = transfer.record.app, appSessions.isListening(app) else { return false }
@@ -47,11 +47,12 @@ extension TransferService {
         }
     }
 
-    /// Seconds between two reports of progress to an app: what a progress bar needs to move (Apple's systems call as often).
+    /// Seconds between two progress reports to an app: often enough for a smooth progress bar. Apple's systems report
+    /// at the same rate.
     private static let appProgressSeconds = 0.25
 
-    /// Writes attempts down that are under way for a while, so that a service which dies again and again knows whom it has
-    /// tried. What is through sooner costs no write.
+    /// Commits attempts that last a while. If the service crashes repeatedly, its next run thus knows which tasks it
+    /// tried. Shorter attempts cause no write.
     func noteAttemptsSoon() {
         guard timers.attemptNotes == nil, !isStopping else { return }
         timers.attemptNotes = Task { await self.noteAttempts() }
@@ -68,13 +69,13 @@ extension TransferService {
             } catch {
                 storeFailed(error)
             }
-            // What has not been answered yet shows in reports of progress that it runs.
+            // Progress events show that a transfer runs before its server has answered.
             store.journalSignal.wakeWaiters()
         }
         timers.attemptNotes = nil
     }
 
-    /// The same where another file system may take its time: nobody waits for it.
+    /// Checkpoints a download on another file system in the background, because that may take long.
     private func checkpointElsewhere(_ id: TaskID) {
         guard checkpoints.insert(id).inserted else { return }
         reporting.yield { service in
@@ -87,7 +88,8 @@ extension TransferService {
         checkpoints.remove(id)
     }
 
-    /// Writes down a moment later that transfers have begun, unless their ends come first. Those of a moment are one commit.
+    /// Commits the starts of transfers a moment later, unless the transfers end earlier. Starts of the same moment
+    /// share one commit.
     func noteStartsSoon() {
         guard timers.startNotes == nil, !isStopping else { return }
         timers.startNotes = Task { await self.noteStarts() }
@@ -109,7 +111,7 @@ extension TransferService {
                 case .note(let record, let entries): changes.append((record, entries))
                 case .fault(let fault): report(fault, of: id)
                 case .cancel: cancelExchange(id)
-                default: assertionFailure("Task \(id) was to be noted, and wants something else.")
+                default: assertionFailure("Task \(id) requested an action other than recording its start.")
                 }
             }
         }
@@ -117,7 +119,7 @@ extension TransferService {
         for change in changes { interrupt(change.record.id, .diskSpace) }
     }
 
-    /// Syncs a download's bytes and writes down how many they are.
+    /// Syncs a download's bytes and commits their count.
     private func checkpoint(_ id: TaskID) async {
         let now = now
         if active[id]?.segments != nil { return await checkpointSegments(id) }
@@ -127,14 +129,14 @@ extension TransferService {
         else { return }
         let position = receiver.position.value
         guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
-        // Opened anew, not duplicated: the exchange may close its own meanwhile, and the kernel tells each open file once
-        // of bytes that it could not write. The sync at the end has to hear of them too.
+        // The file is opened again, not duplicated. The exchange may close its own descriptor meanwhile. Also, the
+        // kernel reports a failed write once to each open file, and the final sync must receive that error, too.
         guard let isSynced = await sync(partial.path, at: transfer.place) else { return }
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
     }
 
-    /// The same for bytes that may lie behind gaps.
+    /// Checkpoints bytes that may follow gaps.
     private func checkpointSegments(_ id: TaskID) async {
         let now = now
         guard let transfer = active[id], transfer.isAccepted, let segments = transfer.segments,
@@ -158,7 +160,7 @@ extension TransferService {
         }
     }
 
-    /// Whether the file's bytes could be synced; nil where it cannot be opened.
+    /// Whether the file's bytes could be synced; nil if the file cannot be opened.
     private func sync(_ path: String, at place: FileSystemKey?) async -> Bool? {
         if let place {
             let isSynced = await fileSystems.run(place, .sync, path) { () -> Bool? in
@@ -177,6 +179,6 @@ extension TransferService {
         }
     }
 
-    /// Seconds: more than a small file takes on a good network, less than a service lives that does anything at all.
+    /// Seconds: longer than a small file takes on a good network, and shorter than any useful run of the service.
     private static let noteDelay: Double = 0.1
 }

@@ -3,14 +3,15 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// The one way in which the service changes a task's state and writes it down.
+/// The only code in the service that changes a task's state and commits it.
 extension TransferService {
-    /// Changes a task as `event` says. Call it only where the event is possible: where it may have lost its meaning, ask
+    /// Applies `event` to a task. Call it only where the event is legal; if it may have become obsolete, check
     /// ``TaskRecord/allows(_:)`` first.
     ///
-    /// What is not possible is logged, fails that one task, and ends its exchange: see ``TaskRecord/transition(_:now:onFault:)``.
+    /// An illegal event is logged, fails only this task, and ends its exchange: see
+    /// ``TaskRecord/transition(_:now:onFault:)``.
     ///
-    /// - Returns: the journal entries that belong to it.
+    /// - Returns: the journal entries of the transition.
     nonisolated func apply(
         _ event: TaskEvent, to record: inout TaskRecord, now: ClockReading
     ) -> [JournalEntry] {
@@ -21,12 +22,12 @@ extension TransferService {
         }
     }
 
-    /// Writes a task down together with its entries; false when that failed, which is dealt with.
+    /// Commits a task together with its entries. Returns false after a failure, which is then already handled.
     func save(_ record: TaskRecord, _ entries: [JournalEntry]) async -> Bool {
         await save([(record, entries)])
     }
 
-    /// The same for many tasks, in one transaction.
+    /// Commits many tasks with their entries in one transaction.
     func save(
         _ changes: [(record: TaskRecord, entries: [JournalEntry])],
         also: @escaping @Sendable (StoreTransaction) throws -> Void = { _ in }
@@ -50,7 +51,7 @@ extension TransferService {
 
     nonisolated func report(_ fault: IllegalTransition, of task: TaskID) {
         logger.critical(
-            "A task met an event that its state has no exit for",
+            "A task received an event that its state does not allow",
             metadata: ["task": "\(task)", "state": "\(fault.state.rawValue)", "event": "\(fault.event.name)"])
     }
 }

@@ -5,11 +5,11 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// What uploads leave, here and at servers.
+/// The remains of uploads, on this machine and on servers.
 extension TransferService {
-    /// Keeps the body of a server's answer.
+    /// Stores the body of a server's response.
     ///
-    /// - Returns: where; nil where that was not possible.
+    /// - Returns: the path of the file; nil after a failure.
     func keep(_ body: AnswerBody, of id: TaskID) async -> String? {
         switch body {
         case .memory(let bytes):
@@ -35,8 +35,8 @@ extension TransferService {
         return fdatasync(descriptor) == 0
     }
 
-    /// Tells the server that an upload is not wanted any more. Once, while there is a network, and a few at a time: what is not
-    /// told expires with the server.
+    /// Asks the server to delete an upload that is no longer wanted. Sends the request once, while a network is
+    /// available, and only a few such requests at a time. Other uploads expire on the server.
     func abandonUpload(_ record: TaskRecord) {
         guard let resource = record.upload, let files = record.sentFiles, !isStopping,
             let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation(),
@@ -55,14 +55,15 @@ extension TransferService {
         bounds.endCancellation()
     }
 
-    /// Removes every byte of a task that has ended and that nobody continues, here and at the server.
+    /// Removes all bytes of an ended task that no other task continues, on this machine and on the server.
     func discard(_ record: TaskRecord) {
         removeSoon(record) { [partials] in partials.discard(record) }
         sources.remove(record)
         abandonUpload(record)
     }
 
-    /// The same of many, away from the actor. Returns when the bytes on the service's own file system are gone.
+    /// Removes the bytes of many tasks outside the actor. Returns when the bytes on the service's own file system are
+    /// gone.
     func discard(_ records: [TaskRecord]) async {
         let own = records.filter { fileSystem(of: $0) == nil }
         for record in records where fileSystem(of: record) != nil { discard(record) }
@@ -75,11 +76,11 @@ extension TransferService {
         for record in own { abandonUpload(record) }
     }
 
-    /// Seconds.
+    /// The timeout of the request in seconds.
     private static let cancellationTimeout: Double = 10
 }
 
-/// Waits for an answer that does not matter.
+/// A receiver for a response that is ignored.
 private final class CancellationReceiver: ExchangeReceiver {
     private let ended: @Sendable () -> Void
 

@@ -5,7 +5,7 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// Sending: request after request, as ``ResumableUpload`` says, until the server has answered.
+/// The requests of an upload, in the order that ``ResumableUpload`` decides, until the server has answered.
 extension TransferService {
     func upload(_ start: ActiveTransfer) async {
         let record = start.record
@@ -15,7 +15,7 @@ extension TransferService {
         }
         guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }
         active[record.id] = start
-        // The queue does not wait for the file system.
+        // The queue must not wait for another file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, source.files.first?.path ?? "") {
                 UploadFiles.open(source, of: record)
@@ -26,7 +26,7 @@ extension TransferService {
         }
     }
 
-    /// Another file system has answered.
+    /// Continues the start of an upload after another file system has opened its files.
     private func opened(
         _ id: TaskID, _ wishes: OwnerWishes, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>,
         at place: FileSystemKey
@@ -75,9 +75,10 @@ extension TransferService {
         transfer.shown = addAnswers(to: &wire, record)
         wire.apply(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
-        // A server that has just told its offset wants the rest, and one that keeps what arrives may get it early.
+        // A server that has just reported its offset wants the rest, and a server that stores partial uploads may
+        // receive the body early.
         wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
-        // Sent again from the same offset, an append is a mistake, for which some servers drop the upload.
+        // Repeating an append at the same offset is an error, and some servers then drop the upload.
         wire.mayRepeatBody = request.purpose != .append
         wire.place = transfer.place
         let handle = environment.transport.begin(wire, receiver: receiver)
@@ -86,18 +87,18 @@ extension TransferService {
         exchangeBegan(transfer)
     }
 
-    /// How a new upload of the task begins.
+    /// The protocol for a new upload of the task.
     private func uploadProtocol(of record: TaskRecord) -> UploadProtocol {
         switch record.request.resumption {
         case .plain: .plain
         case .tus: .tus
-        // A condition would have to hold for each of several requests.
+        // An upload in several requests would have to meet the condition in each of them.
         case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
         case .draft, nil: hosts.uploadProtocol(of: record.origin) ?? .draft(.latest)
         }
     }
 
-    /// The server keeps what arrives: where, is written down while it does.
+    /// Records where the server stores the upload while the upload is sent.
     private func uploadKept(_ id: TaskID, _ receiver: UploadReceiver) async {
         guard let transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
             let resource = receiver.upload.resource
@@ -111,11 +112,11 @@ extension TransferService {
         guard var transfer = active[id], case .upload(let current, _, let files) = transfer.exchange,
             current === receiver
         else { return await leftEnded(receiver.sent) }
-        let closing = await onFileSystem(transfer.place, .files, "what is sent") {
+        let closing = await onFileSystem(transfer.place, .files, "the upload's files") {
             defer { files.close() }
             return files.change
         }
-        // Another file system may have been left alone meanwhile.
+        // The task may have been abandoned while another file system was busy.
         guard let change = closing, let latest = active[id], case .upload(let same, _, _) = latest.exchange,
             same === receiver
         else { return await leftClosed(receiver.sent) }
@@ -169,7 +170,7 @@ extension TransferService {
         }
     }
 
-    /// Writes down how far an upload is, so that a server that forgets is found out after a crash too.
+    /// Commits the progress of an upload. After a crash, the next run can thus detect a server that has lost bytes.
     func checkpointUpload(_ id: TaskID, _ receiver: UploadReceiver) async {
         guard let resource = receiver.upload.resource else { return }
         let sent = receiver.progress
@@ -178,7 +179,7 @@ extension TransferService {
 }
 
 extension WireRequest {
-    /// Makes it a request of an upload.
+    /// Turns this into a request of an upload.
     mutating func apply(_ request: UploadRequest) {
         method = request.method
         headers = request.headers

@@ -8,26 +8,27 @@ import Scheduler
 import Sessions
 package import Store
 
-/// The transfers of one user: accepts tasks, carries them out, explains them. Everything the local API offers.
+/// The transfers of one user. This actor accepts tasks, executes them and explains them, and implements the transfer
+/// routes of the local API.
 ///
-/// Whatever a method has returned for is on disk. Every method throws ``Problem`` and nothing else. The rows of the store
-/// are the truth; this actor holds only what runs. See `docs/architecture.md` for the life of a download.
+/// When a method returns, its changes are on disk. Every method throws only ``Problem``. The rows of the store are
+/// authoritative; this actor holds only running transfers. See `docs/architecture.md` for the life of a download.
 package actor TransferService {
-    /// The world as the service needs it.
+    /// The dependencies of the service.
     package struct Environment: Sendable {
         package var paths: ServicePaths
         package var store: Store
         package var transport: any Transport
         package var clock: any ServiceClock
-        /// What the device says when the service begins; ``TransferService/apply(_:)`` tells what changes.
+        /// The device state when the service starts; ``TransferService/apply(_:)`` receives changes.
         package var moment: DeviceMoment
-        /// Hears when the first task that waits for a good moment may run, and when the last one no longer does.
+        /// Called when the first discretionary task may run, and when the last one no longer may.
         package var activity: @Sendable (TransferActivity) -> Void
         package var fallback: NetworkFallback
-        /// 0..<1, for jitter.
+        /// Returns numbers in 0..<1, for jitter.
         package var random: @Sendable () -> Double
         package var logger: Logger
-        /// A file in the format of proc_pid_mountinfo(5), which tells the file systems apart.
+        /// A file in the format of proc_pid_mountinfo(5), which lists the file systems.
         package var mountInfo = "/proc/self/mountinfo"
 
         package init(
@@ -47,10 +48,10 @@ package actor TransferService {
         }
     }
 
-    /// For tasks that say nothing of it themselves.
+    /// The network settings of tasks that have none of their own.
     package struct NetworkFallback: Sendable {
         package var proxy: String?
-        /// The proxy variables of the service, where ``proxy`` is nil.
+        /// The proxy variables of the service, used if ``proxy`` is nil.
         package var proxyVariables: ProxyVariables
         package var tls: TLSSettings?
 
@@ -60,10 +61,10 @@ package actor TransferService {
             self.tls = tls
         }
 
-        /// The proxy for a URL; empty, or nil, for none.
+        /// The proxy for a URL; empty or nil for none.
         package func proxy(for url: String) -> String? { proxy ?? proxyVariables.proxy(for: url) }
 
-        /// The names of the variables from which the proxies come.
+        /// The names of the environment variables that set the proxies.
         package var variables: [String] {
             proxy == nil ? proxyVariables.hasProxy ? proxyVariables.names : [] : ["NIGHTSHIFT_PROXY"]
         }
@@ -73,41 +74,41 @@ package actor TransferService {
     nonisolated let files: TransferFiles
     var life: ServiceLife
 
-    /// What runs.
+    /// The running transfers.
     var active: [TaskID: ActiveTransfer] = [:]
-    /// What somebody is about to start or to change, and who waits for nothing to run.
+    /// The tasks that are about to be started or changed, and the callers waiting until a task is idle.
     var claims = TaskClaims()
-    /// What has all its bytes.
+    /// The downloads whose bytes have all arrived.
     var finishing = FinishQueue<Publisher.Job>(batch: 256)
 
-    /// Who reads for apps, and what these have answered.
+    /// The readers of app sessions, and the answers that apps have given.
     var appSessions = SessionTable<EventReader<SessionEvent>>()
 
     var admissions = Admissions()
-    /// What is known of origins, ways and proxies.
+    /// The known state of origins, routes and proxies.
     var hosts = HostTable()
     var bounds: ServiceBounds
     var timers = Timers()
-    /// What receivers and others want done on the actor.
+    /// A queue of work for the actor, from receivers and other callers.
     nonisolated let reporting: Mailbox<TransferService>
-    /// Exchanges that nobody waits for: they end when the file system answers that they write to.
+    /// The abandoned exchanges. They end when the file system that they write to responds.
     var leftExchanges: [LeftExchange] = []
-    /// Downloads whose bytes are being synced on another file system.
+    /// The downloads that are being synced on other file systems.
     var checkpoints: Set<TaskID> = []
-    /// Threads of the transport that were asked for a sign of life and have not given it yet.
+    /// The file systems whose transport threads were checked and have not responded yet.
     var awaitedThreads: Set<FileSystemKey> = []
 
-    /// Work that waits for its time.
+    /// Delayed and repeated work.
     struct Timers {
-        /// The next change that time brings to what waits.
+        /// The alarm for the next change that depends on time.
         var alarm = Alarm()
-        /// What is done every second while something runs.
+        /// The work of every second while something runs.
         var ticker: Task<Void, Never>?
-        /// Writes down attempts that last a while.
+        /// The task that commits attempts which last a while.
         var attemptNotes: Task<Void, Never>?
-        /// Looks for calls that are not answered, while there are any.
+        /// The task that checks for file system calls without a response, while there are any.
         var silence: Task<Void, Never>?
-        /// Tells of transfers that have begun a moment ago.
+        /// The task that commits recent starts of transfers.
         var startNotes: Task<Void, Never>?
 
         func cancel() {
@@ -118,6 +119,8 @@ package actor TransferService {
         }
     }
 
+    /// Creates the service.
+    ///
     /// - Parameter fileMode: the mode of finished files.
     package init(_ environment: Environment, fileMode: UInt32 = 0o644) {
         self.environment = environment
@@ -134,9 +137,9 @@ package actor TransferService {
         bounds = ServiceBounds(environment.moment)
     }
 
-    /// Carries transfers on until ``stop()``. ``prepare()`` comes first.
+    /// Runs transfers until ``stop()``. ``prepare()`` must be called first.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func run() async throws(StoreError) {
         try await recover()
         life.begin()
@@ -144,7 +147,7 @@ package actor TransferService {
         await reporting.run(by: self, beside: [{ await $0.followWallClock() }])
     }
 
-    /// Ends all exchanges, keeps what they brought, and lets ``run()`` return.
+    /// Ends all exchanges, keeps their bytes, and lets ``run()`` return.
     package func stop() async {
         guard life.stop() else { return }
         files.disks.stopping.value = 1
@@ -155,7 +158,7 @@ package actor TransferService {
         }
         for id in active.keys { interrupt(id, .starting) }
         for id in active.keys { await quiet(id) }
-        // What another file system holds up is left to the next service: its row says how far it is.
+        // A task on a slow file system is left to the next run of the service: its row shows how far it is.
         for id in finishing.tasks where fileSystem(ofFinishing: id) == nil { await quiet(id) }
         await waitForOtherFileSystems()
         fileSystems.giveUp()
@@ -166,7 +169,7 @@ package actor TransferService {
 
     var isStopping: Bool { life.isStopping }
 
-    /// What is under way, for whoever comes after a fault.
+    /// The log of running work, for the next run of the service after a crash.
     package nonisolated var starts: StartLog { files.starts }
     nonisolated var partials: PartialStorage { files.partials }
     nonisolated var sources: SourceCopies { files.sources }
@@ -178,7 +181,7 @@ package actor TransferService {
     nonisolated var logger: Logger { environment.logger }
 
     private func followWallClock() async {
-        // Begin dates are times of the wall clock: they may have come nearer.
+        // Begin dates are wall-clock times, so a change of the clock may bring them nearer.
         for await _ in environment.clock.wallClockChanges() { await pump() }
     }
 }

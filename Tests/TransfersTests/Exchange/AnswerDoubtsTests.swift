@@ -24,7 +24,7 @@ import Transfers
         let verdict = judge(Self.page, Self.known())
         #expect(Self.doubt(verdict)?.times == 1)
         guard case .doubt(_, let failure) = verdict else { return }
-        #expect(failure.message.contains("18 bytes of text/html, without any validator"))
+        #expect(failure.message.contains("18 bytes of text/html without a validator"))
         #expect(failure.message.contains("3000000 bytes of application/zip"))
         #expect(!failure.isPermanent)
     }

@@ -116,7 +116,7 @@ import Transfers
     @Test func `A service that stops leaves a file that it hashes to the next one`() {
         var (run, _) = Self.arrived(Self.record(isChecked: true))
         _ = run.saved(true)
-        let stop = TransferFailure(.cancelled, "The service stops.")
+        let stop = TransferFailure(.cancelled, "The service is stopping.")
         #expect(run.verified(.failure(stop), now: Self.now, random: { 0.5 }) == [.closeFile, .release])
         #expect(run.record.state == .finishing)
     }

@@ -112,7 +112,7 @@ import Transfers
 
         private mutating func verify(_ coding: ContentCoding?) {
             let failures = [
-                FinishRunTests.mismatch, TransferFailure(.cancelled, "The service stops."),
+                FinishRunTests.mismatch, TransferFailure(.cancelled, "The service is stopping."),
                 TransferFailure(.inputOutput, "unreadable"),
             ]
             let failure = failures[random.number(0..<failures.count)]
