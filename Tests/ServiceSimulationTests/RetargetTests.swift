@@ -114,7 +114,7 @@ extension Simulations {
                     let end = await world.status(id)
                     #expect(end?.state == .completed && end?.restarts == 1, "\(String(describing: end))")
                     let restarts = await world.journal().filter { $0.decision == .restarted }
-                    #expect(restarts.map(\.detail) == ["the file at the new URL is another one"])
+                    #expect(restarts.map(\.detail) == ["the file at the new URL is a different file"])
                     try await world.stop()
                 }
             }

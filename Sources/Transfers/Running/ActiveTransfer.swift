@@ -4,23 +4,24 @@ import Scheduler
 import Sessions
 import Store
 
-/// A task that has a connection, or is about to get one: its run, and what that is carried out with. Lives in the service's actor.
+/// A task that has a connection or is about to get one: its run, and the objects that execute the run's actions. Values
+/// of this type live in the service's actor.
 ///
-/// What the run knows is read as the transfer's own.
+/// Properties of the run can be read as properties of the transfer.
 @dynamicMemberLookup
 struct ActiveTransfer {
     var run: TransferRun
-    /// What its owner asks for, the same for all copies of this value.
+    /// The owner's requests, shared by all copies of this value.
     let wishes: OwnerWishes
     /// The file system of its files; nil for the service's own.
     let place: FileSystemKey?
     var exchange: Exchange = .starting
-    /// An upload's machine, between its requests.
+    /// The state machine of an upload, between its requests.
     var upload: ResumableUpload?
     var speed = Speedometer()
-    /// Whether it earns its place.
+    /// The measured rate, which decides whether the transfer keeps its place.
     var pace: Pace
-    /// The answers that the present exchange began with, by ``Challenge/origin``.
+    /// The answers that were given to the current exchange at its start, by ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
     init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
@@ -30,7 +31,7 @@ struct ActiveTransfer {
         wishes = OwnerWishes(record)
     }
 
-    /// Its run's. In place: a copy has a hundred references to count.
+    /// The record of the run. Changed in place: a copy would have to count a hundred references.
     var record: TaskRecord {
         _read { yield run.record }
         _modify { yield &run.record }
@@ -50,7 +51,7 @@ struct ActiveTransfer {
         case upload(UploadReceiver, any ExchangeHandle, UploadFiles)
     }
 
-    /// What its connections are held by.
+    /// The handles of its exchanges.
     var handles: [any ExchangeHandle] {
         switch exchange {
         case .starting: []
@@ -59,16 +60,16 @@ struct ActiveTransfer {
         }
     }
 
-    /// Nil unless several connections may fetch it.
+    /// The state of its connections; nil if only one connection may be used.
     var segments: SegmentedDownload? {
         get { if case .segments(let segments) = exchange { segments } else { nil } }
         set { if let newValue { exchange = .segments(newValue) } }
     }
 
-    /// Connections that it holds or is about to open.
+    /// The number of connections that it uses or is about to open.
     var connectionCount: Int { max(1, segments?.connections.count ?? 1) }
 
-    /// Bytes of the file that are here, or of the upload that have arrived as far as can be told.
+    /// The bytes of the file that have arrived, or the bytes of the upload that are known to have been sent.
     var count: Int64 {
         let record = run.shown
         return switch exchange {
@@ -79,24 +80,24 @@ struct ActiveTransfer {
         }
     }
 
-    /// Whether the file is being cut to its contiguous beginning.
+    /// Whether the file is being truncated to its contiguous beginning.
     var isCutting: Bool {
         if case .cutting = run.phase { true } else { false }
     }
 
-    /// Whether all bytes of an upload were handed on: nothing moves until the server has answered.
+    /// Whether all bytes of an upload were sent: no byte moves until the server has answered.
     var awaitsResponse: Bool {
         guard case .upload(let receiver, _, _) = exchange else { return false }
         return receiver.awaitsResponse
     }
 
-    /// What admission weighs.
+    /// The facts about this transfer that admission considers.
     func running(_ yields: YieldHistory) -> Admission.Running {
         let record = run.shown
         return Admission.Running(
             id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: run.startedAt,
             isResumable: isResumable,
-            // This attempt is one of them until it has brought something.
+            // This attempt counts as one of them until bytes have arrived.
             hasFailed: record.fruitless > 1,
             slowness: pace.slowSince.map { since in
                 let loss = loss
@@ -113,10 +114,10 @@ struct ActiveTransfer {
             } ?? false
     }
 
-    /// What is lost when it stops now.
+    /// The loss if the transfer stops now.
     private var loss: Admission.Slowness.Loss {
         let record = run.shown
-        // What has all its bytes, or may have had an effect at the server, is not sent a second time.
+        // A complete transfer, or one that may have had an effect on the server, is not sent a second time.
         if awaitsResponse || run.phase != .exchanging { return .everything }
         if record.kind == .upload { return record.upload == nil ? .everything : .nothing }
         guard record.method == "GET" else { return .everything }
@@ -128,7 +129,7 @@ struct ActiveTransfer {
         let record = run.shown
         let isDownload = record.kind == .download
         var received = count
-        // Before its answer is taken, nobody knows of how many these are.
+        // Before the response is accepted, the number of bytes is unknown.
         if case .download = exchange, !run.isAccepted { received = run.startCount }
         return TaskProgress(
             id: record.id, countOfBytesReceived: isDownload ? received : 0,
@@ -139,12 +140,12 @@ struct ActiveTransfer {
     }
 }
 
-/// Bytes per second, smoothed over the last seconds.
+/// A rate in bytes per second, smoothed over the last seconds.
 struct Speedometer {
     private(set) var bytesPerSecond: Double = 0
     private var last: (count: Int64, time: Double)?
 
-    /// Takes a reading; at least a tenth of a second has to lie between two for the second to count.
+    /// Adds a reading. It counts only if at least a tenth of a second has passed since the previous one.
     mutating func read(_ count: Int64, at time: Double) {
         guard let last else {
             self.last = (count, time)
@@ -153,7 +154,7 @@ struct Speedometer {
         let elapsed = time - last.time
         guard elapsed >= 0.1 else { return }
         let now = Double(max(0, count - last.count)) / elapsed
-        // A time constant of about three seconds: quick enough to follow, slow enough to read.
+        // A time constant of about three seconds is quick enough to follow changes and slow enough to read.
         let weight = min(1, elapsed / 3)
         bytesPerSecond = bytesPerSecond == 0 ? now : bytesPerSecond + weight * (now - bytesPerSecond)
         self.last = (count, time)

@@ -1,15 +1,15 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import Foundation
 import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// The file of one upload's answer that is too long for memory.
+/// The file for the response to one upload, if the response is too long for memory.
 ///
-/// It has a name of its own until the whole answer is here, so that nobody takes a part for the answer. What a crash leaves is
-/// removed at the next start.
+/// It has a temporary name until the whole response has arrived, so that a part is never mistaken for the response. A
+/// file left by a crash is removed at the next start.
 final class AnswerFile: Sendable {
-    /// The name of the kept answer.
+    /// The final path of the stored response.
     private let path: String
     private let draft: String
     private let position = ByteMeter()
@@ -22,7 +22,7 @@ final class AnswerFile: Sendable {
         case kept
     }
 
-    /// - Parameter folder: the service's folder for kept files.
+    /// - Parameter folder: the service's folder for stored files.
     init(of task: TaskID, in folder: String) {
         path = "\(folder)/\(task)"
         draft = "\(path)\(Self.marker)\(PartialNames.token())"
@@ -34,14 +34,14 @@ final class AnswerFile: Sendable {
         unlink(draft)
     }
 
-    /// Bytes in the file; nil where the answer did not need one.
+    /// The number of bytes in the file; nil if the response did not need one.
     var count: Int64? { state.withLock { if case .none = $0 { nil } else { position.value } } }
 
     private var descriptor: Int32? {
         state.withLock { if case .writing(let descriptor) = $0 { descriptor } else { nil } }
     }
 
-    /// Creates the file. It takes one byte more than an answer may have, which tells that it has too many.
+    /// Creates the file. It accepts one byte more than a response may have, which shows that the response is too long.
     func open() -> Result<FileSink, TransferFailure> {
         state.withLock { state in
             if case .writing(let descriptor) = state { close(descriptor) }
@@ -63,9 +63,9 @@ final class AnswerFile: Sendable {
         }
     }
 
-    /// Gives the file its name, durably. Blocks. Asked again after it has succeeded, it does nothing.
+    /// Gives the file its final name, durably. Blocks. A repeated call after success does nothing.
     ///
-    /// - Returns: the name; nil where that was not possible now.
+    /// - Returns: the path; nil after a failure.
     func keep() -> String? {
         state.withLock { state in
             if case .writing(let descriptor) = state, FileSteps.syncData(descriptor), rename(draft, path) == 0 {
@@ -79,7 +79,7 @@ final class AnswerFile: Sendable {
         }
     }
 
-    /// Whether a name in the folder is that of an answer that was never kept.
+    /// Whether a name in the folder belongs to a response that was never completed.
     static func isDraft(_ name: String) -> Bool { name.contains(marker) }
 
     private static let marker = ".answer-"

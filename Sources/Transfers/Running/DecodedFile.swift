@@ -3,11 +3,11 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// A file with the decoded bytes of another one.
+/// A file with the decoded bytes of another file.
 struct DecodedFile {
     var file: CreatedFile
     var size: Int64
-    /// Nil where no algorithm was given.
+    /// The digest of the decoded bytes; nil without an algorithm.
     var digest: String?
 
     /// Decodes a file. Blocks.
@@ -15,8 +15,8 @@ struct DecodedFile {
     /// - Parameters:
     ///   - place: the path for the decoded bytes.
     ///   - algorithm: the algorithm of ``digest``.
-    /// - Returns: nil where the bytes are in no such coding, or would swell by more than ``ContentCoding/allows(_:of:)``.
-    /// - Throws: ``TransferFailure/Code/cancelled`` where `isCancelled` ended it; a failure of the disk.
+    /// - Returns: nil if the bytes are not in this coding, or would grow by more than ``ContentCoding/allows(_:of:)``.
+    /// - Throws: ``TransferFailure/Code/cancelled`` if `isCancelled` ended it, or a failure of the disk.
     static func make(
         _ source: Int32, _ coding: ContentCoding, at place: () -> String, _ algorithm: Checksum.Algorithm?,
         _ isCancelled: () -> Bool
@@ -63,7 +63,7 @@ struct DecodedFile {
         var wasCancelled = false
 
         mutating func take(_ piece: UnsafeRawPointer?, _ count: Int, _ end: Int64) -> Bool {
-            // The first piece comes again where the format turned out to be another.
+            // The first piece is repeated if the format turns out to be another one.
             if Int64(count) == end, let context { _ = nightshift_digest_restart(context) }
             if let context { _ = nightshift_digest_update(context, piece, count) }
             size = end

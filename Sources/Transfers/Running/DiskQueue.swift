@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Where work that blocks on a disk is done, so that it never holds up a thread of Swift's pool.
+/// A queue for work that blocks on a disk, so that such work never blocks a thread of Swift's pool.
 final class DiskQueue: Sendable {
     private let queue: DispatchQueue
 
@@ -8,7 +8,7 @@ final class DiskQueue: Sendable {
         queue = DispatchQueue(label: name)
     }
 
-    /// Runs `body` after everything that was given before.
+    /// Runs `body` after all work that was added before.
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: body()) }

@@ -1,10 +1,10 @@
-/// Where blocking work is done: one queue for each kind, so that none waits for another kind's.
+/// The queues for blocking work: one for each kind, so that no kind waits for another.
 struct Disks: Sendable {
     let sync = DiskQueue("nightshift.sync")
     let finish = DiskQueue("nightshift.finish")
     let hash = DiskQueue("nightshift.hash")
     let removal = DiskQueue("nightshift.removal")
     let copy = DiskQueue("nightshift.copy")
-    /// 1 from the moment the service stops: long work looks at it.
+    /// Set to 1 when the service begins to stop. Long work checks it.
     let stopping = ByteMeter(0)
 }

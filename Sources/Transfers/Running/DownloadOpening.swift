@@ -2,40 +2,40 @@ import Glibc
 import NightshiftAPI
 import Store
 
-/// The look at the files of a download before its server is asked. It blocks.
+/// The check of a download's files before the request is sent. It blocks.
 struct DownloadOpening: Sendable {
     let record: TaskRecord
     let partials: PartialStorage
     let publisher: Publisher
     let bootID: String
 
-    /// What was found.
+    /// The results of the check.
     struct Opened: Sendable {
-        /// Nil where nothing was looked for.
+        /// The partial file; nil if none was expected.
         var partial: Opening?
-        /// Why there is no use in asking, where the file is open.
+        /// The reason not to send the request, although the file is open.
         var failure: TransferFailure?
-        /// The folder that the file goes to; nil where the service keeps the file.
+        /// The destination folder of the file; nil if the service stores the file.
         var folder: FolderIdentity?
-        /// Why the file cannot go to its folder now; nothing else was looked at then.
+        /// The reason why the file cannot go to its folder now. Nothing else was checked in that case.
         var missingFolder: TransferFailure?
-        /// The place for a new version's bytes.
+        /// The path for the bytes of a new version.
         var freshPath: String
 
-        /// Gives back what is open.
+        /// Closes the open file.
         func close() {
             if let file = partial?.file { Glibc.close(file.descriptor) }
         }
     }
 
     func open() -> Opened {
-        // Where the bytes are kept depends on the file system of the destination, which has to be there for that.
+        // The location of the partial file depends on the file system of the destination, which has to exist for that.
         partials.restoreFolder()
         var record = record
         if let failure = publisher.openFolder(of: &record) {
             return Opened(folder: record.folder, missingFolder: failure, freshPath: "")
         }
-        // Only what GET gives can be asked for in parts.
+        // Ranges can be requested only with GET.
         guard record.method == "GET", !record.request.asksConditionally, let partial = record.partial else {
             return Opened(folder: record.folder, freshPath: partials.freshPath(for: record))
         }

@@ -2,9 +2,9 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Bytes that came from another URL, compared with what the new one has at their place.
+/// The comparison of bytes from another URL with the bytes that the current URL sends.
 extension DownloadReceiver {
-    /// Nothing behind the bytes here is taken before they agree and the response that continues them is written down.
+    /// No byte after the existing ones is written before these agree and the new response is committed.
     func compare(
         _ representation: Representation, offset: Int64, length: Int64?, _ head: ResponseHead,
         _ reception: inout Reception

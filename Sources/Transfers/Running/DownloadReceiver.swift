@@ -5,48 +5,52 @@ import Scheduler
 import Store
 import Synchronization
 
-/// One download's exchange as the transport's thread sees it: judges the head and says where the bytes go.
+/// The receiver of one download exchange, called on the transport's thread. It judges the head and decides where the
+/// bytes are written.
 ///
-/// Everything it decides from was fixed when the exchange began; what it decided is reported to the service by `report`.
+/// All inputs of its decisions are fixed when the exchange begins. It reports its decisions to the service through
+/// `report`.
 final class DownloadReceiver: ExchangeReceiver {
-    /// Fixed inputs of the judgement.
+    /// The fixed inputs of the decisions.
     struct Inputs: Sendable {
         var plan: ExchangePlan
         var partial: PartialBytes?
         var policy: ResponsePolicy
-        /// The open file with the bytes that are here, where there are any.
+        /// The open file with the bytes on disk; nil without any.
         var descriptor: Int32?
         var partialFile: PartialFile?
         var freshPath: String
-        /// The mirror that is asked; nil for the task's own URL.
+        /// The mirror that is requested; nil for the task's own URL.
         var mirror: String?
         var bootID: String
         var wallSeconds: Double
     }
 
-    /// What the head led to.
+    /// The decision about the head.
     struct Reception: Sendable {
         var verdict: Verdict
         var head: ResponseHead
         var accepted: AcceptedResponse?
-        /// The file that the bytes went to, its beginning included.
+        /// The file that the bytes are written to, including its existing beginning.
         var descriptor: Int32?
-        /// Trouble with the file before the first byte.
+        /// A failure of the file before the first byte.
         var failure: TransferFailure?
-        /// For ``Verdict/compare(_:offset:length:)``; the response is accepted once all agree.
+        /// The comparison for ``Verdict/compare(_:offset:length:)``. The response is accepted when all compared bytes
+        /// agree.
         var overlap: OverlapComparison?
     }
 
-    /// Bytes of a new version that may be written before its validators are on disk: half of what a crash may cost.
+    /// The most bytes of a new version that may be written before its validators are on disk: half of the loss that a
+    /// crash may cause.
     static let unconfirmedBytes: Int64 = 4 << 20
-    /// A response of up to this length is not written down before it has ended: that costs less than a commit.
+    /// The longest response that is recorded only at its end. Fetching it again costs less than a commit.
     static let unrecordedLength: Int64 = 1 << 20
-    /// Error pages and the like up to this size are read to their end, so that the connection can serve again.
+    /// The largest error page that is read to its end, so that the connection can be reused.
     static let discardedLength: Int64 = 64 << 10
 
     let position: ByteMeter
     let ceiling = ByteMeter(.max)
-    /// Where this connection's part ends, once others fetch the rest.
+    /// The end of this connection's part, once other connections fetch the rest.
     let end = ByteMeter(.max)
     let inputs: Inputs
     private let report: @Sendable (DownloadReceiver, ReceiverReport) -> Void
@@ -60,13 +64,13 @@ final class DownloadReceiver: ExchangeReceiver {
 
     var reception: Reception? { state.withLock { $0 } }
     var plan: ExchangePlan { inputs.plan }
-    /// The file with the bytes that were here when the exchange began.
+    /// The file with the bytes that were on disk when the exchange began.
     var openDescriptor: Int32? { inputs.descriptor }
-    /// The length of the file, once nothing is written any more.
+    /// The length of the file, valid when writing has ended.
     var fileLength: Int64 {
         if case .fresh? = reception?.verdict { position.value } else { max(startCount, position.value) }
     }
-    /// Bytes of this task that were here when the exchange began.
+    /// The number of this task's bytes that were on disk when the exchange began.
     var startCount: Int64 { inputs.partial?.count ?? 0 }
 
     func exchange(received head: ResponseHead) -> BodyDisposition {
@@ -79,7 +83,7 @@ final class DownloadReceiver: ExchangeReceiver {
         return disposition
     }
 
-    /// What was compared agrees: the body goes on behind it.
+    /// Accepts the response after the compared bytes agreed. The body continues after these bytes.
     func accept(_ response: AcceptedResponse) {
         state.withLock { $0?.accepted = response }
         report(self, .accepted)
@@ -104,7 +108,7 @@ final class DownloadReceiver: ExchangeReceiver {
                 file.describe(
                     representation, condition: representation.acceptsRanges ? .entityTag : .unusable, head,
                     of: inputs.mirror)
-                // A part's digest of the whole says nothing of the file that it becomes, nor does that of a HEAD.
+                // A digest of the whole file does not apply to a response that is only a part of it, nor to a HEAD.
                 let isWhole = !inputs.policy.asksConditionally && head.method != "HEAD"
                 file.digests = isWhole ? DigestFields.expected(head: head, wholeBody: true) : []
                 position.value = 0
@@ -144,7 +148,7 @@ final class DownloadReceiver: ExchangeReceiver {
         if offset == 0, inputs.policy.decodes {
             file.coding = ContentCoding(decoding: head.headers, url: head.url, name: name)
         }
-        // The rest of a file may come without the fields that its beginning had (RFC 9110, section 15.3.7).
+        // The rest of a file may arrive without the header fields of its beginning (RFC 9110, section 15.3.7).
         if file.coding != nil || ContentCoding.isHidden(in: head.headers, url: head.url, name: name) {
             summary.remark = .coded
         }
@@ -161,7 +165,7 @@ final class DownloadReceiver: ExchangeReceiver {
     }
 }
 
-/// What a receiver tells the service.
+/// The reports of a receiver to the service.
 enum ReceiverReport: Sendable {
     case accepted
     case ended(ExchangeEnd)
@@ -185,10 +189,10 @@ extension PartialFile {
         isOfAnotherURL = nil
     }
 
-    /// What is here, for the next question to the server.
+    /// The bytes on disk, as input for the next request.
     ///
     /// - Parameters:
-    ///   - checksum: what was asked for.
+    ///   - checksum: the checksum that the task asks for.
     ///   - isKept: ``PartialBytes/isKept``.
     func bytes(count: Int64, checksum: Checksum?, isKept: Bool = false) -> PartialBytes {
         var bytes = PartialBytes(
@@ -197,7 +201,7 @@ extension PartialFile {
             condition: RangeCondition(rawValue: condition) ?? .unusable, isOfAnotherURL: isOfAnotherURL ?? false)
         bytes.place = place
         bytes.digests = digests
-        // Of another URL nothing else says that it has what was asked for.
+        // For bytes from another URL, only the checksum shows that they belong to the requested file.
         if bytes.isOfAnotherURL, let checksum { bytes.digests = DigestFields.merged(digests, [checksum]) }
         bytes.isVerified = checksum != nil || !digests.isEmpty
         bytes.isKept = isKept

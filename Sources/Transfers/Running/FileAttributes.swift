@@ -1,26 +1,28 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Foundation
 import Glibc
 
-/// Mode, owner, group, access control list and label of a finished file. All of it blocks.
+/// The mode, owner, group, access control list and label of a finished file. All functions block.
 ///
-/// A download's bytes come into a private file that often lies elsewhere. Under its name it is to be as if the caller had created it
-/// there, or had written into the file that it replaces.
+/// The bytes of a download arrive in a private file, which is often in another folder. Under its final name, the file
+/// should look as if the caller had created it there, or had written into the file that it replaces.
 enum FileAttributes {
-    /// What a file needs so that its attributes are right.
+    /// The step that a file needs to get the right attributes.
     enum Need {
-        /// Nothing: they are, as far as its file system has them.
+        /// No step: the attributes are right, as far as the file system supports them.
         case fitting
-        /// To be created in its folder: only there does it get the folder's group.
+        /// The file must be created in its folder, because only there does it get the folder's group.
         case creation
-        /// To be written into the file that is there, whose owner or group this user cannot give to another file.
+        /// The bytes must be written into the existing file, because this user cannot give its owner or group to
+        /// another file.
         case ownFile
     }
 
-    /// Gives a file the attributes of one that is created in `folder`.
+    /// Gives a file the attributes of a file that is created in `folder`.
     ///
-    /// - Parameter mode: what the caller's umask leaves of rw-rw-rw-; a default access control list of the folder counts in its place.
+    /// - Parameter mode: the mode rw-rw-rw- restricted by the caller's umask. A default access control list of the
+    ///   folder takes precedence.
     static func apply(ofNewFileIn folder: String, mode: mode_t, to descriptor: Int32) -> Need {
         let hasDefaults = nightshift_has_default_access_list(folder)
         let template = template(in: folder, hasDefaults: hasDefaults)
@@ -33,14 +35,14 @@ enum FileAttributes {
         guard fstat(template, &wanted) == 0, fstat(descriptor, &found) == 0 else { return .fitting }
         var need = Need.fitting
         if wanted.st_gid != found.st_gid, fchown(descriptor, uid_t.max, wanted.st_gid) != 0 { need = .creation }
-        // Before the mode, of which it is a part.
+        // The list is copied before the mode is set, because the mode is a part of the list.
         _ = nightshift_copy_attribute(template, descriptor, accessList)
         fchmod(descriptor, hasDefaults ? wanted.st_mode & 0o777 : mode)
         _ = nightshift_copy_attribute(template, descriptor, label)
         return need
     }
 
-    /// Gives a file the attributes of the one that it replaces; nil where none is there.
+    /// Gives a file the attributes of the file that it replaces; returns nil if there is no such file.
     static func apply(of path: String, to descriptor: Int32) -> Need? {
         var (wanted, found) = (stat(), stat())
         guard lstat(path, &wanted) == 0, wanted.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -56,13 +58,13 @@ enum FileAttributes {
             _ = nightshift_copy_attribute(old, descriptor, label)
             close(old)
         }
-        // A program that is replaced stays one, but gives nobody its owner's rights.
+        // A replaced program stays executable, but without set-user-ID and set-group-ID bits.
         fchmod(descriptor, wanted.st_mode & 0o777)
         return .fitting
     }
 
-    /// Makes a folder and those above it that are missing, each with the group and the access control list that a folder made there has;
-    /// false where that failed.
+    /// Creates a folder and its missing parents, each with the group and the access control list that new folders get
+    /// there. Returns false after a failure.
     static func makeFolder(_ path: String, mode: mode_t) -> Bool {
         var information = stat()
         if stat(path, &information) == 0 { return information.st_mode & S_IFMT == S_IFDIR }
@@ -71,18 +73,19 @@ enum FileAttributes {
         guard mkdir(path, 0o777) == 0 else {
             return errno == EEXIST && stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
         }
-        // The umask of the service is for its own files.
+        // The service's umask applies only to its own files.
         if !nightshift_has_default_access_list(above), stat(path, &information) == 0 {
             chmod(path, mode | information.st_mode & S_ISGID)
         }
         return true
     }
 
-    /// A file that is created in `folder` and has no name, or none any longer.
+    /// A file created in `folder` that has no name, or no longer has one.
     private static func template(in folder: String, hasDefaults: Bool) -> Int32 {
         let unnamed = nightshift_open_unnamed(folder)
         guard unnamed < 0 else { return unnamed }
-        // NFS and FUSE have only files with names. There it is made where it can tell anything.
+        // NFS and FUSE support only files with names. Such a file is created only if the folder has attributes to
+        // inherit.
         var information = stat()
         guard stat(folder, &information) == 0, hasDefaults || information.st_mode & S_ISGID != 0 else { return -1 }
         let path = "\(folder)/.nightshift-\(PartialNames.token()).tmp"

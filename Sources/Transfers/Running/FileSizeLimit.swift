@@ -1,9 +1,10 @@
 import Glibc
 package import NightshiftAPI
 
-/// The largest file that the process may write (RLIMIT_FSIZE), which it inherits: from a shell's `ulimit -f`, for example.
+/// The largest file that the process may write (RLIMIT_FSIZE). The process inherits the limit, for example from a
+/// shell's `ulimit -f`.
 package enum FileSizeLimit {
-    /// Bytes; nil without a limit.
+    /// The limit in bytes; nil without a limit.
     package static var current: Int64? {
         var values = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &values) == 0, values.rlim_cur != rlim_t.max else {
@@ -12,10 +13,10 @@ package enum FileSizeLimit {
         return Int64(clamping: values.rlim_cur)
     }
 
-    /// What it means that a file cannot be as large as it has to be (EFBIG).
+    /// The failure for a file that is larger than a limit (EFBIG).
     ///
     /// - Parameters:
-    ///   - end: the bytes that it has to have, where that is known.
+    ///   - end: the required size of the file in bytes; nil if unknown.
     ///   - limit: ``current``.
     package static func failure(end: Int64?, limit: Int64?) -> TransferFailure {
         let file = end.map { "A file of \($0) bytes" } ?? "The file"
@@ -24,7 +25,7 @@ package enum FileSizeLimit {
         }
         return TransferFailure(
             .tooLarge,
-            "\(file) is larger than the \(limit) bytes that the service may write to one. It was started under that limit "
-                + "('ulimit -f' in a shell, LimitFSIZE= in a systemd unit): raise it, and start the service again.")
+            "\(file) is larger than \(limit) bytes, the limit under which the service was started "
+                + "('ulimit -f' in a shell, LimitFSIZE= in a systemd unit). Raise the limit, and restart the service.")
     }
 }

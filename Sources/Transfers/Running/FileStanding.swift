@@ -1,13 +1,14 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Glibc
 import NightshiftAPI
 import Store
 
-/// What a file is now: whether it is still the one that was written, and nobody else's.
+/// The current state of a file. It shows whether the file is still the one that was written, and belongs to the right
+/// user.
 struct FileStanding: Hashable, Sendable {
     var isRegular: Bool
-    /// The user that it belongs to, as its file system tells it.
+    /// The owner of the file, as the file system reports it.
     var owner: UInt32
     var links: UInt64
     var inode: UInt64
@@ -15,14 +16,14 @@ struct FileStanding: Hashable, Sendable {
     var size: Int64
     var allocated: Int64
 
-    /// Nil, with `errno`, where it cannot be looked at.
+    /// Reads an open file. Returns nil, with `errno`, after a failure.
     init?(descriptor: Int32) {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { return nil }
         self.init(information)
     }
 
-    /// What stands under a name, not what it may point to.
+    /// Reads the file with this name, without following a link.
     init?(name: String) {
         var information = stat()
         guard lstat(name, &information) == 0 else { return nil }
@@ -39,63 +40,65 @@ struct FileStanding: Hashable, Sendable {
         allocated = Int64(information.st_blocks) * 512
     }
 
-    /// Why it is not the file that `partial` tells of; nil where it is.
+    /// The reason why this is not the file that `partial` describes; nil if it is that file.
     ///
-    /// - Parameter isSameBoot: whether devices have the numbers that they had.
+    /// - Parameter isSameBoot: whether devices have the same numbers as in `partial`.
     func flaw(_ partial: PartialFile, isSameBoot: Bool) -> String? {
         if let flaw = flaw(owner: partial.owner) { return flaw }
         if let noted = partial.inode, noted != inode { return Self.replaced }
         if isSameBoot, let noted = partial.device, noted != device { return Self.replaced }
         guard isSameBoot, size < max(partial.length ?? 0, partial.synced) else { return nil }
-        return "the partial file has become shorter than what was written"
+        return "the partial file is shorter than the bytes that were written"
     }
 
-    /// Why nobody may trust it, whatever was written; nil where it is an ordinary file of the right user with this one name.
+    /// The reason why the file cannot be trusted, whatever its content; nil if it is a regular file of the right user
+    /// with exactly one name.
     ///
-    /// - Parameter owner: the one that it had when it was made, where that was not this user.
+    /// - Parameter owner: the owner when the file was created, if that was not this user.
     func flaw(owner: UInt32?) -> String? {
-        if !isRegular { return "what stands in the partial file's place is no regular file" }
-        if self.owner != owner ?? geteuid() { return "the partial file belongs to somebody else" }
-        // Some file systems of FUSE count no names at all.
+        if !isRegular { return "the partial file was replaced by something that is not a regular file" }
+        if self.owner != owner ?? geteuid() { return "the partial file belongs to another user" }
+        // Some FUSE file systems do not count names.
         return links <= 1 ? nil : "the partial file has \(links) names"
     }
 
-    private static let replaced = "another file stands in the partial file's place"
+    private static let replaced = "the partial file was replaced by another file"
 }
 
-/// File systems that tell other things of a file than Linux's own do.
+/// File systems that report other values than Linux's own.
 extension FileStanding {
-    /// The owner, where it is not this user: servers and shared folders may call whoever makes a file somebody else (NFS with
+    /// The owner, if it is not this user. Servers and shared folders may assign a new file to another user (NFS with
     /// `all_squash`, vboxsf, CIFS and sshfs without a user).
     var foreignOwner: UInt32? { owner == geteuid() ? nil : owner }
 
-    /// Whether files keep their inodes' numbers while nobody has them open, and when they are renamed.
+    /// Whether files keep their inode numbers after they are closed and when they are renamed.
     static func keepsNumbers(_ descriptor: Int32) -> Bool { keepsNumbers(type: nightshift_filesystem_type(descriptor)) }
 
-    /// - Parameter type: as statfs(2) has it.
+    /// - Parameter type: the type that statfs(2) returns.
     static func keepsNumbers(type: Int64) -> Bool { !numberingAnew.contains(type) }
 
-    /// msdos and vfat, exfat, FUSE, CIFS and SMB2, vboxsf: they number files as these come into the kernel's memory.
+    /// msdos and vfat, exfat, FUSE, CIFS and SMB2, vboxsf: these number a file each time it is loaded into the kernel's
+    /// memory.
     private static let numberingAnew: Set<Int64> = [
         0x4d44, 0x2011_bab0, 0x6573_5546, 0xff53_4d42, 0xfe53_4d42, 0x786f_4256,
     ]
 }
 
 extension Publication {
-    /// Names the file that is to be published.
+    /// Records the identity of the file to publish.
     ///
-    /// - Parameter descriptor: of that file.
+    /// - Parameter descriptor: the descriptor of that file.
     mutating func name(_ standing: FileStanding, _ descriptor: Int32) {
         inode = FileStanding.keepsNumbers(descriptor) ? standing.inode : 0
         owner = standing.foreignOwner
     }
 
-    /// Whether a file of this inode may be the one that it names.
+    /// Whether a file with this inode may be the file to publish.
     func mayName(_ inode: UInt64) -> Bool { self.inode == 0 || self.inode == inode }
 }
 
 extension PartialStorage {
-    /// Whether a file is the right one, and how much of it can be trusted.
+    /// Checks whether a file is the right one, and how many of its bytes can be trusted.
     func examine(_ partial: PartialFile, _ descriptor: Int32, isSameBoot: Bool) -> Opening {
         guard let standing = FileStanding(descriptor: descriptor) else {
             return .trouble(DiskTrouble.opening(errno))

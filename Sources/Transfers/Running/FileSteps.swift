@@ -3,20 +3,22 @@ import Glibc
 import NightshiftAPI
 import Store
 
-/// What is done to files in more than one place. All of it blocks.
+/// File operations with several callers. All of them block.
 enum FileSteps {
-    /// Makes a directory's entries survive a power cut; false, with `errno`, where that failed.
+    /// Syncs the entries of a directory, so that they survive a power cut. Returns false, with `errno`, after a
+    /// failure.
     static func syncDirectory(_ path: String) -> Bool { nightshift_sync_directory(path) == 0 }
 
-    /// Has a file's bytes survive a power cut, as far as its file system has any means to that; false, with `errno`, where that failed.
+    /// Syncs the bytes of a file, so that they survive a power cut, as far as the file system supports that. Returns
+    /// false, with `errno`, after a failure.
     static func syncData(_ descriptor: Int32) -> Bool {
         fdatasync(descriptor) == 0 || [EINVAL, ENOSYS, EOPNOTSUPP].contains(errno)
     }
 
-    /// Copies the first `size` bytes of a file to where another one stands.
+    /// Copies the first `size` bytes of a file into another file, at the same offsets.
     ///
-    /// - Parameter syncEvery: bytes after which they are waited for to be on disk.
-    /// - Returns: how many there were; nil, with `errno`, where that failed.
+    /// - Parameter syncEvery: the number of bytes after which the copy waits until they are on disk.
+    /// - Returns: the number of copied bytes; nil, with `errno`, after a failure.
     static func copy(
         _ source: Int32, to destination: Int32, size: Int64, syncEvery: Int64 = .max
     ) -> Int64? {
@@ -36,7 +38,7 @@ enum FileSteps {
 }
 
 extension UploadSource.File {
-    /// A descriptor to read from.
+    /// Opens the file for reading.
     ///
     /// - Throws: ``TransferFailure/Code/sourceMissing``.
     func descriptor() throws(TransferFailure) -> Int32 {

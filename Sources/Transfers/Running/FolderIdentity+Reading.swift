@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Foundation
 import Glibc
@@ -7,9 +7,10 @@ import Store
 import Synchronization
 
 extension FolderIdentity {
-    /// The folder at `path` now; nil where none can be looked at.
+    /// Reads the folder at `path`; returns nil if that fails.
     init?(path: String) {
-        // Opening it has an automounter mount it, which O_PATH does not; that is for folders which this user may only write to.
+        // Opening the folder triggers an automounter, which `O_PATH` does not. `O_PATH` is used for folders that this
+        // user may only write to.
         var descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == EACCES { descriptor = open(path, Self.pathOnly | O_DIRECTORY | O_CLOEXEC) }
         guard descriptor >= 0 else { return nil }
@@ -24,21 +25,25 @@ extension FolderIdentity {
             inode: keepsNumbers ? UInt64(information.st_ino) : 0)
     }
 
-    /// Why the file does not go to `path` now; nil where the folder of this identity is there.
+    /// The reason why the file cannot go to `path` now; nil if the folder with this identity is there.
     func trouble(at path: String) -> TransferFailure? {
         let words: String
         if let now = FolderIdentity(path: path) {
             guard !isSame(as: now) else { return nil }
-            words = "\(path) is another folder than when the task was accepted, or its file system is not mounted."
+            words =
+                "\(path) is not the folder that it was when the transfer was accepted, or its file system is not "
+                + "mounted."
         } else {
-            words = "\(path) was there when the task was accepted, and cannot be opened now."
+            words = "\(path) existed when the transfer was accepted, but cannot be opened now."
         }
         return TransferFailure(
             .destinationUnavailable,
-            "\(words) The task continues when that folder is back; 'nightshift retry' uses the path as it is.")
+            "\(words) The transfer continues when that folder is back. To use the folder that is there now, run "
+                + "'nightshift retry'."
+        )
     }
 
-    /// What one of the two does not know tells them not apart.
+    /// Whether both may be the same folder. A value that one of them lacks is not compared.
     func isSame(as other: FolderIdentity) -> Bool {
         guard type == other.type, inode == other.inode || inode == 0 || other.inode == 0 else { return false }
         guard let fileSystem, let others = other.fileSystem, fileSystem.prefix(4) == others.prefix(4) else {
@@ -47,17 +52,18 @@ extension FolderIdentity {
         return fileSystem == others
     }
 
-    /// "uuid" or "fsid", and the name.
+    /// The kind of identifier, "uuid" or "fsid", and its value.
     ///
-    /// The number of its device is none: it may be another one after a reboot, or when a disk is plugged in again.
+    /// The device number is not used, because it may change after a reboot or when a disk is plugged in again.
     private static func fileSystem(_ id: Int64, _ type: Int64, device: dev_t) -> String? {
-        // A major number of 0 is no disk's.
+        // A major number of 0 never belongs to a disk.
         if device >> 8 & 0xfff != 0, let name = diskName(device) { return "uuid \(name)" }
         guard numberedByUUID.contains(type), id != 0 else { return nil }
         return "fsid " + String(UInt64(bitPattern: id), radix: 16)
     }
 
-    /// The UUID of the file system on a disk, as udev knows it. Remembered for a second: many files go to one folder.
+    /// The UUID of the file system on a disk, from udev. It is cached for a second, because many files go to one
+    /// folder.
     private static func diskName(_ device: dev_t) -> String? {
         let now = ContinuousClock.now
         return diskNames.withLock { names in
@@ -80,9 +86,10 @@ extension FolderIdentity {
         }
     }
 
-    /// ext2 to ext4, btrfs, ZFS: the kernel makes f_fsid of their UUIDs, and of others' from the device.
+    /// ext2 to ext4, btrfs and ZFS: the kernel derives their f_fsid from the UUID. For other file systems it uses the
+    /// device.
     private static let numberedByUUID: Set<Int64> = [0xef53, 0x9123_683e, 0x2fc1_2fc1]
-    /// Folders may get another number when the first file comes into them.
+    /// overlayfs: a folder may get another inode number when its first file is created.
     private static let overlay: Int64 = 0x794c_7630
     /// `O_PATH` of open(2).
     private static let pathOnly: Int32 = 0o10_000_000

@@ -2,15 +2,16 @@ import Glibc
 package import NightshiftAPI
 import Synchronization
 
-/// Compares the first bytes of a response's body with those that a file has at their place.
+/// A comparison of the first bytes of a response's body with the bytes of a file at the same offsets.
 ///
-/// Bytes come on the transport's thread; any thread may ask how it went.
+/// The transport's thread adds bytes, and any thread may read the result.
 package final class OverlapComparison: Sendable {
     package enum Finding: Hashable, Sendable {
         case pending
         case agrees
         case differs
-        /// All bytes compared are one value, as in the holes of disk images: any two files may agree in that.
+        /// All compared bytes have the same value, as in the holes of disk images. Any two files may agree in such
+        /// bytes.
         case provesNothing
         case unreadable
     }
@@ -20,7 +21,7 @@ package final class OverlapComparison: Sendable {
         var position: Int64
         /// The first byte.
         var first: UInt8?
-        /// Whether another value than the first came as well.
+        /// Whether a byte differed from the first one.
         var isMixed = false
     }
 
@@ -32,9 +33,9 @@ package final class OverlapComparison: Sendable {
 
     /// - Parameters:
     ///   - descriptor: stays open until the exchange has ended.
-    ///   - range: the offsets of what is compared; not empty.
-    ///   - isAll: whether nothing is left out, so that even bytes of one value prove something.
-    ///   - agreed: called once, when all of them agree, before any byte behind them is taken.
+    ///   - range: the offsets of the bytes to compare; not empty.
+    ///   - isAll: whether all bytes on disk are compared, so that even bytes of one value are a proof.
+    ///   - agreed: called once, when all bytes agree, before any later byte is handled.
     init(descriptor: Int32, range: Range<Int64>, isAll: Bool = false, agreed: @escaping @Sendable () -> Void) {
         self.descriptor = descriptor
         self.range = range
@@ -45,22 +46,22 @@ package final class OverlapComparison: Sendable {
 
     var finding: Finding { state.withLock(\.finding) }
 
-    /// Bytes that were compared.
+    /// The number of bytes that were compared.
     package var compared: Int64 { state.withLock { $0.position - range.lowerBound } }
 
-    /// Bytes that are still to be compared.
+    /// The number of bytes that are left to compare.
     package var rest: Int64 { state.withLock { range.upperBound - $0.position } }
 
-    /// How an exchange ends whose bytes are others.
+    /// The failure for an exchange whose bytes differ.
     package var failure: TransferFailure {
         finding == .unreadable
-            ? TransferFailure(.inputOutput, "The bytes that are here could not be read.")
-            : TransferFailure(.resourceChanged, "The file at the new URL is another one.")
+            ? TransferFailure(.inputOutput, "The bytes on disk could not be read.")
+            : TransferFailure(.resourceChanged, "The file at the new URL is a different file.")
     }
 
-    /// Compares as many of `bytes` as belong to the range.
+    /// Compares those of `bytes` that belong to the range.
     ///
-    /// - Returns: how many those are; nil where the exchange has to end with ``failure``.
+    /// - Returns: the number of these bytes; nil if the exchange must end with ``failure``.
     package func compare(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let (before, after, count) = state.withLock { state in
             let before = state.finding
@@ -74,7 +75,7 @@ package final class OverlapComparison: Sendable {
 }
 
 extension OverlapComparison.State {
-    /// Bytes read from the file at once.
+    /// The number of bytes that are read from the file at once.
     private static let piece = 16 << 10
 
     fileprivate mutating func compare(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32, until end: Int64) -> Int {

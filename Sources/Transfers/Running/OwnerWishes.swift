@@ -2,8 +2,8 @@ import NightshiftAPI
 import Store
 import Synchronization
 
-/// What the owner of a running task asks for at this moment. Copies of the transfer share it, so that one that was made
-/// before a request undoes nothing of it.
+/// The current requests of a running task's owner. All copies of the transfer share them, so that storing an older copy
+/// does not undo a request.
 final class OwnerWishes: Sendable {
     private struct Values {
         var priority: Double
@@ -19,7 +19,7 @@ final class OwnerWishes: Sendable {
 
     var priority: Double { values.withLock(\.priority) }
 
-    /// A request of the owner has changed `record`.
+    /// Applies the owner's change of `record`.
     func apply(_ record: TaskRecord) {
         let new = Self.values(record)
         values.withLock { $0 = new }

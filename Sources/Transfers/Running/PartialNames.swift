@@ -2,14 +2,16 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// Names of partial files: the same each time for one place of one task, and nothing that another user could foresee.
+/// The names of partial files: always the same for one place of one task, and unpredictable for other users.
 ///
-/// They are made from a key that the kernel gave and that only this service's owner can read. Were it lost, only leftovers beside
-/// destinations would not be found again: rows name their files in full.
+/// Names are derived from a random key that only the service's user can read. Without the key, only leftover files next
+/// to destinations could not be found again, because rows contain full names.
 struct PartialNames: Sendable {
     private let key: String
 
-    /// - Parameter folder: the service's own, where the key is kept.
+    /// Reads or creates the key.
+    ///
+    /// - Parameter folder: the service's own folder, which contains the key.
     init(folder: String) {
         let path = "\(folder)/partials.key"
         if let kept = Self.read(path) {
@@ -20,13 +22,13 @@ struct PartialNames: Sendable {
         Self.write(key, path)
     }
 
-    /// In the service's own directory, with the task that it belongs to.
+    /// The name in the service's own folder. It contains the id of the task.
     func own(_ task: TaskID, _ place: String) -> String { "\(task).\(digest(task, place)).part" }
 
-    /// In a destination's directory.
+    /// The name in the folder of a destination.
     func hidden(_ task: TaskID, _ place: String) -> String { ".nightshift-\(digest(task, place)).part" }
 
-    /// 128 random bits of the kernel's.
+    /// A text of 128 random bits from the kernel.
     static func token() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in

@@ -1,20 +1,21 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Foundation
 import Glibc
 import NightshiftAPI
 import Store
 
-/// The files that hold the beginnings of downloads.
+/// The partial files of downloads.
 ///
-/// A task has two places for its bytes and uses them in turn: those of a new version go to the place that the store does
-/// not name, so that a crash before the commit leaves the old bytes and their validators as a pair. A file left in the
-/// other place by such a crash makes room for the next one.
+/// A task has two paths for its bytes and uses them in turn. The bytes of a new version go to the path that is not in
+/// the store. After a crash before the commit, the old bytes and their validators thus still match. The next new
+/// version removes a file that such a crash left at the other path.
 ///
-/// A destination's directory may be one that others write to. Nobody can foresee the names there, so nobody can be there first; each
-/// file is new when it is created, and the row says which inode it is: ``open(_:bootID:)`` takes no other for it.
+/// Other users may be able to write to the folder of a destination. They cannot predict the names there, so they cannot
+/// create the file first. Each file is created exclusively, and the row contains its inode: ``open(_:bootID:)`` accepts
+/// no other file.
 struct PartialStorage: Sendable {
-    /// The service's own.
+    /// The service's own folder.
     private let folder: String
     private let names: PartialNames
 
@@ -23,28 +24,28 @@ struct PartialStorage: Sendable {
         names = PartialNames(folder: paths.state.path)
     }
 
-    /// Makes the service's own folder where somebody has removed it under the service.
+    /// Creates the service's own folder again if it was removed while the service runs.
     func restoreFolder() { mkdir(folder, 0o700) }
 
-    /// The place for new bytes of a task.
+    /// The path for the bytes of a task's next version.
     func freshPath(for record: TaskRecord) -> String {
         let (folder, name) = naming(record)
         let first = "\(folder)/\(name(record.id, "a"))"
         return record.partial?.path == first ? "\(folder)/\(name(record.id, "b"))" : first
     }
 
-    /// Removes every byte of a task that was not published.
+    /// Removes all unpublished bytes of a task.
     func discard(_ record: TaskRecord) {
         if let path = record.partial?.path { unlink(path) }
         discardRest(record)
     }
 
-    /// Removes what may lie in the places of a task and is not what its record names.
+    /// Removes the files at the paths of a task, except the one that its record names.
     func discardRest(_ record: TaskRecord) {
         for path in leftovers(of: record) { unlink(path) }
     }
 
-    /// The places of a task that its record does not name, whether something lies there or not.
+    /// The paths of a task that its record does not name, whether or not a file exists there.
     func leftovers(of record: TaskRecord) -> [String] {
         let (folder, name) = naming(record)
         let places = ["a", "b"].map { "\(folder)/\(name(record.id, $0))" }
@@ -52,37 +53,38 @@ struct PartialStorage: Sendable {
             .filter { $0 != record.partial?.path }
     }
 
-    /// Where a file is copied to when it turns out that it cannot be renamed to its destination.
+    /// The path for a copy of the file, used if it cannot be renamed to its destination.
     func copyPath(for record: TaskRecord) -> String? {
         record.request.destination.map { copyPath(for: record, in: $0.directory) }
     }
 
-    /// The same in the folder where a link leads to that the file is written through.
+    /// The path for such a copy in the folder of a link's target, if the file is written through a link.
     func copyPath(for record: TaskRecord, in folder: String) -> String {
         "\(folder)/\(names.hidden(record.id, "copy"))"
     }
 
-    /// The same where the service keeps what cannot go to its destination.
+    /// The path for such a copy in the service's own folder, if the file cannot go to its destination.
     func keptCopyPath(for record: TaskRecord) -> String {
         "\(folder)/\(names.own(record.id, "copy"))"
     }
 
-    /// Cuts a file with gaps to its contiguous beginning; false where that fails.
+    /// Truncates a file with gaps to its contiguous beginning. Returns false after a failure.
     static func cut(_ descriptor: Int32, to count: Int64) -> Bool { ftruncate(descriptor, off_t(count)) == 0 }
 
-    /// Opens the bytes that are here and can be trusted.
+    /// Opens the bytes on disk that can be trusted.
     ///
-    /// In the boot in which they were written the file's length counts: the page cache survives the service. After a reboot
-    /// only what was synced counts; what lies behind is cut off, lest it be taken for good in this boot. Nor does anything count
-    /// that was appended since the last exchange ended in order.
+    /// Within the boot in which they were written, the file's length counts, because the page cache survives a crash of
+    /// the service. After a reboot only synced bytes count. The bytes after them are cut off, so that they are not
+    /// trusted later in the new boot. Bytes that were appended since the last orderly end of an exchange do not count
+    /// either.
     func open(_ partial: PartialFile, bootID: String) -> Opening {
         guard !nightshift_lacks_descriptors() else { return .trouble(DiskTrouble.opening(errno)) }
         let descriptor = Glibc.open(partial.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             return switch errno {
             case ENOENT, ENOTDIR: .lost("the partial file is gone")
-            case ELOOP, ENXIO, EISDIR: .lost("what stands in the partial file's place is no regular file")
-            case EACCES, EPERM: .lost("the partial file may not be opened")
+            case ELOOP, ENXIO, EISDIR: .lost("the partial file was replaced by something that is not a regular file")
+            case EACCES, EPERM: .lost("the service is not permitted to open the partial file")
             default: .trouble(DiskTrouble.opening(errno))
             }
         }
@@ -91,11 +93,12 @@ struct PartialStorage: Sendable {
         return found
     }
 
-    /// Creates the file for a new version's bytes and reserves their space where the file system can.
+    /// Creates the file for a new version's bytes, and reserves their space if the file system supports that.
     ///
-    /// What a crash has left under the name is removed; where somebody else's file cannot be, the new one has another name.
+    /// A file that a crash left under the name is removed. If it cannot be removed because it belongs to another user,
+    /// the new file gets another name.
     ///
-    /// - Returns: the file, or why there is none.
+    /// - Returns: the file, or the failure.
     static func create(_ path: String, total: Int64?) -> Result<CreatedFile, TransferFailure> {
         guard !nightshift_lacks_descriptors() else { return .failure(DiskTrouble.failure(errno, "create \(path)")) }
         var path = path
@@ -130,31 +133,31 @@ struct PartialStorage: Sendable {
         Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     }
 
-    /// Whether bytes are missing in a file that was written from its start to its end: somebody cut it meanwhile, and writing went
-    /// on behind. Only asked where a file system that was told every byte keeps every byte.
+    /// Whether a file that was written sequentially has holes. This happens if another process truncates the file and
+    /// writing continues after that point. Checked only on file systems that never create holes by themselves.
     static func hasHoles(_ descriptor: Int32, size: Int64) -> Bool {
         guard size > 0, keepsEveryByte.contains(nightshift_filesystem_type(descriptor)) else { return false }
         let hole = lseek(descriptor, 0, seekHole)
         return hole >= 0 && Int64(hole) < size
     }
 
-    /// `SEEK_HOLE` of lseek(2), which Glibc's module leaves out.
+    /// `SEEK_HOLE` of lseek(2), which Glibc's module lacks.
     private static let seekHole: Int32 = 4
 
     /// ext2 to ext4, xfs and tmpfs.
     private static let keepsEveryByte: Set<Int64> = [0xef53, 0x5846_5342, 0x0102_1994]
 
-    /// Makes sure that the file can grow to `end`; nil when it can.
+    /// Reserves space so that the file can grow to `end`; returns nil on success.
     static func reserve(_ descriptor: Int32, from start: Int64, to end: Int64) -> TransferFailure? {
         guard end > start else { return nil }
-        // Before: what has no room as a whole may still have taken all that there was.
+        // This is read first: a failed reservation may still have taken all free space.
         let free = freeSpace(descriptor)
         if end - start >= reservedFrom, !reservationIsPointless.contains(nightshift_filesystem_type(descriptor)) {
             if nightshift_reserve(descriptor, start, end - start) == 0 { return nil }
             if errno == EFBIG {
                 return FileSizeLimit.failure(end: end, limit: FileSizeLimit.current)
             }
-            // Whatever else is wrong with reserving, writing may still work.
+            // If reserving fails for another reason, writing may still work.
             guard errno == ENOSPC || errno == EDQUOT else { return nil }
             return DiskTrouble.noSpace(needed: end - start, free: free ?? 0)
         }
@@ -162,7 +165,7 @@ struct PartialStorage: Sendable {
         return free < end - start ? DiskTrouble.noSpace(needed: end - start, free: free) : nil
     }
 
-    /// Free bytes for this user on the file system of `path` or of its nearest ancestor that exists.
+    /// The free bytes for this user on the file system of `path` or of its nearest existing ancestor.
     static func freeSpace(at path: String) -> Int64? {
         var information = statvfs()
         var path = path
@@ -173,7 +176,7 @@ struct PartialStorage: Sendable {
         return free(information)
     }
 
-    /// Names of files in the service's own directory, with the task that each belongs to.
+    /// The files in the service's own folder, each with the task that it belongs to.
     func ownFiles() -> [(path: String, task: TaskID)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.compactMap { name in
@@ -182,8 +185,9 @@ struct PartialStorage: Sendable {
         }
     }
 
-    /// The folder and the naming of a task's two places: with the service where the destination is on the same file system, else beside the
-    /// destination, hidden, so that the finished file only has to be renamed.
+    /// The folder and the naming scheme for a task's two paths. If the destination is on the service's file system, the
+    /// folder is the service's own. Otherwise it is the folder of the destination, with hidden names, so that the
+    /// finished file only has to be renamed.
     private func naming(_ record: TaskRecord) -> (folder: String, name: (TaskID, String) -> String) {
         if let directory = record.request.destination?.directory, isForeign(directory) {
             return (directory, names.hidden)
@@ -198,9 +202,9 @@ struct PartialStorage: Sendable {
         return there.st_dev != here.st_dev
     }
 
-    /// Below this size the reservation costs more than it saves.
+    /// The smallest size in bytes for which a reservation saves more than it costs.
     private static let reservedFrom: Int64 = 1 << 20
-    /// tmpfs would have to touch every page twice, btrfs cannot compress what was reserved.
+    /// tmpfs would have to touch every page twice, and btrfs cannot compress reserved space.
     private static let reservationIsPointless: Set<Int64> = [0x0102_1994, 0x9123_683e]
 
     private static func freeSpace(_ descriptor: Int32) -> Int64? {
@@ -209,17 +213,17 @@ struct PartialStorage: Sendable {
     }
 
     private static func free(_ information: statvfs) -> Int64 {
-        // A network file system may claim any number.
+        // A network file system may report any number.
         Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
     }
 }
 
-/// What became of opening a partial file.
+/// The result of opening a partial file.
 enum Opening {
     case opened(OpenPartial)
-    /// It is gone, or not the one that was written. Why, in words that follow "because".
+    /// The file is gone, or is not the one that was written. The text is a clause that follows "because".
     case lost(String)
-    /// Nobody can tell now.
+    /// The file cannot be checked now.
     case trouble(TransferFailure)
 
     var file: OpenPartial? {
@@ -227,34 +231,34 @@ enum Opening {
     }
 }
 
-/// A file that did not exist before.
+/// A newly created file.
 struct CreatedFile: Sendable {
     var descriptor: Int32
-    /// Another one than was asked for where that was taken.
+    /// The path of the file. It differs from the requested path if that was taken.
     var path: String
     var inode: UInt64
     var device: UInt64
-    /// ``FileStanding/foreignOwner``.
+    /// The file's ``FileStanding/foreignOwner``.
     var owner: UInt32?
 }
 
-/// The bytes of a download that are here.
+/// The trusted bytes of a download on disk.
 struct OpenPartial {
     var descriptor: Int32
-    /// Bytes that can be trusted.
+    /// The number of bytes that can be trusted.
     var count: Int64
-    /// Bytes of disk that the file has already, reserved ones included.
+    /// The bytes of disk space that the file already uses, including reserved space.
     var allocated: Int64
-    /// Which bytes these are, where some may lie behind gaps.
+    /// The map of the bytes, if some may follow gaps.
     var segments: SegmentMap?
 }
 
-/// Words for what disks refuse.
+/// Messages for errors of disks.
 enum DiskTrouble {
     static func failure(_ number: Int32, _ action: String) -> TransferFailure {
         switch number {
         case ENOSPC, EDQUOT:
-            TransferFailure(.diskFull, "There is no space left to \(action).")
+            TransferFailure(.diskFull, "The disk has too little free space to \(action).")
         case ENOENT, ENOTDIR, EACCES, EPERM, EROFS, ELOOP, ENAMETOOLONG, EISDIR:
             TransferFailure(.destinationUnavailable, "Could not \(action): \(String(cString: strerror(number))).")
         default:
@@ -262,17 +266,19 @@ enum DiskTrouble {
         }
     }
 
-    /// FAT and others take fewer characters in a name than Linux's own do (rename(2), `EINVAL`), or no bytes that are no text.
+    /// The failure of a rename. FAT and others allow fewer characters in a name than Linux's own file systems
+    /// (rename(2), `EINVAL`), or only valid text.
     static func renaming(_ number: Int32, to path: String) -> TransferFailure {
         switch number {
-        case EINVAL, EILSEQ: TransferFailure(.destinationUnavailable, "\(path) is no name that its file system takes.")
+        case EINVAL, EILSEQ:
+            TransferFailure(.destinationUnavailable, "The file system of \(path) does not support this name.")
         default: failure(number, "move the file to \(path)")
         }
     }
 
-    /// Trouble with a partial file that may well be there.
+    /// The failure of opening a partial file that may still exist.
     static func opening(_ number: Int32) -> TransferFailure {
-        TransferFailure(.inputOutput, "Could not open the bytes that are here: \(String(cString: strerror(number))).")
+        TransferFailure(.inputOutput, "The bytes on disk could not be opened: \(String(cString: strerror(number))).")
     }
 
     static func noSpace(needed: Int64, free: Int64) -> TransferFailure {

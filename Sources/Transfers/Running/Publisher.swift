@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Foundation
 import Glibc
@@ -6,18 +6,18 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// The steps that turn finished bytes into a file under its name. All of them block; they run on a ``DiskQueue``.
+/// The steps that publish finished bytes under their final name. All of them block, and run on a ``DiskQueue``.
 ///
-/// Many files go through each step together: the first sync writes the journal of the file system for all of them, and
-/// the others find little left to do.
+/// Many files go through each step together: the first sync writes the file system's journal for all of them, so the
+/// other syncs are fast.
 struct Publisher: Sendable {
-    /// A download whose bytes are all here and right.
+    /// A download whose bytes are all on disk and correct.
     struct Job: Sendable {
-        /// -1 before the file is open.
+        /// The open file; -1 while it is not open.
         var descriptor: Int32
         /// The file system of the destination; nil for the service's own.
         let place: FileSystemKey?
-        /// The decisions about the file. Shared by copies: a job is in several lists at a time.
+        /// The decisions about the file, shared by copies because a job is in several lists at a time.
         @CopyOnWrite var run: FinishRun
 
         init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {
@@ -36,35 +36,36 @@ struct Publisher: Sendable {
 
     enum Preparation: Sendable {
         case ready(Prepared)
-        /// Its bytes could not be synced or looked at.
+        /// The bytes could not be synced or checked.
         case failed(Job, TransferFailure)
-        /// Its bytes are on disk, and there is no way to its name now.
+        /// The bytes are on disk, but the file cannot get its name now.
         case unplaced(Job, TransferFailure)
-        /// The folder that it goes to is not there.
+        /// The destination folder is missing.
         case homeless(Job, TransferFailure)
-        /// The file has another length than was written.
+        /// The length of the file is not the length that was written.
         case replaced(Job, TransferFailure)
     }
 
     enum Outcome: Sendable {
         case published(Prepared)
-        /// Somebody else took the name in between.
+        /// Another process took the name in between.
         case nameTaken(Prepared)
-        /// There is no renaming from where the file lies to its name.
+        /// The file cannot be renamed from its current path to its final name.
         case unreachable(Prepared)
-        /// The file has its name, and its directory could not be synced: a power cut might still take the name away.
+        /// The file has its name, but its directory could not be synced: a power cut might undo the rename.
         case unsynced(Prepared)
         case failed(Prepared, TransferFailure)
-        /// What stands under the partial file's name, or had stood there at the last moment, is not what was written.
+        /// The file under the partial file's name, or under the final name after the rename, is not the one that was
+        /// written.
         case replaced(Prepared, TransferFailure)
     }
 
     let paths: ServicePaths
     let partials: PartialStorage
-    /// The mode of new files: what the service's umask leaves of rw-rw-rw-.
+    /// The mode of new files: rw-rw-rw- restricted by the service's umask.
     let mode: mode_t
 
-    /// Puts the data on disk and finds each file its name.
+    /// Syncs the data and chooses each file's name.
     func prepare(_ jobs: [Job]) -> [Preparation] {
         for job in jobs { _ = nightshift_start_writeback(job.descriptor, 0, 0) }
         var taken: Set<String> = []
@@ -85,7 +86,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Gives the files their names, and syncs the directories.
+    /// Renames the files to their final names, and syncs the directories.
     func publish(_ prepared: [Prepared]) -> [Outcome] {
         var directories: Set<String> = []
         let outcomes = prepared.map { item -> Outcome in
@@ -110,7 +111,7 @@ struct Publisher: Sendable {
         var hasBothNames = false
         defer {
             close(item.job.descriptor)
-            // A name that stays is removed with what else the task leaves.
+            // If this fails, the old name is removed with the other remains of the task.
             if hasBothNames { unlink(publication.from) }
         }
         if let failure = replacement(at: publication.from, of: publication) { return .replaced(item, failure) }
@@ -127,7 +128,8 @@ struct Publisher: Sendable {
             }
         }
         if let failure = replacement(at: publication.to, of: publication, hasBothNames: result > 0) {
-            // Somebody was quicker than a moment: it is not left under the name that nobody has vouched for.
+            // The file was replaced during the rename. It must not stay under the final name, because its content is
+            // unknown.
             if result > 0 {
                 unlink(publication.to)
             } else if !publication.overwrite {
@@ -140,16 +142,16 @@ struct Publisher: Sendable {
         return .published(item)
     }
 
-    /// Writes the bytes into the file that is there: one that belongs to somebody else and has to stay theirs.
+    /// Writes the bytes into the existing file, which belongs to another user and must keep its owner.
     ///
-    /// Until that is written down, the partial file stays, so that a crash has it done again.
+    /// The partial file stays until this is committed, so that the write can be repeated after a crash.
     private static func write(_ item: Prepared) -> Outcome {
         let (path, size) = (item.publication.to, item.publication.size)
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return .failed(item, DiskTrouble.failure(errno, "write to \(path)")) }
         defer { close(descriptor) }
         guard let standing = FileStanding(descriptor: descriptor), standing.isRegular else {
-            return .failed(item, TransferFailure(.destinationUnavailable, "\(path) is no longer an ordinary file."))
+            return .failed(item, TransferFailure(.destinationUnavailable, "\(path) is no longer a regular file."))
         }
         if let failure = PartialStorage.reserve(descriptor, from: standing.size, to: size) {
             return .failed(item, failure)
@@ -161,9 +163,9 @@ struct Publisher: Sendable {
         return .published(item)
     }
 
-    /// Why what stands under `name` is not the file to publish, by its inode and length; nil where it is.
+    /// The reason why the file at `name` is not the file to publish, judged by its inode and length; nil if it is.
     ///
-    /// - Parameter hasBothNames: whether the partial file's name is a second one.
+    /// - Parameter hasBothNames: whether the partial file's name is a second name of the file.
     private static func replacement(
         at name: String, of publication: Publication, hasBothNames: Bool = false
     ) -> TransferFailure? {
@@ -173,7 +175,7 @@ struct Publisher: Sendable {
             if let flaw = standing.flaw(owner: publication.owner) {
                 words = flaw
             } else if !publication.mayName(standing.inode) {
-                words = "another file stands in the partial file's place"
+                words = "the partial file was replaced by another file"
             } else if standing.size != publication.size {
                 words = "the partial file has \(standing.size) bytes instead of \(publication.size)"
             } else {
@@ -185,25 +187,26 @@ struct Publisher: Sendable {
         return .replaced(words)
     }
 
-    /// Why the folder that a file goes to is not the one that it was accepted for; nil where it is, or where nobody has looked at it.
+    /// The reason why the destination folder is not the one that the task was accepted for. Nil if it is the same one,
+    /// or if it was never checked.
     private func folderTrouble(of record: TaskRecord) -> TransferFailure? {
         guard let folder = record.folder, let path = record.request.destination?.directory else { return nil }
         return folder.trouble(at: path)
     }
 
-    /// Makes the folder that a file goes to, once; from then on it has to be that one.
+    /// Creates the destination folder of a file. From then on, its identity must stay the same.
     ///
-    /// - Returns: why the file cannot go there now.
+    /// - Returns: the reason why the file cannot go there now; nil on success.
     func openFolder(of record: inout TaskRecord) -> TransferFailure? {
         guard let destination = record.request.destination else { return nil }
         guard record.folder == nil else { return folderTrouble(of: record) }
-        // What is wrong with it shows when the file gets its name.
+        // A failure is reported when the file gets its name.
         _ = makeDirectory(destination.directory, mode: mode(of: destination))
         record.folder = FolderIdentity(path: destination.directory)
         return nil
     }
 
-    /// As ``inspect(_:)``; nobody can tell while the folder is not there.
+    /// Checks a publication like ``inspect(_:)``. The result is unclear while the folder is missing.
     func inspect(
         _ publication: Publication, of record: TaskRecord
     ) -> (finding: InterruptedPublication, descriptor: Int32) {
@@ -211,13 +214,15 @@ struct Publisher: Sendable {
         return Self.inspect(publication)
     }
 
-    /// Where a publication that a crash interrupted has got to; with the open file where that waits, else with -1.
+    /// The progress of a publication that a crash interrupted. The descriptor is open if the publication is still
+    /// pending, otherwise -1.
     static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
             if there.isRegular, there.owner == publication.owner ?? geteuid(), there.size == publication.size,
                 isNamed(there, publication)
             {
-                // It has both names where the crash came between the two, on a file system that knows no other way.
+                // The file has both names if the crash happened between linking and unlinking, on a file system without
+                // a better way.
                 if FileStanding(name: publication.from)?.inode == there.inode { unlink(publication.from) }
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)
@@ -226,7 +231,7 @@ struct Publisher: Sendable {
             return (.unclear, -1)
         }
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        // Only what is known to be gone is fetched again: it would get another name beside the first.
+        // The file is fetched again only if it is certainly gone: otherwise the same file could exist under two names.
         guard descriptor >= 0 else { return (isAbsence(errno) ? .lost : .unclear, -1) }
         guard let here = FileStanding(descriptor: descriptor), here.flaw(owner: publication.owner) == nil,
             here.size == publication.size, publication.mayName(here.inode)
@@ -239,9 +244,10 @@ struct Publisher: Sendable {
 
     private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 
-    /// Whether the file that stands under the final name is the one that was to get it.
+    /// Whether the file under the final name is the file to publish.
     ///
-    /// Where inodes are not known by their numbers, that is so if the name was free and the partial file is gone, or has both names.
+    /// If inode numbers are not reliable, the answer is yes if the final name was free, and the partial file is gone or
+    /// has both names.
     private static func isNamed(_ there: FileStanding, _ publication: Publication) -> Bool {
         if publication.inode != 0 { return there.inode == publication.inode }
         guard !publication.overwrite else { return false }
@@ -253,7 +259,7 @@ struct Publisher: Sendable {
         let record = job.record
         guard let partial = job.run.decoded ?? record.partial, let standing = FileStanding(descriptor: job.descriptor)
         else {
-            throw TransferFailure(.inputOutput, "The file's bytes cannot be looked at.")
+            throw TransferFailure(.inputOutput, "The file's bytes cannot be read.")
         }
         var publication = Publication(
             from: partial.path, to: keptPath(record.id), inode: standing.inode, size: standing.size, overwrite: true)
@@ -267,12 +273,12 @@ struct Publisher: Sendable {
                 publication.to = freeName(
                     for: record, in: destination.directory, overwrite: publication.overwrite || destination.isExact,
                     taken: &taken)
-                // A link is written through.
+                // If the destination is a link, the link's target is replaced.
                 if publication.overwrite { publication.to = try ReplacedFile.resolve(publication.to).get() }
             }
         }
         let directory = (publication.to as NSString).deletingLastPathComponent
-        // Somebody may have removed the service's own folder under it.
+        // The service's own folder may have been removed while the service runs.
         if publication.to == keptPath(record.id) { mkdir(paths.files.path, 0o700) }
         var information = stat()
         let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != standing.device
@@ -285,7 +291,7 @@ struct Publisher: Sendable {
         return Prepared(job: job, publication: publication)
     }
 
-    /// Gives a file the attributes that it has under its name.
+    /// Sets the file attributes that belong to the final name.
     private func dress(
         _ descriptor: Int32, _ record: TaskRecord, _ publication: Publication
     ) throws(TransferFailure) -> FileAttributes.Need {
@@ -302,12 +308,13 @@ struct Publisher: Sendable {
         return FileAttributes.apply(ofNewFileIn: folder, mode: mode(of: destination), to: descriptor)
     }
 
-    /// The mode of a new file: what the caller's umask leaves of rw-rw-rw-, else what the service's own does.
+    /// The mode of a new file: rw-rw-rw- restricted by the caller's umask, or by the service's if the caller's is
+    /// unknown.
     private func mode(of destination: Destination) -> mode_t {
         destination.mask.map { 0o666 & ~$0 } ?? mode
     }
 
-    /// Why a file cannot go where it should; nil where it can.
+    /// The reason why a file cannot go to its destination; nil if it can.
     private func obstacle(_ record: TaskRecord, _ destination: Destination) -> TransferFailure? {
         if let failure = makeDirectory(destination.directory, mode: mode(of: destination)) { return failure }
         guard destination.overwrite ?? false else {
@@ -318,13 +325,13 @@ struct Publisher: Sendable {
             at: "\(destination.directory)/\(fileName(record, destination))", overwrite: true)
     }
 
-    /// Whether anything has the name.
+    /// Whether a file of any type has this name.
     static func isTaken(_ path: String) -> Bool {
         var information = stat()
         return lstat(path, &information) == 0
     }
 
-    /// Copies the file into the destination's directory, hidden, for the rename to come.
+    /// Copies the file into the destination's directory under a hidden name, so that it can be renamed.
     private func copyAcross(_ job: Job, _ publication: Publication) throws(TransferFailure) -> Prepared {
         var publication = publication
         let directory = (publication.to as NSString).deletingLastPathComponent
@@ -367,17 +374,17 @@ struct Publisher: Sendable {
         paths.files.appending(path: id.description).path
     }
 
-    /// The name asked for, or derived.
+    /// The requested name, or a derived one.
     private func fileName(_ record: TaskRecord, _ destination: Destination) -> String {
         if let name = destination.filename { return name }
         let name = FileName.derive(
             contentDisposition: record.response?.headers.first("Content-Disposition"),
-            // A mirror may call it something else.
+            // A mirror may use another name for the file.
             url: (record.partial?.mirror == nil ? record.currentURL : nil) ?? record.request.url ?? "")
         return Self.takesAnyName(destination.directory) ? name : FileName.plain(name)
     }
 
-    /// Whether a directory takes names with all characters but the slash.
+    /// Whether names in a directory may contain any character except the slash.
     private static func takesAnyName(_ directory: String) -> Bool {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
@@ -388,7 +395,7 @@ struct Publisher: Sendable {
     /// msdos and vfat, exfat.
     private static let takingFewerCharacters: Set<Int64> = [0x4d44, 0x2011_bab0]
 
-    /// A file's name; where it is taken and may not be replaced, the next numbered one.
+    /// The path for the file. If the name is taken and may not be replaced, the path has the next free number.
     private func freeName(
         for record: TaskRecord, in directory: String, overwrite: Bool, taken: inout Set<String>
     ) -> String {
@@ -406,18 +413,18 @@ struct Publisher: Sendable {
         return path
     }
 
-    /// Makes a destination's directory where it is missing; nil when it can be used.
+    /// Creates the destination's directory if it is missing; returns nil if it can be used.
     ///
-    /// - Parameter mode: of files that come there; ``mode`` unless given.
+    /// - Parameter mode: the mode of the files in the directory; ``mode`` by default.
     func makeDirectory(_ path: String, mode: mode_t? = nil) -> TransferFailure? {
         var information = stat()
         if stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFDIR, access(path, W_OK) == 0 {
             return nil
         }
-        // Who may read the file may enter its directory.
+        // Users who may read the file may also enter its directory.
         let mode = mode ?? self.mode
         guard FileAttributes.makeFolder(path, mode: mode | 0o700 | (mode & 0o444) >> 2) else {
-            return TransferFailure(.destinationUnavailable, "\(path) is not a directory that can be used.")
+            return TransferFailure(.destinationUnavailable, "\(path) cannot be used as a folder.")
         }
         return access(path, W_OK) == 0
             ? nil : TransferFailure(.destinationUnavailable, "\(path) cannot be written to.")
@@ -425,12 +432,12 @@ struct Publisher: Sendable {
 }
 
 extension TransferFailure {
-    /// The finished bytes are not to be trusted, or gone.
+    /// The failure for finished bytes that are gone or cannot be trusted.
     static func replaced(_ words: String) -> TransferFailure {
-        TransferFailure(.inputOutput, "The finished bytes cannot be used: \(words).")
+        TransferFailure(.inputOutput, "The downloaded bytes cannot be used: \(words).")
     }
 
     fileprivate func keeping(_ path: String) -> TransferFailure {
-        TransferFailure(code, "\(message) The whole file is kept at \(path).", status: status)
+        TransferFailure(code, "\(message) The complete file is stored at \(path).", status: status)
     }
 }

@@ -1,14 +1,14 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The place of a file that a download may replace. All of it blocks.
+/// Checks of a file that a download may replace. All of them block.
 enum ReplacedFile {
-    /// Why no download may have the name `path`; nil where it may, or takes the next free name.
+    /// The reason why no download may have the name `path`; nil if one may, or if it takes the next free name instead.
     ///
-    /// - Parameter overwrite: whether it replaces a file of this name.
+    /// - Parameter overwrite: whether the download replaces a file with this name.
     static func obstacle(at path: String, overwrite: Bool) -> TransferFailure? {
         let resolved: String
         switch resolve(path) {
@@ -24,17 +24,19 @@ enum ReplacedFile {
             case S_IFCHR, S_IFBLK: "a device"
             case S_IFIFO: "a FIFO"
             case S_IFSOCK: "a socket"
-            default: "no ordinary file"
+            default: "not a regular file"
             }
         return kind.map {
-            TransferFailure(.destinationUnavailable, "\(path) is \($0), which a download does not replace.")
+            TransferFailure(.destinationUnavailable, "\(path) is \($0). A download does not replace it.")
         }
     }
 
-    /// The path that the symbolic links of a name lead to, whether a file is there or not, as open(2) would find it.
+    /// The path after following all symbolic links of a name, as open(2) would find it, whether or not a file exists
+    /// there.
     ///
-    /// Links that the kernel itself would not follow for this user are refused (`protected_symlinks` of proc_sys_fs(5)), and so are
-    /// those of `/proc`, which lead to files of a process: `/dev/stdout` would be the service's.
+    /// Links that the kernel itself would not follow for this user are refused (`protected_symlinks` of
+    /// proc_sys_fs(5)). So are those in `/proc`, which lead to files of a process: `/dev/stdout` would be that of the
+    /// service.
     static func resolve(_ path: String) -> Result<String, TransferFailure> {
         var path = path
         for _ in 0..<mostLinks {
@@ -42,7 +44,7 @@ enum ReplacedFile {
             if fileSystemType(folder) == processes {
                 return .failure(
                     TransferFailure(
-                        .destinationUnavailable, "\(path) is a file of a process, not a place for a download."))
+                        .destinationUnavailable, "\(path) is a file of a process. A download cannot be saved there."))
             }
             var information = stat()
             guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFLNK else { return .success(path) }
@@ -50,7 +52,9 @@ enum ReplacedFile {
                 return .failure(
                     TransferFailure(
                         .destinationUnavailable,
-                        "\(path) is another user's symbolic link in a folder that everybody may write to."))
+                        "\(path) is another user's symbolic link in a folder that all users can write to, so it "
+                            + "is not followed."
+                    ))
             }
             guard let target = target(of: path) else {
                 return .failure(DiskTrouble.failure(errno, "read the symbolic link \(path)"))
@@ -82,7 +86,7 @@ enum ReplacedFile {
         return nightshift_filesystem_type(descriptor)
     }
 
-    /// As the kernel has it (path_resolution(7)).
+    /// The kernel's limit (path_resolution(7)).
     private static let mostLinks = 40
     /// `PROC_SUPER_MAGIC` of linux/magic.h.
     private static let processes: Int64 = 0x9fa0

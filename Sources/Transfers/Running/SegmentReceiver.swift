@@ -1,24 +1,25 @@
 import NightshiftAPI
 import Synchronization
 
-/// One connection of a download in segments as the transport's thread sees it: judges the head and says where the part goes.
+/// The receiver of one of several connections of a download, called on the transport's thread. It judges the head and
+/// decides where the part is written.
 ///
-/// Everything it decides from was fixed when the exchange began, but for ``end``, which the scheduler moves.
+/// All inputs of its decisions are fixed when the exchange begins, except ``end``, which the scheduler moves.
 final class SegmentReceiver: ExchangeReceiver {
     struct Inputs: Sendable {
         var request: SegmentRequest
-        /// The file as the task's own URL has shown it.
+        /// The file as the response of the task's own URL described it.
         var file: SourceIdentity
         var policy: ResponsePolicy
         /// The file that all connections write into.
         var descriptor: Int32
-        /// Common to all connections: 0 until the row says that bytes may lie behind gaps.
+        /// The limit for writing, shared by all connections: 0 until the row says that bytes may follow gaps.
         var ceiling: ByteMeter
-        /// Seconds since 1970.
+        /// The start of the exchange in seconds since 1970.
         var wallSeconds: Double
     }
 
-    /// What the head led to.
+    /// The decision about the head.
     struct Reception: Sendable {
         var answer: SegmentAnswer
         var head: ResponseHead

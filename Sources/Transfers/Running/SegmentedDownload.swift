@@ -2,43 +2,43 @@ import Clock
 import NightshiftAPI
 import Store
 
-/// A download that several connections may fetch, as it runs. Lives in the service's actor.
+/// The state of a running download that may use several connections. Values of this type live in the service's actor.
 struct SegmentedDownload: Sendable {
-    /// Decides; this only carries out.
+    /// The scheduler, which makes all decisions.
     var scheduler: SegmentScheduler
-    /// Those whose end was not reported yet.
+    /// The connections whose end has not been reported yet.
     var connections: [ConnectionID: Connection] = [:]
     var sources: [Source]
-    /// The file that all connections write into; closed when the last of them has ended.
+    /// The file that all connections write into. It is closed when the last of them has ended.
     let descriptor: Int32
-    /// What connections behind gaps may write: nothing until the row says that there are gaps.
+    /// The limit for connections that write after gaps: 0 until the row says that there are gaps.
     let ceiling: ByteMeter
-    /// Whether the row tells of the map.
+    /// Whether the row contains the segment map.
     var isRecorded: Bool
-    /// What follows when the last connection has ended; nil while it goes on.
+    /// The next step when the last connection has ended; nil while the download continues.
     var conclusion: SegmentsConclusion?
-    /// The last trouble of a connection and where it was, for the case that none is left.
+    /// The last failure of a connection and its point, used if no connection is left.
     private(set) var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
-    /// The last answer that is the task's to deal with, once nobody brings anything any more.
+    /// The last answer that the task must handle when no connection receives bytes any longer.
     private(set) var refusal: (conclusion: DownloadConclusion, point: FailurePoint?)?
-    /// Rings at the boot seconds at which positions are read next.
+    /// The alarm for the next reading of positions, in boot seconds.
     var look = Alarm()
 
     struct Connection: Sendable {
         var source: Int
         var handle: any ExchangeHandle
-        /// Also what tells a connection from others of the same number.
+        /// The position of the connection. As an object, it also distinguishes connections with the same number.
         var position: ByteMeter
         var end: ByteMeter
-        /// Whether it was broken off from here.
+        /// Whether this side ended the connection.
         var isStopped = false
     }
 
-    /// A place where the file is to be had; the first is the one that the download asks, or would ask, alone.
+    /// A URL that has the file. The first source is the one that a single connection would use.
     struct Source: Sendable {
         var url: String
-        /// The file as it has shown it.
+        /// The file as this source has described it.
         var identity: SourceIdentity?
     }
 }
@@ -61,21 +61,21 @@ extension SegmentedDownload {
         refusal = (conclusion, point)
     }
 
-    /// The last refusal is what the download comes to.
+    /// Ends the download with the last refusal.
     mutating func concludeRefused() {
         guard let refusal else { return }
         conclusion = .refused(refusal.conclusion)
         failurePoint = refusal.point
     }
 
-    /// Breaks off what still runs.
+    /// Cancels all running connections.
     func cancelAll() {
         for connection in connections.values { connection.handle.cancel() }
     }
 }
 
 extension PartialFile {
-    /// The new URL's server knows the version of the bytes here.
+    /// Records that the server at the new URL confirms the version of the bytes on disk.
     mutating func belong(to identity: SourceIdentity, of mirror: String?) {
         isOfAnotherURL = nil
         self.mirror = mirror
@@ -84,14 +84,14 @@ extension PartialFile {
         date = identity.validators.date
     }
 
-    /// The file as its own URL has shown it; nil where parts of it cannot be asked for.
+    /// The file as its own URL described it; nil if ranges of it cannot be requested.
     ///
-    /// - Parameter checksum: what was asked for.
+    /// - Parameter checksum: the checksum that the task asks for.
     func sourceIdentity(checksum: Checksum?) -> SourceIdentity? {
         var known = bytes(count: 0, checksum: checksum)
         if known.isOfAnotherURL {
-            // Parts say nothing of the bytes before them: only the same strong tag, and from the same place unless a digest finds
-            // out in the end, proves that they belong together.
+            // A part says nothing about the bytes before it. Only the same strong tag proves that they belong together.
+            // It must also come from the same place, unless a digest will verify the whole file.
             guard known.condition == .entityTag, let tag = known.validators.strongEntityTag else { return nil }
             known.validators = Validators(entityTag: tag)
         }

@@ -1,13 +1,13 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import Foundation
 import Glibc
 import NightshiftAPI
 import Store
 
-/// The service's own copies of files to upload: their owner may change or remove what it has handed over.
+/// The service's own copies of files to upload, because the owner may change or remove the originals.
 struct SourceCopies: Sendable {
     private let folder: String
-    /// Tells copies of this run, whose rows may not be written yet, from those of earlier ones.
+    /// Distinguishes copies of this run, whose rows may not be committed yet, from copies of earlier runs.
     private let run: String
 
     init(paths: ServicePaths, run: String) {
@@ -15,16 +15,17 @@ struct SourceCopies: Sendable {
         self.run = run
     }
 
-    /// A copy of `file`; nil where the file system makes none without copying bytes, and no more was asked for.
+    /// Makes a copy of `file`. Returns nil if the file system cannot copy without copying bytes, and the policy does
+    /// not require a copy.
     ///
     /// Blocks while bytes are copied.
-    /// - Throws: ``TransferFailure/Code/sourceMissing``, ``TransferFailure/Code/sourceChanged`` where it is not what it was, or
-    ///   trouble of this disk.
+    /// - Throws: ``TransferFailure/Code/sourceMissing``, ``TransferFailure/Code/sourceChanged`` if the file has
+    ///   changed, or a failure of this disk.
     func copy(_ file: UploadSource.File, _ policy: SnapshotPolicy) throws(TransferFailure) -> UploadSource.File? {
         let original = try file.descriptor()
         defer { close(original) }
         let path = "\(folder)/\(run).\(UUID().uuidString)"
-        // Somebody may have removed it under the service.
+        // The folder may have been removed while the service runs.
         mkdir(folder, 0o700)
         let copy = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard copy >= 0 else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
@@ -36,7 +37,7 @@ struct SourceCopies: Sendable {
                     return nil
                 }
                 if let failure = room(for: file, copy) { throw failure }
-                // One that became shorter is found out below.
+                // A file that became shorter is detected below.
                 guard FileSteps.copy(original, to: copy, size: file.identity.size, syncEvery: Self.mostDirty) != nil
                 else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
             }
@@ -53,7 +54,8 @@ struct SourceCopies: Sendable {
         }
     }
 
-    /// Sets the copy's bytes aside; a failure where they, and what the service itself writes, do not all have room.
+    /// Reserves space for the copy. Returns a failure if there is not enough space for the copy and the service's own
+    /// data.
     private func room(for file: UploadSource.File, _ copy: Int32) -> TransferFailure? {
         let size = file.identity.size
         let free = PartialStorage.freeSpace(at: folder)
@@ -61,11 +63,12 @@ struct SourceCopies: Sendable {
         guard isShort || PartialStorage.reserve(copy, from: 0, to: size) != nil else { return nil }
         return TransferFailure(
             .diskFull,
-            "There is no room in \(folder) for a copy of \(file.path): it takes \(size) bytes, \(free ?? 0) are free, and "
-                + "\(Self.spared) are kept for the service itself.")
+            "\(folder) has too little free space for a copy of \(file.path): the copy needs \(size) bytes, "
+                + "\(free ?? 0) are free, and "
+                + "\(Self.spared) of them are reserved for the service itself.")
     }
 
-    /// Makes the names of new copies survive a power cut.
+    /// Syncs the folder, so that the names of new copies survive a power cut.
     func syncNames() throws(TransferFailure) {
         guard FileSteps.syncDirectory(folder) else { throw DiskTrouble.failure(errno, "sync \(folder)") }
     }
@@ -78,16 +81,16 @@ struct SourceCopies: Sendable {
         for file in source.files where file.isSnapshot && file.path.hasPrefix(folder) { unlink(file.path) }
     }
 
-    /// Copies that earlier runs have left, needed or not.
+    /// The copies that earlier runs have left, whether needed or not.
     func older() -> Set<String> {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return Set(names.filter { !$0.hasPrefix("\(run).") }.map { "\(folder)/\($0)" })
     }
 
-    /// Bytes of a copy that wait for the disk at most, so that it does not hold up everybody else's.
+    /// The most bytes of a copy that wait to be written to disk. More would delay the writes of others.
     private static let mostDirty: Int64 = 32 << 20
 
-    /// Bytes that no copy takes: for the database.
+    /// The number of bytes that must stay free for the database.
     private static let spared: Int64 = 16 << 20
 
     /// `FICLONE` of linux/fs.h.

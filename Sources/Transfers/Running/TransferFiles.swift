@@ -3,21 +3,21 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// The files of transfers: where their bytes lie, what works on them, and the log of what is under way.
+/// The files of transfers: the locations of their bytes, the code that works on them, and the log of running work.
 struct TransferFiles: Sendable {
     let partials: PartialStorage
     let sources: SourceCopies
     let publisher: Publisher
     let disks = Disks()
     let systems: FileSystems
-    /// What is under way, for whoever comes after a fault.
+    /// The log of running work, for the next run of the service after a crash.
     let starts: StartLog
 
     /// - Parameters:
-    ///   - run: tells this run's copies from those of earlier ones.
-    ///   - mode: of finished files.
-    ///   - bootID: of the present boot.
-    ///   - systems: the file systems that are not the service's own.
+    ///   - run: distinguishes this run's copies from those of earlier ones.
+    ///   - mode: the mode of finished files.
+    ///   - bootID: the id of the current boot.
+    ///   - systems: the file systems other than the service's own.
     init(paths: ServicePaths, run: String, mode: UInt32, bootID: String, systems: FileSystems) {
         self.systems = systems
         starts = StartLog(path: paths.starts.path, bootID: bootID)

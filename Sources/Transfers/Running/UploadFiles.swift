@@ -1,18 +1,18 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import Glibc
 import NightshiftAPI
 import Store
 
-/// The files of one upload's exchange, open.
+/// The open files of one upload exchange.
 struct UploadFiles: Sendable {
     private let source: UploadSource
     private let descriptors: [String: Int32]
     private let form: MultipartBody?
 
-    /// Opens what a task sends.
+    /// Opens the files of an upload.
     ///
-    /// - Throws: ``TransferFailure/Code/sourceMissing``, or ``TransferFailure/Code/sourceChanged`` where a file is not what it
-    ///   was when the task was accepted.
+    /// - Throws: ``TransferFailure/Code/sourceMissing``, or ``TransferFailure/Code/sourceChanged`` if a file has
+    ///   changed since the task was accepted.
     init(opening source: UploadSource, of record: TaskRecord) throws(TransferFailure) {
         self.source = source
         form = try record.form(source)
@@ -34,7 +34,7 @@ struct UploadFiles: Sendable {
         }
     }
 
-    /// The same as a value; blocks as long as the file system does.
+    /// Opens the files and returns the failure as a value. Blocks as long as the file system does.
     static func open(_ source: UploadSource, of record: TaskRecord) -> Result<UploadFiles, TransferFailure> {
         do throws(TransferFailure) {
             return .success(try UploadFiles(opening: source, of: record))
@@ -43,7 +43,7 @@ struct UploadFiles: Sendable {
         }
     }
 
-    /// The bytes of a range of the body.
+    /// The pieces for a range of the body.
     func pieces(_ range: Range<Int64>) -> [UploadBody.Piece] {
         guard let form else {
             guard let file = source.files.first, let descriptor = descriptors[file.path] else { return [] }
@@ -64,7 +64,7 @@ struct UploadFiles: Sendable {
         return pieces
     }
 
-    /// What has become of a file since it was opened; nil while all are as they were.
+    /// The change of a file since it was opened; nil if all files are unchanged.
     var change: TransferFailure? {
         for file in source.files {
             let opened = descriptors[file.path].flatMap { FileIdentity(descriptor: $0) }
@@ -82,7 +82,8 @@ struct UploadFiles: Sendable {
     private static func changed(_ path: String) -> TransferFailure {
         TransferFailure(
             .sourceChanged,
-            "\(path) has changed since the upload was asked for; what the server got may be neither version. Start it again."
+            "\(path) changed during the upload, so the server may have received a mixture of both versions. "
+                + "Start the upload again."
         )
     }
 }

@@ -1,13 +1,13 @@
 import NightshiftAPI
 import Synchronization
 
-/// One request of an upload as the transport's thread sees it: tells the machine of interim responses, and keeps the final
-/// response's body.
+/// The receiver of one upload request, called on the transport's thread. It passes interim responses to the state
+/// machine, and stores the body of the final response.
 final class UploadReceiver: ExchangeReceiver {
-    /// Bytes of the request's content that were handed on.
+    /// The bytes of the request's content that were handed to the connection.
     let sent = ByteMeter()
     let request: UploadRequest
-    /// The final response's body, where it is too long for memory.
+    /// The file for the final response's body, if that is too long for memory.
     let answer: AnswerFile
     private let wallSeconds: Double
     private let report: @Sendable (UploadReceiver, ReceiverReport) -> Void
@@ -18,7 +18,7 @@ final class UploadReceiver: ExchangeReceiver {
         var informational: ResponseHead?
     }
 
-    /// - Parameter upload: the machine with the request under way.
+    /// - Parameter upload: the state machine, with the request in progress.
     init(
         _ upload: ResumableUpload, _ request: UploadRequest, answer: AnswerFile, wallSeconds: Double,
         report: @escaping @Sendable (UploadReceiver, ReceiverReport) -> Void
@@ -32,13 +32,13 @@ final class UploadReceiver: ExchangeReceiver {
 
     var upload: ResumableUpload { state.withLock { $0.upload } }
 
-    /// The last interim response, but for `100 Continue`, which is between the connections.
+    /// The last interim response except `100 Continue`, which concerns only the connection.
     var informationalResponse: ResponseHead? { state.withLock { $0.informational } }
 
-    /// Bytes of the whole body that have arrived, as far as can be told.
+    /// The bytes of the whole body that are known to have been sent.
     var progress: Int64 { state.withLock { $0.upload.progress(handedOver: sent.value) } }
 
-    /// Whether all content was handed on: nothing moves until the server has answered.
+    /// Whether all content was sent: no byte moves until the server has answered.
     var awaitsResponse: Bool { sent.value >= request.count }
 
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition {

@@ -4,22 +4,25 @@ import Glibc
 import NightshiftAPI
 import Store
 
-/// Compares a whole file with the digests that were asked for or announced, and decodes one that came in a coding.
+/// The comparison of a whole file with requested and announced digests, and the decoding of files with a content
+/// coding.
 enum Verification {
     struct Finding: Sendable {
         var names: [String]
-        /// The decoded bytes, with their count; nil where the file stays as it came.
+        /// The decoded bytes and their count; nil if the file stays as it was received.
         var decoded: (file: CreatedFile, size: Int64)?
     }
 
-    /// Reads the file once, from the page cache where it is still there, and blocks meanwhile.
+    /// Verifies the file, and decodes it if needed. Reads the file once, from the page cache if possible, and blocks
+    /// meanwhile.
     ///
-    /// Digests that the server announced are of the bytes as they came (RFC 9530, section 3). The one that was asked for may be of the
-    /// decoded bytes as well: the file that it is of is the one that is delivered.
+    /// Digests that the server announced apply to the bytes as received (RFC 9530, section 3). A requested digest may
+    /// also apply to the decoded bytes: the version that matches it is delivered.
     ///
     /// - Parameters:
-    ///   - coding: the coding to remove, and the place for the decoded bytes.
-    /// - Returns: the digests that were right, or what is wrong; ``TransferFailure/Code/cancelled`` where `isCancelled` ended it.
+    ///   - coding: the coding to remove, and the path for the decoded bytes.
+    /// - Returns: the digests that matched, or the failure; ``TransferFailure/Code/cancelled`` if `isCancelled` ended
+    ///   it.
     static func verify(
         descriptor: Int32, asked: Checksum?, announced: [Checksum],
         coding: (ContentCoding, place: () -> String)? = nil, isCancelled: () -> Bool
@@ -87,7 +90,7 @@ enum Verification {
         return .success(contexts.mapValues(digest))
     }
 
-    /// A context of libcrypto, to be freed by the caller.
+    /// A context of libcrypto, which the caller must free.
     static func context(_ algorithm: Checksum.Algorithm) throws(TransferFailure) -> OpaquePointer {
         guard let context = nightshift_digest_new(algorithm.libcryptoName) else {
             throw TransferFailure(.inputOutput, "This system's libcrypto does not offer \(algorithm.rawValue).")
@@ -95,7 +98,7 @@ enum Verification {
         return context
     }
 
-    /// The SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil where libcrypto does not offer it.
+    /// The SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil if libcrypto does not offer it.
     static func sha256(_ bytes: some ContiguousBytes) -> String? {
         guard let context = nightshift_digest_new(Checksum.Algorithm.sha256.libcryptoName) else { return nil }
         defer { nightshift_digest_free(context) }
@@ -118,9 +121,9 @@ enum Verification {
 }
 
 extension Verification.Finding {
-    /// The file that is to get the name.
+    /// The file to publish.
     ///
-    /// - Parameter bootID: of the boot in which the decoded bytes were written.
+    /// - Parameter bootID: the boot in which the decoded bytes were written.
     func file(bootID: String) -> VerifiedFile {
         VerifiedFile(
             names: names,
@@ -130,16 +133,16 @@ extension Verification.Finding {
                 partial.inode = decoded.file.inode
                 partial.device = decoded.file.device
                 partial.owner = decoded.file.owner
-                // No server has the decoded bytes: no request can continue them.
+                // No server has the decoded bytes, so no request can continue them.
                 partial.condition = RangeCondition.unusable.rawValue
-                partial.lossReason = "the bytes here were decompressed"
+                partial.lossReason = "the bytes on disk were decompressed"
                 return partial
             })
     }
 }
 
 extension TransferFailure {
-    /// Whether ``Verification`` was told to stop, which says nothing of the file.
+    /// Whether ``Verification`` was cancelled, which says nothing about the file.
     var isStopOfVerification: Bool { code == .cancelled }
 }
 

@@ -196,7 +196,7 @@ extension ResumableUpload {
         futileRequests = 0
         knowsOffset = false
         return .retryLater(
-            TransferFailure(.protocolError, "The server's answers contradict each other: \(reason)"), after: nil)
+            TransferFailure(.protocolError, "The server's responses contradict each other: \(reason)"), after: nil)
     }
 
     /// The upload is complete, and this is what came of it. Should it be tried again nevertheless, then from the beginning.

@@ -81,7 +81,7 @@ import Transfers
             Issue.record("no other URL is asked")
             return
         }
-        #expect(failure.message.hasSuffix("Another URL is asked."))
+        #expect(failure.message.hasSuffix("Another URL is tried."))
         record.partial?.mirror = "http://m/"
         guard case .fail(let last, file: nil, resumeData: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
             Issue.record("it goes on for ever")

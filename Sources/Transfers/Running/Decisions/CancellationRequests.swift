@@ -1,12 +1,14 @@
-/// Requests under way that tell servers to forget an upload: a few at a time. Pure.
+/// The running requests that ask servers to delete an upload: a few at a time. This is a pure value.
 ///
-/// What is not told expires with the server.
+/// Uploads without such a request expire on the server.
 package struct CancellationRequests: Sendable {
     private var count = 0
 
     package init() {}
 
-    /// - Returns: false where as many are under way as may be.
+    /// Begins a request.
+    ///
+    /// - Returns: false if too many requests are running.
     package mutating func begin() -> Bool {
         guard count < Self.limit else { return false }
         count += 1
@@ -15,6 +17,6 @@ package struct CancellationRequests: Sendable {
 
     package mutating func end() { count -= 1 }
 
-    /// Servers that are told something at once.
+    /// The most requests at once.
     package static let limit = 16
 }

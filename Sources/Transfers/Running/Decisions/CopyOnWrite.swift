@@ -1,7 +1,7 @@
-/// A large value that its copies share until one of them changes: copying counts one reference instead of the value's hundred.
+/// A large value that its copies share until one of them changes. Copying it counts one reference instead of a hundred.
 @propertyWrapper
 package struct CopyOnWrite<Value: Sendable>: Sendable {
-    // Unchecked: changed only where a single copy holds it.
+    // Unchecked, because the value is changed only while a single copy holds it.
     private final class Box: @unchecked Sendable {
         var value: Value
 

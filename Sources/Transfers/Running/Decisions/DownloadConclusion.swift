@@ -1,33 +1,33 @@
 package import NightshiftAPI
 package import Store
 
-/// What the end of a download's exchange asks for. Pure.
+/// The next step after the end of a download's exchange, as a pure decision.
 package enum DownloadConclusion: Hashable, Sendable {
-    /// Every byte is here.
+    /// All bytes of the file are on disk.
     case whole
-    /// Ask again at once; without a condition from the start.
+    /// Send another request at once; nil requests the whole file.
     case again(RangeCondition?, reason: String)
-    /// The service itself has ended it.
+    /// The service itself ended the exchange.
     case interrupted
     case trouble(TransferFailure, after: RetryAfter?)
-    /// The answer is not believed: the bytes stay, and it is asked again later.
+    /// The response is suspect: keep the bytes, and repeat the request later.
     case doubt(AnswerDoubt, TransferFailure)
-    /// The bytes are not what they were said to be: trouble that leaves nothing.
+    /// The bytes are not what the server announced, so none of them can be kept.
     case worthless(TransferFailure)
     case question(Challenge)
 }
 
-/// What is known when a download's exchange has ended.
+/// The facts about a download's exchange that has ended.
 package struct DownloadEnd: Sendable {
-    /// What the response's head was judged to be; nil where none came.
+    /// The verdict on the response's head; nil if no head arrived.
     package var verdict: Verdict?
-    /// Trouble with the file before the first byte.
+    /// A failure of the file before the first byte.
     package var failure: TransferFailure?
-    /// What the comparison of bytes came to, where there was one.
+    /// The result of comparing bytes; nil without a comparison.
     package var finding: OverlapComparison.Finding?
-    /// Bytes of the file that are here.
+    /// The number of the file's bytes on disk.
     package var count: Int64
-    /// How the exchange had asked for a part.
+    /// The condition of the range request.
     package var condition: RangeCondition
     package var outcome: ExchangeEnd.Outcome
 
@@ -74,30 +74,31 @@ package struct DownloadEnd: Sendable {
         switch (verdict, outcome) {
         case (.whole, _): return .whole
         case (.more, .cancelled), (.truncated, .cancelled), (.truncated, .challenged): return .interrupted
-        case (.more, _): return .again(condition, reason: "The server sent a part of what was asked for.")
+        case (.more, _): return .again(condition, reason: "The server sent only a part of the requested bytes.")
         case (.truncated, .failed(let failure)): return .trouble(failure, after: nil)
         case (.truncated(let failure), .complete): return .trouble(failure, after: nil)
         case (.tooLong(let failure), _): return .worthless(failure)
         }
     }
 
-    /// What an exchange that compares has come to before the bytes agreed; nil once they have.
+    /// The conclusion of an exchange whose comparison had not finished; nil after all bytes agreed.
     private var comparisonEnded: DownloadConclusion? {
         switch (finding, outcome) {
         case (.agrees?, _): nil
-        case (.differs?, _): .again(nil, reason: "the file at the new URL is another one")
+        case (.differs?, _): .again(nil, reason: "the file at the new URL is a different file")
         case (.provesNothing?, _): .again(nil, reason: RetargetedBytes.unproven)
         case (.unreadable?, _), (nil, _), (.pending?, .challenged):
-            .trouble(TransferFailure(.inputOutput, "The bytes that are here could not be read."), after: nil)
+            .trouble(TransferFailure(.inputOutput, "The bytes on disk could not be read."), after: nil)
         case (.pending?, .cancelled): .interrupted
         case (.pending?, .failed(let failure)): .trouble(failure, after: nil)
         case (.pending?, .complete):
-            .trouble(TransferFailure(.truncated, "The connection ended within the bytes to be compared."), after: nil)
+            .trouble(TransferFailure(.truncated, "The connection ended before all bytes were compared."), after: nil)
         }
     }
 }
 
 extension TransferFailure {
-    /// Whether other connections for the same file would meet it too: it is permanent, or the disk's.
+    /// Whether other connections for the same file would fail in the same way: the failure is permanent, or of the
+    /// disk.
     var endsAllConnections: Bool { isPermanent || code == .diskFull || code == .inputOutput }
 }

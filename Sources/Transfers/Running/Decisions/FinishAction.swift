@@ -1,56 +1,59 @@
 package import NightshiftAPI
 package import Store
 
-/// What a ``FinishRun`` wants done. What the engine learns by doing it is the run's next input.
+/// An action that a ``FinishRun`` requests. Its result is the run's next input.
 package indirect enum FinishAction: Hashable, Sendable {
     /// Close the file.
     case closeFile
-    /// Write the task down; then ``FinishRun/saved(_:)``. Files that go the same way together share a commit.
+    /// Commit the task; then ``FinishRun/saved(_:)``. Files that are processed together share a commit.
     case save(TaskRecord, [JournalEntry])
-    /// Compare the file's digests, and decode it where it came in a coding; then ``FinishRun/verified(_:now:random:)``.
+    /// Compare the file's digests, and decode it if it has a content coding; then
+    /// ``FinishRun/verified(_:now:random:)``.
     case verify(asked: Checksum?, announced: [Checksum], coding: ContentCoding?)
-    /// Begin anew with the open file, whose bytes are all here: ``FinishRun/arrived(size:hasHoles:now:)``.
+    /// Start again with the open file, whose bytes are complete: ``FinishRun/arrived(size:hasHoles:now:)``.
     case arrive
-    /// The file waits for its turn to get its name: ``FinishRun/prepared(_:now:)``, or what else its preparation comes to.
+    /// Put the file into the queue for its name; then ``FinishRun/prepared(_:now:)``, or another result of the
+    /// preparation.
     case queue
-    /// Give the file its name; then ``FinishRun/published(now:)``, or what else came of that.
+    /// Give the file its name; then ``FinishRun/published(now:)``, or another result.
     case publish(Publication)
-    /// Open the file where it still is; then ``FinishRun/reopened(isSame:)``.
+    /// Open the file at its current path; then ``FinishRun/reopened(isSame:)``.
     case reopen(Publication)
-    /// Remove what is not needed any more.
+    /// Remove files that are no longer needed.
     case remove(Remains)
-    /// A row says less than what is here, or that it is finishing still: it is looked at again after a while.
+    /// Check the task again after a while, because its row is outdated: it lacks bytes that are on disk, or still says
+    /// 'finishing'.
     case settleLater
-    /// Nothing more is done for the task.
+    /// No work for the task is left.
     case release
-    /// For the log: the run contradicted itself, which has failed the task.
+    /// Log a contradiction in the run, which has failed the task.
     case fault(IllegalTransition)
 
-    /// Bytes that a task leaves behind.
+    /// The remaining files of a task.
     package enum Remains: Hashable, Sendable {
-        /// Every byte of the record's, here and in its other places.
+        /// All files of the record, at all of its paths.
         case all(TaskRecord)
-        /// What lies in its places and is not what the record names.
+        /// The files at the record's paths, except the one that it names.
         case rest(TaskRecord)
     }
 }
 
-/// How far a crash let a file come whose intent was written down.
+/// The progress of a committed publication that a crash interrupted.
 package enum InterruptedPublication: Hashable, Sendable {
-    /// It has its name, and its directory is synced.
+    /// The file has its name, and its directory is synced.
     case done
-    /// It has its name, and its directory cannot be synced; or nobody can tell now.
+    /// The file has its name but its directory cannot be synced, or the state cannot be read now.
     case unclear
-    /// The file is where it was.
+    /// The file is still at its old path.
     case pending
     case lost
 }
 
-/// A file whose digests are right.
+/// A file whose digests are correct.
 package struct VerifiedFile: Hashable, Sendable {
     /// The names of the digests that were compared.
     package var names: [String]
-    /// The decoded bytes, in a file of their own; nil where the file stays as it came.
+    /// The decoded bytes in a separate file; nil if the file stays as it was received.
     package var decoded: PartialFile?
 
     package init(names: [String] = [], decoded: PartialFile? = nil) {

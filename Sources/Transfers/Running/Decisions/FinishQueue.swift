@@ -1,59 +1,61 @@
 package import Mounts
 package import NightshiftAPI
 
-/// Files whose bytes are all here, on their way to their names: who is on it, and whose turn is next.
+/// The queue of complete files that wait for their names.
 ///
-/// Pure. Each file system has a line of its own, so that one that does not answer holds up no other. Somebody publishes batch after
-/// batch as long as there is any; ``beginDraining(at:)`` says when to call for them. A task leaves by ``end(_:)``, whatever became of
-/// it.
+/// This is a pure value. Each file system has its own queue, so that a silent one does not delay the others. One caller
+/// per queue publishes batches until the queue is empty; ``beginDraining(at:)`` says when to start such a caller. A
+/// task leaves with ``end(_:)``, whatever its result.
 package struct FinishQueue<Job: Sendable>: Sendable {
-    /// Tasks that are on the way, hashed ones included.
+    /// The tasks that are finishing, including those that are being verified.
     package var tasks: Set<TaskID> { Set(places.keys) }
-    /// The file system of each; nil for the service's own.
+    /// The file system of each task; nil for the service's own.
     private var places: [TaskID: FileSystemKey?] = [:]
     private var jobs: [FileSystemKey?: [Job]] = [:]
     private var draining: Set<FileSystemKey?> = []
     private var isSettling = false
-    /// Whether rows that say 'finishing' are looked at when the suspects of a fault have been tried.
+    /// Whether finishing tasks are continued only after the crash suspects have been retried.
     package var settlesAfterTrials = false
     private let batch: Int
 
-    /// - Parameter batch: files that share the syncs of one batch.
+    /// - Parameter batch: the number of files that share the syncs of one batch.
     package init(batch: Int) {
         self.batch = batch
     }
 
     package func contains(_ task: TaskID) -> Bool { places[task] != nil }
 
-    /// Tasks that are on the way.
+    /// The number of finishing tasks.
     package var count: Int { places.count }
 
-    /// Tasks that are on the way on none of these file systems.
+    /// The number of finishing tasks that are on none of these file systems.
     package func count(besides silent: Set<FileSystemKey>) -> Int {
         silent.isEmpty ? count : places.values.count { $0.map { !silent.contains($0) } ?? true }
     }
 
-    /// The file system of a task that is on the way; nil for the service's own.
+    /// The file system of a finishing task; nil for the service's own.
     package func place(of task: TaskID) -> FileSystemKey? { places[task] ?? nil }
 
-    /// All bytes of a task are here.
+    /// Adds a task whose bytes are complete.
     package mutating func begin(_ task: TaskID, at place: FileSystemKey? = nil) {
         places.updateValue(place, forKey: task)
     }
 
-    /// Nothing more is done for a task.
+    /// Removes a task.
     package mutating func end(_ task: TaskID) { places.removeValue(forKey: task) }
 
-    /// The bytes are the right ones: the file waits for its name.
+    /// Queues a file with correct bytes for its name.
     package mutating func append(_ job: Job, at place: FileSystemKey? = nil) { jobs[place, default: []].append(job) }
 
-    /// - Returns: whether somebody has to be called to publish what waits; false while somebody does.
+    /// Begins to drain a queue.
+    ///
+    /// - Returns: whether the caller must publish the queued files; false while another caller does.
     package mutating func beginDraining(at place: FileSystemKey? = nil) -> Bool {
         guard jobs[place] != nil else { return false }
         return draining.insert(place).inserted
     }
 
-    /// The files to publish next; nil where there are none any more, which ends the draining.
+    /// The next files to publish; nil if the queue is empty, which ends the draining.
     package mutating func nextBatch(at place: FileSystemKey? = nil) -> [Job]? {
         guard let waiting = jobs[place] else {
             draining.remove(place)
@@ -64,15 +66,15 @@ package struct FinishQueue<Job: Sendable>: Sendable {
         return Array(waiting.prefix(batch))
     }
 
-    /// A step could not be written down: rows that say 'finishing' are looked at again after a while.
+    /// Requests a later check of finishing tasks, because a step could not be written.
     ///
-    /// - Returns: whether somebody has to be called for that; false where somebody was.
+    /// - Returns: whether the caller must schedule the check; false if one is already scheduled.
     package mutating func beginSettling() -> Bool {
         guard !isSettling else { return false }
         isSettling = true
         return true
     }
 
-    /// That while is over.
+    /// Ends the wait for that check.
     package mutating func endSettling() { isSettling = false }
 }

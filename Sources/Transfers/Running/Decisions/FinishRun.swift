@@ -1,23 +1,24 @@
 package import NightshiftAPI
 package import Store
 
-/// One download from its last byte to its name: everything that is decided behind the bytes.
+/// One download from its last byte to its final name: all decisions after the bytes are complete.
 ///
-/// Pure, as ``TransferRun``, which hands over to it. Each step is on disk before the next one is taken, so that a crash between
-/// any two is repaired from the row. The phases and their legal exits:
+/// This is a pure value, as is ``TransferRun``, which hands downloads over. Each step is on disk before the next one
+/// begins, so that the row is enough to recover from a crash between any two steps. These are the phases and their
+/// legal exits:
 ///
-/// - `idle`: ``arrived(size:hasHoles:now:)`` leads to `noting`, `queued` or `closing`; behind a crash ``found(_:now:)`` leads to `queued`,
-///   `closing` or `released`, and ``found(count:isDivided:now:)`` to `idle` or `closing`.
-/// - `noting`: that the file is verified is being written down. ``saved(_:)`` leads to `verifying`.
+/// - `idle`: ``arrived(size:hasHoles:now:)`` leads to `noting`, `queued` or `closing`. After a crash, ``found(_:now:)``
+///   leads to `queued`, `closing` or `released`, and ``found(count:isDivided:now:)`` to `idle` or `closing`.
+/// - `noting`: the start of verification is being committed. ``saved(_:)`` leads to `verifying`.
 /// - `verifying`: ``verified(_:now:random:)`` leads to `queued`, `closing` or `released`.
-/// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to `closing`, the former
-///   once to `queued` again.
-/// - `intending`: which name it gets is being written down. ``saved(_:)`` leads to `publishing` or `released`.
+/// - `queued`: ``prepared(_:now:)`` leads to `intending`; ``unprepared(_:now:random:)`` and ``replaced(_:now:)`` to
+///   `closing`, the former once to `queued` again.
+/// - `intending`: the chosen name is being committed. ``saved(_:)`` leads to `publishing` or `released`.
 /// - `publishing`: ``published(now:)`` and ``replaced(_:now:)`` lead to `closing`, ``nameTaken()`` to `reopening`,
 ///   ``unreachable(now:)`` and ``unplaced(_:now:)`` to either, ``unsynced()`` to `released`.
 /// - `reopening`: ``reopened(isSame:)`` leads to `queued` or `released`.
-/// - `closing`: it is being written down for the last time. ``saved(_:)`` leads to `released`.
-/// - `released`: none.
+/// - `closing`: the last commit is in progress. ``saved(_:)`` leads to `released`.
+/// - `released`: no exit.
 package struct FinishRun: Sendable {
     package enum Phase: Hashable, Sendable {
         case idle
@@ -27,33 +28,33 @@ package struct FinishRun: Sendable {
         case intending(Publication)
         case publishing(Publication)
         case reopening
-        /// What to remove once that is written down.
+        /// The files to remove after the commit.
         indirect case closing(FinishAction.Remains?)
         case released
     }
 
     package private(set) var phase = Phase.idle
-    /// As it is in the store, but for what is decided and not written down yet.
+    /// The record as in the store, plus decisions that are not committed yet.
     @CopyOnWrite package private(set) var record: TaskRecord
-    /// Bytes that were written, or found whole: the file has to have exactly so many.
+    /// The number of bytes that were written, or found complete. The file must have exactly this length.
     package private(set) var length: Int64
-    /// Names of the digests that were compared and right.
+    /// The names of the digests that were compared and correct.
     package private(set) var verified: [String] = []
-    /// Why it cannot go where it should, where that has shown: it is kept with the service.
+    /// The reason why the file cannot go to its destination; the service then stores it.
     package private(set) var refusal: TransferFailure?
-    /// Whether it cannot be renamed from where its bytes came to: a copy of it beside the destination gets the name.
+    /// Whether the file cannot be renamed from its current path: a copy next to the destination gets the name.
     package private(set) var isCopied = false
-    /// The file that gets the name instead of the one that came, which is coded.
+    /// The decoded file, which gets the name instead of the received one.
     package private(set) var decoded: PartialFile?
-    /// Whether its bytes came in several exchanges.
+    /// Whether the bytes came in several exchanges.
     private var wasContinued: Bool
-    /// Entries of the journal that go into the next commit.
+    /// The journal entries for the next commit.
     private var entries: [JournalEntry]
     private var faults: [IllegalTransition] = []
 
     /// - Parameters:
-    ///   - entries: what is not in the journal yet.
-    ///   - length: of the file; what the record has received unless given.
+    ///   - entries: the entries that are not in the journal yet.
+    ///   - length: the length of the file; by default the received bytes of the record.
     package init(
         record: TaskRecord, entries: [JournalEntry] = [], length: Int64? = nil, wasContinued: Bool = false
     ) {
@@ -63,36 +64,39 @@ package struct FinishRun: Sendable {
         self.wasContinued = wasContinued
     }
 
-    // MARK: - Before its turn
+    // MARK: - Before the queue
 
-    /// Every byte is in the open file.
+    /// Begins with an open file that has all bytes.
     ///
     /// - Parameters:
-    ///   - size: of the file; nil where it cannot be told.
-    ///   - hasHoles: whether bytes within it were never written.
+    ///   - size: the size of the file; nil if it cannot be read.
+    ///   - hasHoles: whether some bytes in the file were never written.
     package mutating func arrived(size: Int64?, hasHoles: Bool, now: ClockReading) -> [FinishAction] {
-        assert(phase == .idle, "The bytes of task \(record.id) arrived, and its run is \(phase).")
+        assert(phase == .idle, "The bytes of task \(record.id) arrived, but its run is \(phase).")
         record.received = size ?? length
-        // One that a crash has left finishing is so already.
+        // After a crash, the task may already be finishing.
         if record.state != .finishing { apply(.finish(nil), now) }
-        // A fault has ended it.
+        // An illegal transition has ended the task.
         guard record.state == .finishing else { return [.closeFile] + close() }
         guard size == length, !hasHoles else {
             let words =
                 size == length
-                ? "bytes within it are gone" : "the partial file has \(size ?? 0) bytes instead of \(length)"
+                ? "some bytes within the file are missing"
+                : "the partial file has \(size ?? 0) bytes instead of \(length)"
             return [.closeFile] + fetchAgain(.replaced(words), now)
         }
         let partial = record.partial
         guard record.request.checksum != nil || partial?.digests.isEmpty == false || partial?.coding != nil else {
             return queue()
         }
-        // That takes its time: the state is written down first.
+        // Verification takes time, so the state is committed first.
         phase = .noting
         return takeFaults() + [.save(record, entries)]
     }
 
-    /// - Parameter result: the file that is open now, or what is wrong.
+    /// Continues after the verification.
+    ///
+    /// - Parameter result: the file that is open now, or the failure.
     package mutating func verified(
         _ result: Result<VerifiedFile, TransferFailure>, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
@@ -103,21 +107,21 @@ package struct FinishRun: Sendable {
             length = file.decoded?.total ?? length
             return queue()
         case .failure(let failure) where failure.isStopOfVerification:
-            // The row says how far it is; the next service takes it from there.
+            // The row shows the progress, and the next run of the service continues from there.
             return [.closeFile] + release()
         case .failure(let failure) where failure.code == .diskFull:
-            // The bytes are right, and there is no room for the decoded ones.
+            // The bytes are correct, but there is no space for the decoded ones.
             return unprepared(failure, areBytesSafe: true, now: now, random: random)
         case .failure(let failure):
             return [.closeFile] + wrongBytes(failure, wasContinued: wasContinued, now, random)
         }
     }
 
-    // MARK: - Its turn
+    // MARK: - From the queue to the name
 
-    /// Its data is on disk, and this is to be its name.
+    /// Continues with synced data and a chosen name.
     package mutating func prepared(_ publication: Publication, now: ClockReading) -> [FinishAction] {
-        assert(phase == .queued, "Task \(record.id) was prepared, and its run is \(phase).")
+        assert(phase == .queued, "Task \(record.id) was prepared, but its run is \(phase).")
         if let decoded {
             record.partial = decoded
             record.response?.remark = .decoded
@@ -128,9 +132,11 @@ package struct FinishRun: Sendable {
         return flush()
     }
 
-    /// Its data could not be synced, or no name be found. Where its place refuses it for good, it is kept with the service.
+    /// Handles a file that could not be synced, or for which no name was found. If its destination refuses the file
+    /// permanently, the service stores it.
     ///
-    /// - Parameter areBytesSafe: whether its data is on disk: then it is not fetched again, whatever its place does.
+    /// - Parameter areBytesSafe: whether the data is on disk. It is then not fetched again, whatever happens at the
+    ///   destination.
     package mutating func unprepared(
         _ failure: TransferFailure, areBytesSafe: Bool = false, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
@@ -146,31 +152,31 @@ package struct FinishRun: Sendable {
         return [.closeFile] + close()
     }
 
-    /// The folder that it goes to is not there: it waits, with all its bytes.
+    /// Lets the task wait with all its bytes, because the destination folder is missing.
     package mutating func folderIsMissing(_ failure: TransferFailure, now: ClockReading) -> [FinishAction] {
         apply(.hold(.forFolder(failure, bootSeconds: now.bootSeconds)), now)
         return [.closeFile] + close()
     }
 
-    /// Somebody has touched the file since its bytes were written.
+    /// Handles a file that was changed by another process after its bytes were written.
     ///
-    /// - Parameter failure: says how that has shown.
+    /// - Parameter failure: the failure that shows the change.
     package mutating func replaced(_ failure: TransferFailure, now: ClockReading) -> [FinishAction] {
         let isOpen = phase == .queued
         return (isOpen ? [.closeFile] : []) + fetchAgain(failure, now)
     }
 
-    /// It has its name, on disk.
+    /// Completes the task: the file has its name, durably.
     package mutating func published(now: ClockReading) -> [FinishAction] {
         guard case .publishing(let publication) = phase else { return contradiction("published") }
         return complete(publication, now)
     }
 
-    /// Somebody else took the name in between: it gets the next one.
+    /// Chooses the next name, because another process took this one in between.
     package mutating func nameTaken() -> [FinishAction] { reopen(because: nil) }
 
-    /// There is no renaming from where it lies to its name, though both seem to be on one file system: a mount, a quota or a key of
-    /// encryption divides them (rename(2), EXDEV). A copy gets the name.
+    /// Handles a rename that fails although both paths seem to be on one file system. The cause is a mount, a quota or
+    /// an encryption key (rename(2), EXDEV). A copy gets the name.
     package mutating func unreachable(now: ClockReading) -> [FinishAction] {
         guard !isCopied else {
             return unplaced(TransferFailure(.inputOutput, "The file cannot be moved within its directory."), now: now)
@@ -179,11 +185,11 @@ package struct FinishRun: Sendable {
         return reopen(because: refusal)
     }
 
-    /// It has its name, and a power cut might still take it away. The intent stays written down; it is settled when the directory
-    /// can be synced.
+    /// Handles a directory that could not be synced: a power cut might undo the rename. The intent stays committed, and
+    /// is settled when the directory can be synced.
     package mutating func unsynced() -> [FinishAction] { [.settleLater] + release() }
 
-    /// It could not be given its name.
+    /// Handles a file that could not be renamed.
     package mutating func unplaced(_ failure: TransferFailure, now: ClockReading) -> [FinishAction] {
         guard
             let event = FinishTrouble.unplaced(failure, isRefused: refusal != nil, bootSeconds: now.bootSeconds)
@@ -192,18 +198,20 @@ package struct FinishRun: Sendable {
         return close(leavingRestOfEnded: true)
     }
 
-    /// - Parameter isSame: whether the file is the one that the intent names; nil where it could not be opened.
+    /// Continues after reopening the file.
+    ///
+    /// - Parameter isSame: whether the file is the one that the intent names; nil if it could not be opened.
     package mutating func reopened(isSame: Bool?) -> [FinishAction] {
-        assert(phase == .reopening, "The file of task \(record.id) was opened, and its run is \(phase).")
+        assert(phase == .reopening, "The file of task \(record.id) was opened, but its run is \(phase).")
         guard let isSame else { return [.settleLater] + release() }
-        // No file has this length: it is fetched again when it is looked at.
+        // No file has this length, so the next check fetches the file again.
         if !isSame { length = -1 }
         return queue()
     }
 
-    // MARK: - Behind a crash
+    // MARK: - After a crash
 
-    /// What has become of a file whose intent is written down. One that waits has to be open again.
+    /// Continues a publication whose intent was committed. A pending one must have been opened again.
     package mutating func found(_ finding: InterruptedPublication, now: ClockReading) -> [FinishAction] {
         guard let publication = record.publication else { return contradiction("found") }
         switch finding {
@@ -215,17 +223,17 @@ package struct FinishRun: Sendable {
             isCopied = publication.from != record.partial?.path
             return queue()
         case .lost:
-            let failure = TransferFailure(.inputOutput, "The finished bytes are gone.")
+            let failure = TransferFailure(.inputOutput, "The downloaded bytes are gone.")
             apply(FinishTrouble.unusable(failure, of: record, bootSeconds: now.bootSeconds), now)
             return close()
         }
     }
 
-    /// What is here of a file whose intent was not written down yet.
+    /// Continues a file whose intent was not committed yet.
     ///
     /// - Parameters:
-    ///   - count: bytes from the start, in the file that is open; nil where none are here.
-    ///   - isDivided: whether some may lie behind gaps.
+    ///   - count: the bytes from the start of the open file; nil if there are none.
+    ///   - isDivided: whether some bytes may follow gaps.
     package mutating func found(count: Int64?, isDivided: Bool, now: ClockReading) -> [FinishAction] {
         if let count, count == record.partial?.total, !isDivided {
             record.received = count
@@ -233,14 +241,14 @@ package struct FinishRun: Sendable {
             wasContinued = count > 0
             return [.arrive]
         }
-        // Not all of it outlived the crash: the ordinary way goes on from what is here.
+        // The crash lost some bytes, so the download continues with the remaining ones.
         apply(.interrupt(.starting), now)
         return (count == nil ? [] : [.closeFile]) + close()
     }
 
-    // MARK: - What follows
+    // MARK: - Commits and ends
 
-    /// Whether what was decided could be written down. Without that the older row holds.
+    /// Continues after a commit. If it failed, the older row is still valid.
     package mutating func saved(_ isSaved: Bool) -> [FinishAction] {
         switch phase {
         case .noting:
@@ -255,10 +263,11 @@ package struct FinishRun: Sendable {
             phase = .publishing(publication)
             return [.publish(publication)]
         case .intending where isSaved:
-            // A fault has ended it.
+            // An illegal transition has ended the task.
             return [.closeFile] + release()
         case .intending:
-            // Most rows say that the bytes are still coming; a later attempt finds them all here. Others say 'finishing'.
+            // Most of these rows say that bytes are missing, and a later attempt finds all of them on disk. The others
+            // say 'finishing'.
             return [.settleLater, .closeFile] + release()
         case .closing(let remains):
             return (isSaved ? remains.map { [.remove($0)] } ?? [] : [.settleLater]) + release()
@@ -275,13 +284,13 @@ package struct FinishRun: Sendable {
     private mutating func reopen(because failure: TransferFailure?) -> [FinishAction] {
         guard case .publishing(let publication) = phase else { return contradiction("to be opened") }
         refusal = failure
-        // What is opened then may be the copy.
+        // The next open file may be the copy.
         isCopied = isCopied || publication.from != record.partial?.path
         phase = .reopening
         return [.reopen(publication)]
     }
 
-    /// The bytes are not what they should be, or cannot be looked at; see ``FinishTrouble``.
+    /// Handles bytes that are wrong or cannot be checked; see ``FinishTrouble``.
     private mutating func wrongBytes(
         _ failure: TransferFailure, wasContinued: Bool, _ now: ClockReading, _ random: () -> Double
     ) -> [FinishAction] {
@@ -304,12 +313,12 @@ package struct FinishRun: Sendable {
         return close(leavingRestOfEnded: true)
     }
 
-    /// Writes it down for the last time, and removes then what has no use for a task that has ended.
+    /// Commits the task for the last time, and then removes files that an ended task does not need.
     private mutating func close(leavingRestOfEnded: Bool) -> [FinishAction] {
         close(removing: leavingRestOfEnded && record.state.isTerminal ? .rest(record) : nil)
     }
 
-    /// Writes it down for the last time.
+    /// Commits the task for the last time.
     private mutating func close(removing remains: FinishAction.Remains? = nil) -> [FinishAction] {
         phase = .closing(remains)
         return flush()
@@ -330,13 +339,14 @@ package struct FinishRun: Sendable {
         return faults.map(FinishAction.fault)
     }
 
-    /// An input that the phase has no exit for. The row says how far the task is: it is taken up from there.
+    /// Handles an input that the phase has no exit for. The row shows the progress, and the task is continued from
+    /// there.
     private mutating func contradiction(_ input: String) -> [FinishAction] {
-        assertionFailure("Task \(record.id) was \(input), and its run is \(phase).")
+        assertionFailure("Task \(record.id) was \(input), but its run is \(phase).")
         return [.settleLater] + release()
     }
 
-    /// Every transition of the record goes this way.
+    /// Applies an event to the record. All its transitions use this function.
     private mutating func apply(_ event: TaskEvent, _ now: ClockReading) {
         var fault: IllegalTransition?
         entries += record.transition(event, now: now) { fault = $0 }
@@ -345,7 +355,7 @@ package struct FinishRun: Sendable {
 }
 
 extension Publication {
-    /// How the task ends once the file has its name.
+    /// The event that ends the task when the file has its name.
     fileprivate var end: TaskEvent {
         if let failure { .fail(failure, file: to, resumeData: nil) } else { .complete(file: to, verified: verified) }
     }

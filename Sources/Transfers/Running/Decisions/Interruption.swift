@@ -1,25 +1,25 @@
 package import NightshiftAPI
 package import Scheduler
 
-/// Why the service itself ends an exchange.
+/// The reason why the service itself ends an exchange.
 package enum Interruption: Hashable, Sendable {
-    /// It makes room, is to be changed, or cannot be written down; or the service stops.
+    /// The task makes room for others, will be changed, or cannot be committed; or the service stops.
     case wait(WaitReason)
-    /// The moment forbids it, as these values show.
+    /// The device state does not allow the task, as these values show.
     case hold(WaitReason, detail: String?, inputs: [String: String])
-    /// It brings too little to keep its place while others wait, and continues at this boot second.
+    /// The transfer is too slow to keep its place while others wait. It continues at this boot second.
     case yield(until: Double, detail: String)
-    /// Its connection is taken for dead: it goes on at once over another one.
+    /// The connection is presumed dead. The transfer continues at once over a new one.
     case reconnect
 
-    /// What a moment makes of a transfer that runs; nil where it may go on.
+    /// The interruption of a running transfer by the device state; nil if the transfer may continue.
     ///
     /// - Parameters:
-    ///   - needs: of its task.
-    ///   - awaitsResponse: whether nothing can move before the server has answered.
+    ///   - needs: the requirement class of the task.
+    ///   - awaitsResponse: whether no byte can move before the server has answered.
     package init?(_ moment: DeviceMoment, _ needs: HeldClass, awaitsResponse: Bool = false) {
         guard let reason = needs.hold(moment) else { return nil }
-        // An upload that has sent all its bytes costs nothing more, and would have to send them again.
+        // An upload that has sent all its bytes costs nothing more. Interrupting it would mean to send them again.
         if awaitsResponse, reason != .network { return nil }
         self = .hold(reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment))
     }
@@ -40,7 +40,7 @@ package enum Interruption: Hashable, Sendable {
         }
     }
 
-    /// Boot seconds before which it does not continue.
+    /// The earliest boot second at which the transfer continues.
     package var notBefore: Double? {
         if case .yield(let until, _) = self { until } else { nil }
     }
@@ -50,11 +50,11 @@ package enum Interruption: Hashable, Sendable {
     }
 }
 
-/// A time in which a running exchange has to show that its connection outlived a change of network or the machine's sleep.
+/// The period in which an exchange has to show that its connection survived a change of network or the machine's sleep.
 package struct Probation: Hashable, Sendable {
-    /// What it had moved when the time began.
+    /// The number of bytes that had moved when the check began.
     package var count: Int64
-    /// Seconds of the awake clock.
+    /// The end of the check, in seconds of the awake clock.
     package var until: Double
 
     package init(count: Int64, until: Double) {
@@ -62,7 +62,7 @@ package struct Probation: Hashable, Sendable {
         self.until = until
     }
 
-    /// Seconds without a byte after which a connection is taken for dead: several round trips over the worst of networks, and
-    /// far less than an idle timeout.
+    /// Seconds without a byte after which a connection is presumed dead: several round trips over a very poor network,
+    /// and far less than an idle timeout.
     package static let length: Double = 5
 }

@@ -1,22 +1,22 @@
 package import NightshiftAPI
 package import Store
 
-/// Tasks of which nothing runs, and which nobody may start all the same. Pure.
+/// The tasks for which nothing runs, but which must not be started now. This is a pure value.
 package struct TaskClaims: Sendable {
-    /// Admitted, their records being read.
+    /// Admitted tasks whose records are being read.
     package private(set) var starting: Set<TaskID> = []
-    /// Those that requests of clients are changing: by how many.
+    /// The tasks that clients are changing, each with the number of these requests.
     private var held: [TaskID: Int] = [:]
-    /// Sessions of which every task is being ended: by how many requests.
+    /// The sessions whose tasks are all being ended, each with the number of these requests.
     private var heldSessions: [SessionID: Int] = [:]
-    /// Connections for tasks that are about to start.
+    /// The number of connections for tasks that are about to start.
     package var reserved: [LaneID: Int] = [:]
-    /// Who waits for nothing to run for a task.
+    /// The callers waiting until a task is idle.
     private var waiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
     package init() {}
 
-    /// How many there are.
+    /// The number of starting tasks and of tasks being changed.
     package var count: Int { starting.count + held.count }
 
     package func contains(_ task: TaskID) -> Bool { starting.contains(task) || held[task] != nil }
@@ -25,19 +25,19 @@ package struct TaskClaims: Sendable {
 
     package func isHeld(_ task: TaskID) -> Bool { held[task] != nil }
 
-    /// Whether the task, or its session, is held.
+    /// Whether the task or its session is blocked.
     package func isHeld(_ record: TaskRecord) -> Bool {
         held[record.id] != nil || heldSessions[record.session] != nil
     }
 
-    /// The sessions of which no task starts.
+    /// The sessions whose tasks cannot start.
     package var sessions: Set<SessionID> { Set(heldSessions.keys) }
 
     package mutating func beginStarting(_ tasks: [TaskID]) { starting.formUnion(tasks) }
 
     package mutating func endStarting(_ tasks: [TaskID]) { starting.subtract(tasks) }
 
-    /// A request of a client is about to change the task: it is not started before as many ``letGo(_:)``.
+    /// Blocks the start of a task that a client is about to change. Each call needs a matching ``letGo(_:)``.
     package mutating func hold(_ task: TaskID) { held[task, default: 0] += 1 }
 
     package mutating func letGo(_ task: TaskID) {
@@ -45,8 +45,8 @@ package struct TaskClaims: Sendable {
         held[task] = count > 1 ? count - 1 : nil
     }
 
-    /// All tasks of the session are about to end: none of them starts before as many ``letGo(_:)``, those that come meanwhile
-    /// included.
+    /// Blocks the start of all tasks of a session that are about to end, including tasks that are added later. Each
+    /// call needs a matching ``letGo(_:)``.
     package mutating func hold(_ session: SessionID) { heldSessions[session, default: 0] += 1 }
 
     package mutating func letGo(_ session: SessionID) {
@@ -54,12 +54,12 @@ package struct TaskClaims: Sendable {
         heldSessions[session] = count > 1 ? count - 1 : nil
     }
 
-    /// Resumed by the next ``wakeWaiters(for:)``, after which it looks again.
+    /// Adds a caller. The next ``wakeWaiters(for:)`` resumes it, and it then checks again.
     package mutating func add(_ waiter: CheckedContinuation<Void, Never>, for task: TaskID) {
         waiters[task, default: []].append(waiter)
     }
 
-    /// What ran for a task, or was about to, does not any more.
+    /// Resumes the callers that wait for a task, because its work, or its start, has ended.
     package mutating func wakeWaiters(for task: TaskID) {
         for waiter in waiters.removeValue(forKey: task) ?? [] { waiter.resume() }
     }

@@ -1,67 +1,67 @@
 package import NightshiftAPI
 package import Store
 
-/// What a ``TransferRun`` wants done. What the engine learns by doing it is the run's next input.
+/// An action that a ``TransferRun`` requests. Its result is the run's next input.
 package indirect enum TransferAction: Hashable, Sendable {
-    /// Begin an exchange with what the record says; then ``TransferRun/exchangeBegan()``.
+    /// Begin an exchange as the record describes it; then ``TransferRun/exchangeBegan()``.
     case ask
-    /// Break off what is under way; its end follows.
+    /// Cancel the running exchange; its end follows.
     case cancel
     /// Close the file of the exchange that has ended.
     case closeFile
     /// Sync the file and close it; then ``TransferRun/synced(_:_:_:)``.
     case syncFile
-    /// Cut the file to its contiguous beginning and close it; then ``TransferRun/cut(_:_:_:)``.
+    /// Truncate the file to its contiguous beginning and close it; then ``TransferRun/cut(_:_:_:)``.
     case cutFile(to: Int64)
-    /// Write the task down; then ``TransferRun/saved(_:_:_:)``.
+    /// Commit the task; then ``TransferRun/saved(_:_:_:)``.
     case save(TaskRecord, [JournalEntry])
-    /// Write the task down while the exchange goes on; where that is not possible, interrupt it for want of space.
+    /// Commit the task while the exchange continues. If that fails, interrupt the exchange for lack of disk space.
     case note(TaskRecord, [JournalEntry])
-    /// Every byte is in the file: it is on its way to its name, and nothing runs for the task any more.
+    /// Hand the complete file over to the finishing queue. Nothing else runs for the task.
     case finish([JournalEntry])
-    /// A server asks what only the task's app can say; then ``TransferRun/asked(_:_:_:)``, or
-    /// ``TransferRun/answeredMeanwhile(_:_:)`` where the app has said it to another task since the exchange began.
+    /// Handle a challenge that only the task's app can answer; then ``TransferRun/asked(_:_:_:)``. If the app has
+    /// answered it for another task since the exchange began, ``TransferRun/answeredMeanwhile(_:_:)``.
     case question(Challenge)
-    /// Write the task down with the question for its app; then ``TransferRun/saved(_:_:_:)``.
+    /// Commit the task together with the question for its app; then ``TransferRun/saved(_:_:_:)``.
     case saveQuestion(Challenge, TaskRecord, [JournalEntry])
-    /// Keep the body of the last answer to an upload; then ``TransferRun/bodyKept(_:_:)``.
+    /// Store the body of the last response to an upload; then ``TransferRun/bodyKept(_:_:)``.
     case keepBody(AnswerBody)
-    /// After a while, ``TransferRun/concludeAgain(_:)``.
+    /// Call ``TransferRun/concludeAgain(_:)`` after a while.
     case concludeLater
-    /// The origin answers: what waited for it may start.
+    /// Start tasks that waited for the origin, because it answers.
     case admitOthers
-    /// The copies of what the record was to send have no use any more.
+    /// Remove the copies of the record's upload files, which are no longer needed.
     case removeCopies(TaskRecord)
-    /// Nobody continues what the record names, here or at the server.
+    /// Remove all bytes of the record here and on the server, because no task continues them.
     case discard(TaskRecord)
-    /// The server may forget the upload.
+    /// Ask the server to delete the upload.
     case abandonUpload(TaskRecord)
-    /// Nothing runs for the task any more.
+    /// Nothing runs for the task any longer.
     case release
-    /// For the log: it waits, or has failed, because of this.
+    /// Log the failure that makes the task wait or fail.
     case report(TransferFailure)
-    /// For the log: the run contradicted itself, which has failed the task.
+    /// Log a contradiction in the run, which has failed the task.
     case fault(IllegalTransition)
 }
 
 extension TransferFailure {
-    /// What it leads to, for the log.
-    var consequence: String { isPermanent ? "Transfer failed" : "Transfer has to wait" }
+    /// The consequence of the failure, for the log.
+    var consequence: String { isPermanent ? "Transfer failed" : "Transfer waits" }
 }
 
-/// What a run decides from, beside itself: read anew for each input.
+/// The inputs of a run's decision besides its own state, read again for each input.
 package struct RunContext {
     package var now: ClockReading
-    /// How the task gets to its origin.
+    /// The route of the task to its origin.
     package var way: HostTable.Way
-    /// What the moment holds the task back for; nil where it may run.
+    /// The reason why the device state blocks the task; nil if it may run.
     package var hold: WaitReason?
-    /// Whether the network says that somebody has to log in.
+    /// Whether the network requires a log-in (captive portal).
     package var isBehindPortal: Bool
     package var isServiceStopping: Bool
-    /// 0..<1, for jitter.
+    /// Returns numbers in 0..<1, for jitter.
     package var random: () -> Double
-    /// A new token for resume data.
+    /// Returns a new token for resume data.
     package var token: () -> String
 
     package init(

@@ -1,19 +1,20 @@
 package import NightshiftAPI
 import Store
 
-/// How an upload ends that its server has answered.
+/// The end of an upload that its server has answered.
 package struct UploadConclusion: Hashable, Sendable {
-    /// The answer's body.
+    /// The body of the response.
     package var body: AnswerBody
-    /// Why the task fails all the same.
+    /// The reason why the task fails although the server has answered.
     package var failure: TransferFailure?
-    /// What is not in the journal yet.
+    /// The entries that are not in the journal yet.
     package var entries: [JournalEntry]
 }
 
-/// What follows when the server has given its last answer to an upload.
+/// The steps after the server's last response to an upload.
 extension TransferRun {
-    /// The server has answered: the task ends, or waits where the answer is a passing one and the task wants to try again then.
+    /// Ends the task after the server's response. If the response reports a temporary error and the task requests
+    /// retries, the task waits instead.
     package mutating func uploadAnswered(
         _ head: ResponseHead, _ answer: UploadAnswer, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -38,10 +39,12 @@ extension TransferRun {
         return (othersMayStart ? [.admitOthers] : []) + conclude(conclusion, context.now)
     }
 
-    /// - Parameter path: where the answer's body is kept; nil where it could not be.
+    /// Continues after storing the body.
+    ///
+    /// - Parameter path: the path of the response's body; nil after a failure.
     package mutating func bodyKept(_ path: String?, _ context: RunContext) -> [TransferAction] {
         guard case .keepingBody(let conclusion) = phase else {
-            assertionFailure("The answer to task \(record.id) was kept, and its run is \(phase).")
+            assertionFailure("The response to task \(record.id) was stored, but its run is \(phase).")
             return []
         }
         guard let path else {
@@ -50,23 +53,24 @@ extension TransferRun {
                 phase = .released
                 return [.release]
             }
-            // The upload is done: it would be sent again, so keeping the answer is tried until it works.
+            // The upload is complete, and failing now would send it again. So storing the response is tried until it
+            // works.
             phase = .pausing(conclusion)
             return [.concludeLater]
         }
         return end(conclusion, file: path, context.now)
     }
 
-    /// A pause is over after which an end that could not be written down is tried again.
+    /// Tries again to commit the end, after a pause.
     package mutating func concludeAgain(_ context: RunContext) -> [TransferAction] {
         guard case .pausing(let conclusion) = phase else {
-            assertionFailure("The end of task \(record.id) is tried again, and its run is \(phase).")
+            assertionFailure("The end of task \(record.id) is tried again, but its run is \(phase).")
             return []
         }
         return conclude(conclusion, context.now)
     }
 
-    /// Keeps the answer's body, where it has one, and ends the task.
+    /// Stores the response's body, if it has one, and ends the task.
     private mutating func conclude(_ conclusion: UploadConclusion, _ now: ClockReading) -> [TransferAction] {
         guard conclusion.body.count > 0 else { return end(conclusion, file: nil, now) }
         phase = .keepingBody(conclusion)
@@ -90,7 +94,7 @@ extension TransferRun {
         return flush()
     }
 
-    /// The end of an upload could be written down, or not.
+    /// Handles the result of committing the end of an upload.
     mutating func concluded(
         _ isSaved: Bool, _ conclusion: UploadConclusion, before: TaskRecord, _ context: RunContext
     ) -> [TransferAction] {
@@ -102,7 +106,7 @@ extension TransferRun {
             phase = .released
             return [.release]
         }
-        // The upload is done, and not written down: it would be sent again, so writing is tried until it works.
+        // The upload is complete but not committed, and would be sent again. So committing is tried until it works.
         record = before
         recordBeforeEnd = nil
         entries = conclusion.entries

@@ -2,13 +2,13 @@ package import NightshiftAPI
 import Sessions
 package import Store
 
-/// What follows when an exchange has ended.
+/// The steps after the end of an exchange.
 extension TransferRun {
-    /// A download's exchange has ended.
+    /// Handles the end of a download's exchange.
     ///
     /// - Parameters:
     ///   - hasFile: whether the bytes are in an open file.
-    ///   - point: where on the way it failed; asked for only if it did.
+    ///   - point: the point of a failure; evaluated only after a failure.
     package mutating func ended(
         _ conclusion: DownloadConclusion, hasFile: Bool, at point: @autoclosure () -> FailurePoint?,
         _ context: RunContext, _ hosts: inout HostTable
@@ -29,7 +29,8 @@ extension TransferRun {
         case .trouble(let failure, let after):
             return [.closeFile] + troubled(failure, after: after, at: point(), context, &hosts)
         case .worthless(let failure):
-            // With what was here before, the mistake may lie there. Without, asking again at once would fetch it all again.
+            // If there were older bytes, they may be the cause. Without them, an immediate request would fetch the
+            // whole file again.
             if startCount > 0 { return [.closeFile] + again(nil, failure.message, context, &hosts) }
             let fetched = record.received
             record.partial = nil
@@ -40,18 +41,18 @@ extension TransferRun {
             }
             return [.closeFile] + troubled(failure, at: point(), context, &hosts)
         case .question where !round.isOwn:
-            let failure = TransferFailure(.httpStatus, "A mirror asks who is there.")
+            let failure = TransferFailure(.httpStatus, "A mirror cannot send a challenge.")
             return [.closeFile] + troubled(failure, context, &hosts)
         case .question(let challenge):
             return [.closeFile] + questioned(challenge)
         }
     }
 
-    /// The last of several connections has ended.
+    /// Handles the end of the last of several connections.
     ///
     /// - Parameters:
-    ///   - map: which bytes are here.
-    ///   - point: where on the way the last trouble was.
+    ///   - map: the bytes on disk.
+    ///   - point: the point of the last failure.
     package mutating func segmentsEnded(
         _ conclusion: SegmentsConclusion?, _ map: SegmentMap, at point: FailurePoint?, _ context: RunContext,
         _ hosts: inout HostTable
@@ -67,7 +68,7 @@ extension TransferRun {
             phase = .cutting(map, reason: reason)
             return [.cutFile(to: map.prefix)]
         case .trouble(let failure, let notBefore)? where stopping == nil:
-            // Pauses that the server asked for; those between connections are not the task's.
+            // Only pauses that the server asked for. Pauses between connections do not apply to the task.
             let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
             let after = asked.map { RetryAfter.seconds($0 - context.now.bootSeconds) }
             return [.closeFile] + troubled(failure, after: after, at: point, context, &hosts)
@@ -79,18 +80,18 @@ extension TransferRun {
         }
     }
 
-    /// A plain exchange takes over behind the contiguous beginning, and judges the file anew.
+    /// Continues with a single connection after the contiguous beginning of the file, and judges the file again.
     ///
-    /// - Parameter isCut: whether the file could be cut.
+    /// - Parameter isCut: whether the file could be truncated.
     package mutating func cut(
         _ isCut: Bool, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         guard case .cutting(let map, let reason) = phase else {
-            assertionFailure("The file of task \(record.id) was cut, and its run is \(phase).")
+            assertionFailure("The file of task \(record.id) was truncated, but its run is \(phase).")
             return []
         }
         guard isCut else {
-            let failure = TransferFailure(.inputOutput, "The file cannot be cut to what is contiguous of it.")
+            let failure = TransferFailure(.inputOutput, "The file cannot be truncated to its contiguous beginning.")
             return troubled(failure, context, &hosts)
         }
         let plain = map.cutToPrefix()
@@ -104,18 +105,19 @@ extension TransferRun {
         return again(condition, reason, context, &hosts)
     }
 
-    /// The server has taken a part of an upload, or told how much it has: the next request follows at once.
+    /// Continues an upload after the server has accepted a part, or has reported its offset. The next request follows
+    /// at once.
     ///
-    /// - Parameter isQueried: whether it was asked how much it has.
+    /// - Parameter isQueried: whether the server was asked for its offset.
     package mutating func uploadGoesOn(
         isQueried: Bool, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         if isQueried, let resource = record.upload { entries += apply(.sendOn(from: resource.offset), context.now) }
-        // Parts follow each other faster than their offsets need be written down.
+        // Parts follow each other faster than their offsets need to be committed.
         return entries.isEmpty ? goOn(context, &hosts) : save()
     }
 
-    /// A server asks in the middle of an upload what only the task's app can say.
+    /// Handles a challenge during an upload that only the task's app can answer.
     package mutating func uploadQuestioned(_ challenge: Challenge) -> [TransferAction] { questioned(challenge) }
 
     private mutating func questioned(_ challenge: Challenge) -> [TransferAction] {
@@ -123,7 +125,7 @@ extension TransferRun {
         return [.question(challenge)]
     }
 
-    /// The task waits for its app's answer.
+    /// Lets the task wait for its app's answer.
     package mutating func asked(
         _ challenge: Challenge, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -132,32 +134,32 @@ extension TransferRun {
         return close(asking: challenge)
     }
 
-    /// The app has answered another task meanwhile: this one starts again with that.
+    /// Starts the exchange again with an answer that the app has given for another task meanwhile.
     package mutating func answeredMeanwhile(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         hosts.abandoned(context.way, began: startedAt)
         phase = .released
         return [.release]
     }
 
-    /// The service itself has ended a request of an upload.
+    /// Handles the end of an upload request that the service itself has ended.
     package mutating func uploadStopped(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         interrupted(context, &hosts)
     }
 
-    /// Asks again at once, a bounded number of times; without a condition from the start.
+    /// Sends another request at once, a limited number of times; without a condition it requests the whole file.
     mutating func again(
         _ condition: RangeCondition?, _ reason: String, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         if condition == nil, !mayRestart { return troubled(.keepsBytes(because: reason), context, &hosts) }
         repetitions += 1
         guard repetitions <= Self.repetitionLimit else {
-            let failure = TransferFailure(.resourceChanged, "The server's answers contradict each other: \(reason)")
+            let failure = TransferFailure(.resourceChanged, "The server's responses contradict each other: \(reason)")
             return troubled(failure, context, &hosts)
         }
         if let condition {
             record.partial?.condition = condition.rawValue
         } else {
-            // They are not continued any more; what takes their place has to come first.
+            // These bytes are no longer continued, and are replaced only when new ones arrive.
             record.partial?.condition = RangeCondition.unusable.rawValue
             record.partial?.lossReason = reason
         }
@@ -165,25 +167,25 @@ extension TransferRun {
         return save()
     }
 
-    /// Questions asked again at once before the answers are taken for trouble.
+    /// The most immediate requests before the responses are treated as a failure.
     package static let repetitionLimit = 6
 }
 
-/// What follows when the last of several connections has ended.
+/// The next step after the end of the last of several connections.
 package enum SegmentsConclusion: Hashable, Sendable {
-    /// Every byte is written.
+    /// All bytes are written.
     case whole
-    /// One plain exchange goes on behind the contiguous beginning.
+    /// A single connection continues after the contiguous beginning.
     case plain(reason: String)
-    /// It waits; no earlier than at this boot second, where there is one.
+    /// The task waits, at least until this boot second if one is given.
     case trouble(TransferFailure, notBefore: Double?)
-    /// What is asked for is refused, and what follows is the same as after one exchange: the bytes here stay.
+    /// The request was refused. The next step is the same as after a single exchange, and the bytes on disk stay.
     case refused(DownloadConclusion)
 }
 
 extension TransferFailure {
-    /// Going on would need that bytes are given up, for a mirror that may not have them.
+    /// The failure for a mirror that could continue only by discarding bytes, which a mirror may not cause.
     static func keepsBytes(because reason: String) -> TransferFailure {
-        TransferFailure(.resourceChanged, "A mirror does not go on with the bytes that are here: \(reason).")
+        TransferFailure(.resourceChanged, "The mirror cannot continue the bytes on disk: \(reason).")
     }
 }

@@ -2,26 +2,26 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// What is decided while an exchange goes on.
+/// Decisions during an exchange.
 extension TransferRun {
-    /// Whether bytes are synced and written down now.
+    /// Whether the bytes have to be synced and committed now.
     ///
-    /// - Parameter new: bytes that have come since the last time.
+    /// - Parameter new: the bytes that have arrived since the last time.
     package func isCheckpointDue(new: Int64, now: Double) -> Bool {
         phase == .exchanging && new > 0
             && (new >= Self.checkpointBytes || now - checkpointAt >= Self.checkpointSeconds)
     }
 
-    /// Bytes were synced, or could not be, which ends the exchange.
+    /// Commits a checkpoint, or ends the exchange if the bytes could not be synced.
     ///
     /// - Parameters:
-    ///   - received: bytes that are here.
-    ///   - synced: those from the start without a gap that are on disk.
-    ///   - map: where some may lie behind gaps, and the row says so.
+    ///   - received: the number of bytes that have arrived.
+    ///   - synced: the contiguous bytes from the start that are on disk.
+    ///   - map: the map of the bytes, if the row says that some may follow gaps.
     package mutating func checkpointed(
         _ isSynced: Bool, received: Int64, synced: Int64, map: SegmentMap? = nil, _ now: ClockReading
     ) -> [TransferAction] {
-        // It may have ended meanwhile: its end has told more.
+        // The exchange may have ended meanwhile, and its end has committed more.
         guard phase == .exchanging else { return [] }
         guard isSynced else {
             record.partial?.distrustUnsynced()
@@ -34,20 +34,20 @@ extension TransferRun {
         return note(told)
     }
 
-    /// Writes down that it runs, where it goes on for longer than one that is written down once, at its end.
+    /// Commits the start of the transfer, unless the transfer is so short that one commit at its end is enough.
     package mutating func beginningNoted(_ now: ClockReading) -> [TransferAction] {
         guard let due = noteDue, now.bootSeconds >= due else { return [] }
         return note()
     }
 
-    /// Boot seconds at which it is written down that it runs; nil where that is known, or comes with its end.
+    /// The boot second at which the start is committed; nil if it already is, or if the end will commit it.
     package var noteDue: Double? {
         phase == .exchanging && !entries.isEmpty ? max(startedAt, answeredAt ?? 0) + Self.briefSeconds : nil
     }
 
-    /// Another moment: where it forbids the task, what goes on is interrupted and keeps its bytes.
+    /// Applies a new device state. If it does not allow the task, the exchange is interrupted and its bytes are kept.
     ///
-    /// - Parameter awaitsResponse: whether nothing can move before the server has answered.
+    /// - Parameter awaitsResponse: whether no byte can move before the server has answered.
     package mutating func momentChanged(_ moment: DeviceMoment, awaitsResponse: Bool) -> [TransferAction] {
         guard !isEnding,
             let interruption = Interruption(moment, record.needs, awaitsResponse: awaitsResponse)
@@ -55,21 +55,21 @@ extension TransferRun {
         return interrupt(interruption)
     }
 
-    /// Its connection may be dead: it has a short time to show that it still carries something.
+    /// Begins the check of a connection that may be dead. It has a short time to move a byte.
     ///
     /// - Parameters:
-    ///   - count: bytes that have come.
+    ///   - count: the bytes that have arrived.
     ///   - awake: seconds of the awake clock.
     package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
         guard !isEnding, !record.needs.isLoopback, !awaitsResponse else { return }
         probation = Probation(count: count, until: awake + Probation.length)
     }
 
-    /// Looks at a connection that is in doubt: what has brought nothing in its time is broken off.
+    /// Continues the check of a connection. A connection without a byte in its time is cancelled.
     ///
     /// - Parameters:
-    ///   - count: bytes that have come.
-    ///   - awaitsResponse: whether nothing can move before the server has answered.
+    ///   - count: the bytes that have arrived.
+    ///   - awaitsResponse: whether no byte can move before the server has answered.
     ///   - awake: seconds of the awake clock.
     package mutating func probationTick(count: Int64, awaitsResponse: Bool, awake: Double) -> [TransferAction] {
         guard let doubted = probation else { return [] }
@@ -84,7 +84,7 @@ extension TransferRun {
 
     // MARK: - Uploads
 
-    /// The server keeps what arrives: where, is written down while it does.
+    /// Commits the location at which the server stores the upload, while the upload is sent.
     package mutating func uploadKept(_ resource: UploadResource, _ now: ClockReading) -> [TransferAction] {
         guard phase == .exchanging else { return [] }
         checkpointAt = now.bootSeconds
@@ -92,9 +92,10 @@ extension TransferRun {
         return note(told)
     }
 
-    /// Writes down how far an upload is, now and then, so that a server that forgets is found out after a crash too.
+    /// Commits the progress of an upload from time to time. After a crash, a server that has lost bytes can thus be
+    /// detected.
     ///
-    /// - Parameter sent: bytes that have arrived, as far as can be told.
+    /// - Parameter sent: the bytes that are known to have been sent.
     package mutating func uploadCheckpoint(
         _ resource: UploadResource, sent: Int64, _ now: ClockReading
     ) -> [TransferAction] {
@@ -107,11 +108,11 @@ extension TransferRun {
         return note(told)
     }
 
-    /// A request of an upload has ended: what the server has of it by then.
+    /// Records the bytes that the server has after the end of an upload request.
     ///
     /// - Parameters:
-    ///   - restart: why what it had is lost.
-    ///   - sent: bytes that have arrived, as far as can be told.
+    ///   - restart: the reason why earlier bytes are lost.
+    ///   - sent: the bytes that are known to have been sent.
     package mutating func uploadCame(
         to resource: UploadResource?, restart: String?, sent: Int64, _ now: ClockReading
     ) {
@@ -120,10 +121,10 @@ extension TransferRun {
         record.sent = sent
     }
 
-    /// Seconds within which people take an answer for an instant one (Nielsen, Response Times). A transfer that ends sooner is
-    /// written down once.
+    /// Seconds within which people perceive a response as instant (Nielsen, Response Times). A shorter transfer is
+    /// committed only once.
     package static let briefSeconds: Double = 0.1
-    /// Bytes after which a checkpoint is due.
+    /// The number of bytes after which a checkpoint is due.
     package static let checkpointBytes: Int64 = 8 << 20
     /// Seconds after which a checkpoint is due.
     package static let checkpointSeconds: Double = 2

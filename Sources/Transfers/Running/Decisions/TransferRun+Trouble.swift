@@ -1,23 +1,23 @@
 package import NightshiftAPI
 import Store
 
-/// What follows when something has failed: another URL, a pause, or the end.
+/// The steps after a failure: another URL, a pause, or the end.
 extension TransferRun {
-    /// Asks elsewhere where there is another URL; else ends the task or lets it wait, as the failure demands.
+    /// Requests another URL if there is one. Otherwise ends the task or lets it wait, depending on the failure.
     ///
-    /// - Parameter point: where on the way; nil where no exchange failed.
+    /// - Parameter point: the point of the failure; nil if no exchange failed.
     package mutating func troubled(
         _ failure: TransferFailure, after: RetryAfter? = nil, at point: FailurePoint? = nil, _ context: RunContext,
         _ hosts: inout HostTable
     ) -> [TransferAction] {
         if !failure.isPermanent, failure.code.isOfConnection {
-            // It failed for what the device does, not for what the host does.
+            // The device state caused the failure, not the host.
             if case .hold? = stopping { return interrupted(context, &hosts) }
             if probation != nil, !isEnding, context.hold == nil { return reconnect(context.now) }
         }
         let blame = blame(failure, at: point, after)
         var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: round.isOwn, blame: blame)
-        // One that brings bytes is not left for a broken connection.
+        // A URL that sends bytes is not abandoned because of a broken connection.
         if failure.code.isOfServer || blame == .address, !record.hasAdvanced, mayAskElsewhere(failure),
             stopping == nil, !context.isServiceStopping
         {
@@ -27,7 +27,7 @@ extension TransferRun {
         return giveUp(outcome, context, &hosts)
     }
 
-    /// The folder that the file goes to is not there: no server is asked, and the bytes that are here stay.
+    /// Lets the task wait because its destination folder is missing. No request is sent, and the bytes on disk stay.
     package mutating func folderIsMissing(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -37,7 +37,7 @@ extension TransferRun {
         return [.report(failure)] + close()
     }
 
-    /// Ends an upload that nothing can be continued of.
+    /// Ends an upload of which nothing can be continued.
     package mutating func uploadFailed(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -46,9 +46,10 @@ extension TransferRun {
         return [.abandonUpload(abandoned)] + fail(failure, context, &hosts)
     }
 
-    /// The file system of the destination does not answer: nothing is begun, and nobody is asked, until it does.
+    /// Lets the task wait because the file system of its destination does not respond. No request is sent until it
+    /// responds.
     ///
-    /// - Parameter failure: says which one, and since when.
+    /// - Parameter failure: names the file system, and the time since when.
     package mutating func destinationSilent(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -70,14 +71,14 @@ extension TransferRun {
         return [.report(failure)] + close(discarding: token == nil ? discarded : nil)
     }
 
-    /// The next of a download's URLs, right after another one failed.
+    /// Requests the next of a download's URLs, directly after another one failed.
     private mutating func askElsewhere(_ failure: TransferFailure, _ now: ClockReading) -> [TransferAction] {
         repetitions = 0
         if record.partial?.mirror != round.mirror {
             ownPartial = ownPartial ?? record.partial
             record.partial?.leaveURL()
         }
-        // Without its path and query, which may let people in.
+        // The path and query are omitted, because they may contain secrets.
         let origin = (try? TransferURL(parsing: round.url))?.origin ?? ""
         entries.append(
             JournalEntry(
@@ -86,10 +87,10 @@ extension TransferRun {
         return save()
     }
 
-    /// Whether a mirror is asked now that another URL has failed.
+    /// Whether a mirror is requested after another URL has failed.
     ///
-    /// Without a digest a mirror has to send everything that is here once more, to be compared: that is worth it where there is
-    /// little, where the URL that has the bytes fails again and again, or where it says that it has them no more.
+    /// Without a digest, a mirror has to send all bytes on disk once more, to be compared. This is worth it if there
+    /// are few bytes, if the URL that has the file fails repeatedly, or if that URL says that the file is gone.
     private func mayAskElsewhere(_ failure: TransferFailure) -> Bool {
         guard round.isFirst, let partial = record.partial else { return true }
         if record.request.checksum != nil || !partial.digests.isEmpty { return true }
@@ -97,14 +98,15 @@ extension TransferRun {
             || record.failures >= Self.failuresBeforeComparing
     }
 
-    /// Nobody has the file now.
+    /// Ends the task or lets it wait, because no URL has the file now.
     private mutating func giveUp(
         _ outcome: SourceRound.Outcome, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         let failure = outcome.failure
         returnFromMirrors()
         if context.isBehindPortal, failure.code == .untrustedServer {
-            // The network has put its own page in front of the server: once somebody has logged in, the certificate is the server's.
+            // A captive portal answered in place of the server. After a log-in the certificate will be the server's
+            // own.
             hosts.abandoned(context.way, began: startedAt)
             record.noteProgress()
             let end = context.now.bootSeconds + Self.portalPause
@@ -113,7 +115,7 @@ extension TransferRun {
         }
         guard !failure.isPermanent else {
             var told = failure
-            if !record.wrongSources.isEmpty { told.message += " Other URLs have sent the wrong file." }
+            if !record.wrongSources.isEmpty { told.message += " Other URLs sent the wrong file." }
             return fail(told, context, &hosts)
         }
         if isAccepted, isFromStart, failure.code.isOfServer,
@@ -128,7 +130,7 @@ extension TransferRun {
         return [.report(failure)] + close()
     }
 
-    /// How long, and what for; who is to blame pauses all who would meet the same.
+    /// Decides the length and the reason of the pause. All tasks that would fail for the same cause pause as well.
     private func pause(
         _ outcome: SourceRound.Outcome, _ context: RunContext, _ hosts: inout HostTable
     ) -> Hold {
@@ -139,7 +141,8 @@ extension TransferRun {
             failures: record.failures, retryAfter: outcome.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: now, random: context.random)
         if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
-            // Once somebody has logged in it goes on at once; a network that never says so is looked at again.
+            // After a log-in the task continues at once. If the network never reports that, the request is repeated
+            // after this pause.
             let pause = context.isBehindPortal ? Self.portalPause : AnswerDoubts.pause(times: doubt.times)
             return Hold(
                 reason: context.isBehindPortal ? .portal : .doubtfulAnswer, failure: failure,
@@ -148,7 +151,7 @@ extension TransferRun {
         return Hold(reason: pause.reason, failure: failure, notBefore: pause.notBefore)
     }
 
-    /// Whom a failure speaks against.
+    /// The tasks that a failure affects.
     private func blame(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> Blame {
         let asked = (try? TransferURL(parsing: round.url))?.origin ?? record.origin
         return Blame.of(
@@ -157,17 +160,18 @@ extension TransferRun {
         ).ofAttempt(hasAdvanced: record.hasAdvanced)
     }
 
-    /// Seconds.
+    /// The pause during a captive portal, in seconds.
     private static let portalPause: Double = 3_600
-    /// Seconds. The file system's answer ends the pause sooner; a mount that takes the place of one that never answers does not.
+    /// The pause in seconds. It ends earlier when the file system responds, but not when another mount replaces a file
+    /// system that never responds.
     private static let silencePause: Double = 60
-    /// Bytes that cost less than a pause does.
+    /// The most bytes that are cheaper to compare than a pause.
     private static let comparedAtOnce: Int64 = 4 << 20
     private static let failuresBeforeComparing = 2
 }
 
 extension TransferFailure.Code {
-    /// Whether another server could do better.
+    /// Whether another server could succeed.
     fileprivate var isOfServer: Bool {
         switch self {
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
@@ -181,7 +185,7 @@ extension TransferFailure.Code {
         }
     }
 
-    /// Whether a network that goes away looks like this.
+    /// Whether a lost network looks like this failure.
     fileprivate var isOfConnection: Bool {
         switch self {
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated: true

@@ -1,28 +1,31 @@
 package import NightshiftAPI
 package import Store
 
-/// One running transfer: everything that is decided between its admission and its end.
+/// One running transfer: all decisions between its admission and its end.
 ///
-/// Pure. Inputs are methods that return what is to be done, in order; whoever keeps the run does that and decides nothing. The
-/// phases and their legal exits:
+/// This is a pure value. Inputs are methods that return the actions to execute, in order. The owner of the run executes
+/// them and decides nothing. These are the phases and their legal exits:
 ///
-/// - `preparing`: nothing is under way. ``exchangeBegan()`` leads to `exchanging`; trouble before a byte was asked for to `saving` or
+/// - `preparing`: no exchange is running. ``exchangeBegan()`` leads to `exchanging`; a failure before the request was
+///   sent leads to `saving` or `closing`.
+/// - `exchanging`: one or several exchanges are running. Their end leads to `syncing`, `cutting`, `saving`, `closing`
+///   or `handedOver`.
+/// - `syncing`: the service has ended the exchange, and its bytes are being synced. ``synced(_:_:_:)`` leads to
+///   `saving` or `closing`.
+/// - `cutting`: the file is being truncated to its contiguous beginning. ``cut(_:_:_:)`` leads to `saving` or
 ///   `closing`.
-/// - `exchanging`: an exchange is under way, or several. Its end leads to `syncing`, `cutting`, `saving`, `closing` or `handedOver`.
-/// - `syncing`: the service has ended the exchange, and its bytes are being synced. ``synced(_:_:_:)`` leads to `saving` or `closing`.
-/// - `cutting`: the file loses what lies behind its gaps. ``cut(_:_:_:)`` leads to `saving` or `closing`.
-/// - `saving`: it is being written down, to be asked again. ``saved(_:_:_:)`` leads to `preparing`, or to `closing` where somebody
-///   wants it to stop by then.
-/// - `closing`: it is being written down for the last time. ``saved(_:_:_:)`` leads to `released`.
-/// - `handedOver`: a ``FinishRun`` carries it on.
-/// - `keepingBody`: the last answer to an upload is being kept. ``bodyKept(_:_:)`` leads to `concluding`, or as trouble does to `saving`
-///   or `closing`.
-/// - `concluding`: the end of an upload that was answered is being written down. ``saved(_:_:_:)`` leads to `released`, or to `pausing`
-///   where it could not be.
+/// - `saving`: a commit before the next request is in progress. ``saved(_:_:_:)`` leads to `preparing`, or to `closing`
+///   if a stop was requested meanwhile.
+/// - `closing`: the last commit is in progress. ``saved(_:_:_:)`` leads to `released`.
+/// - `handedOver`: a ``FinishRun`` continues the task.
+/// - `keepingBody`: the last response to an upload is being stored. ``bodyKept(_:_:)`` leads to `concluding`, or like
+///   other failures to `saving` or `closing`.
+/// - `concluding`: the end of an answered upload is being committed. ``saved(_:_:_:)`` leads to `released`, or to
+///   `pausing` after a failed commit.
 /// - `pausing`: ``concludeAgain(_:)`` leads to `keepingBody` or `concluding`.
-/// - `questioned`: a server asks what only the task's app can say. ``asked(_:_:_:)`` leads to `closing`,
+/// - `questioned`: a server sent a challenge that only the task's app can answer. ``asked(_:_:_:)`` leads to `closing`,
 ///   ``answeredMeanwhile(_:_:)`` to `released`.
-/// - `released`: none.
+/// - `released`: no exit.
 package struct TransferRun: Sendable {
     package enum Phase: Hashable, Sendable {
         case preparing
@@ -30,7 +33,7 @@ package struct TransferRun: Sendable {
         case syncing
         case cutting(SegmentMap, reason: String)
         case saving
-        /// What to throw away once that is written down.
+        /// The record whose bytes are discarded after the commit.
         indirect case closing(discards: TaskRecord?)
         case handedOver
         case keepingBody(UploadConclusion)
@@ -41,40 +44,41 @@ package struct TransferRun: Sendable {
     }
 
     package internal(set) var phase = Phase.preparing
-    /// As it is in the store, but for what the present exchange has brought.
+    /// The record as in the store, plus the results of the current exchange.
     @CopyOnWrite package var record: TaskRecord
-    /// Boot seconds.
+    /// The start of the attempt, in boot seconds.
     package let startedAt: Double
-    /// Where a download asks.
+    /// The URLs of a download, in the order in which they are requested.
     package var round: SourceRound
-    /// Why the service ends the exchange; nil while it may run.
+    /// The reason why the service ends the exchange; nil while it may run.
     package internal(set) var stopping: Interruption?
-    /// While its connection is in doubt.
+    /// The connection check in progress.
     package var probation: Probation?
-    /// What was looked at when it was admitted; goes with the entry that says so.
+    /// The values that led to the admission, for the journal entry about it.
     package var inputs: [String: String] = [:]
-    /// Questions asked again at once since the task was started, or since another URL is asked.
+    /// The immediate requests since the task was started, or since the URL changed.
     package internal(set) var repetitions = 0
-    /// Where the last exchange found the bytes, or the task's start an upload's: progress is counted from here.
+    /// The number of bytes when the last exchange began, or for an upload when the task started. Progress is counted
+    /// from here.
     package var startCount: Int64 = 0
-    /// Whether the row says that this attempt was begun.
+    /// Whether the row says that this attempt has begun.
     package var isNoted = false
-    /// Boot seconds at which bytes were last synced.
+    /// The last sync of bytes, in boot seconds.
     package var checkpointAt: Double
-    /// Whether the record tells of the response that is being received.
+    /// Whether the record describes the response that is being received.
     package var isAccepted = false
-    /// Whether that response has begun at byte 0.
+    /// Whether that response began at byte 0.
     private(set) var isFromStart = false
-    /// What the row says of the bytes here, while mirrors are asked to go on with them.
+    /// The row's description of the bytes on disk, while mirrors are tried that may continue them.
     @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
-    /// Boot seconds at which the present exchange was begun, and at which its answer was taken.
+    /// The start of the current exchange, and the time of its accepted response, in boot seconds.
     package var begunAt: Double = 0
     package var answeredAt: Double?
-    /// Why one connection has to do, where an answer gave the reason.
+    /// The reason why only one connection can be used, if a response has given one.
     package var singleReason: String?
-    /// Whether several connections have brought its bytes.
+    /// Whether the bytes came over several connections.
     package var wasDivided = false
-    /// Entries of the journal that go into the next commit.
+    /// The journal entries for the next commit.
     package var entries: [JournalEntry] = []
     private var faults: [IllegalTransition] = []
     /// The record before its end was decided.
@@ -84,22 +88,22 @@ package struct TransferRun: Sendable {
         var record = record
         self.startedAt = startedAt
         checkpointAt = startedAt
-        // Rows of older services may have them whatever is sent.
+        // Rows of older versions of the service may have mirrors whatever the method.
         let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
-        // Resume data of a task that had others.
+        // The resume data may come from a task with other mirrors.
         if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { record.partial?.leaveURL() }
         round = SourceRound(
             own: record.request.url ?? "", mirrors: mirrors, bytes: record.bytesURL, wrong: record.wrongSources)
         self.record = record
     }
 
-    /// The record as it may be shown: of an end that is not written down yet it says nothing.
+    /// The record for status reports. It does not contain an end that is not committed yet.
     package var shown: TaskRecord { recordBeforeEnd ?? record }
 
-    /// Whether the bytes that are here may be given up for what is at the URL that is asked.
+    /// Whether the bytes on disk may be discarded for the file at the current URL.
     package var mayRestart: Bool { round.mayRestart(bytes: record.bytesURL) || record.partial?.lossReason != nil }
 
-    /// Whether its owner or the service has ended it for good, or for another reason than its connection.
+    /// Whether the exchange was told to stop for a reason other than its connection.
     package var isEnding: Bool {
         switch stopping {
         case nil, .reconnect: false
@@ -109,25 +113,25 @@ package struct TransferRun: Sendable {
 
     // MARK: - Inputs
 
-    /// It was admitted: an attempt begins.
+    /// Begins an attempt after the task's admission.
     package mutating func admitted(_ now: ClockReading) {
         entries += apply(.begin, now)
-        if record.lastError?.code == .checksumMismatch { singleReason = "Bytes that had come were wrong" }
+        if record.lastError?.code == .checksumMismatch { singleReason = "Received bytes were wrong" }
     }
 
-    /// An exchange is under way. A stop that came while there was nothing to stop ends it.
+    /// Records that an exchange is running. If a stop was requested before, the exchange is cancelled.
     package mutating func exchangeBegan() -> [TransferAction] {
         phase = .exchanging
         return stopping == nil ? [] : [.cancel]
     }
 
-    /// The service wants it to stop; what follows is decided when nothing is under way any more.
+    /// Requests a stop. The next step is decided when nothing runs any longer.
     package mutating func interrupt(_ interruption: Interruption) -> [TransferAction] {
         stopping = interruption
         return phase == .exchanging ? [.cancel] : []
     }
 
-    /// The server's answer is taken.
+    /// Records the server's accepted response.
     package mutating func accept(_ accepted: AcceptedResponse, _ now: ClockReading) {
         isAccepted = true
         isFromStart = accepted.offset == 0
@@ -136,7 +140,9 @@ package struct TransferRun: Sendable {
         entries += told
     }
 
-    /// - Parameter isSynced: whether the bytes are on disk; nil where there was no file.
+    /// Continues after a sync.
+    ///
+    /// - Parameter isSynced: whether the bytes are on disk; nil without a file.
     package mutating func synced(
         _ isSynced: Bool?, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -149,7 +155,8 @@ package struct TransferRun: Sendable {
         return interrupted(context, &hosts)
     }
 
-    /// Whether it could be written down. Without that the older row holds, and the bytes behind it are found by the file's length.
+    /// Continues after a commit. If it failed, the older row is still valid, and the newer bytes are found by the
+    /// file's length.
     package mutating func saved(
         _ isSaved: Bool, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -166,25 +173,25 @@ package struct TransferRun: Sendable {
         case .concluding(let conclusion, let before):
             return concluded(isSaved, conclusion, before: before, context)
         case .preparing, .exchanging, .syncing, .cutting, .handedOver, .keepingBody, .pausing, .questioned, .released:
-            assertionFailure("Task \(record.id) was written down, and its run is \(phase).")
+            assertionFailure("Task \(record.id) was committed, but its run is \(phase).")
             return []
         }
     }
 
-    /// Others made a copy of this run before it was told to stop.
+    /// Keeps a stop that was requested after this copy of the run was made.
     mutating func keepStop(of latest: TransferRun) {
         if let interruption = latest.stopping { stopping = interruption }
     }
 
-    /// Nobody waits any longer for what is under way: its file system does not answer, and the task is wanted to stop.
+    /// Stops waiting for an exchange or sync that is blocked by a silent file system, because the task has to stop.
     package mutating func left(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         guard canBeLeft else { return [] }
-        // A sync that was not waited for may have failed.
+        // The sync may fail later, and nobody would notice.
         record.partial?.distrustUnsynced()
         return interrupted(context, &hosts)
     }
 
-    /// Whether it waits for a file system, or for an exchange that may do so.
+    /// Whether the run waits for a file system, or for an exchange that may wait for one.
     package var canBeLeft: Bool {
         switch phase {
         case .preparing, .exchanging, .syncing, .cutting: isEnding
@@ -192,18 +199,18 @@ package struct TransferRun: Sendable {
         }
     }
 
-    // MARK: - What follows
+    // MARK: - Next steps
 
-    /// Asks, unless somebody wants it to stop by now.
+    /// Begins the next exchange, unless a stop was requested.
     mutating func goOn(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
-        // A fault has ended it.
+        // An illegal transition has ended the task.
         if record.state.isTerminal { return close() }
         guard stopping == nil, !context.isServiceStopping else { return interrupted(context, &hosts) }
         phase = .preparing
         return [.ask]
     }
 
-    /// The service itself has ended the exchange; what that brought is kept.
+    /// Handles an exchange that the service itself has ended. Its bytes are kept.
     mutating func interrupted(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         let interruption = stopping ?? .wait(.starting)
         if case .reconnect = interruption { return reconnect(context.now) }
@@ -217,7 +224,7 @@ package struct TransferRun: Sendable {
         return close()
     }
 
-    /// Goes on at once over a new connection: the old one is to blame, not the host.
+    /// Continues at once over a new connection. The failure is attributed to the old connection, not to the host.
     mutating func reconnect(_ now: ClockReading) -> [TransferAction] {
         if case .reconnect? = stopping { stopping = nil }
         probation = nil
@@ -226,19 +233,19 @@ package struct TransferRun: Sendable {
         return save()
     }
 
-    /// No mirror has gone on with the bytes: they are what they were.
+    /// Restores the description of the bytes, because no mirror has continued them.
     mutating func returnFromMirrors() {
         if let ownPartial, record.partial?.isOfAnotherURL == true { record.partial = ownPartial }
         ownPartial = nil
     }
 
-    /// Writes it down, to ask then.
+    /// Commits the task, before its next request.
     mutating func save() -> [TransferAction] {
         phase = .saving
         return flush()
     }
 
-    /// Writes it down for the last time.
+    /// Commits the task for the last time.
     mutating func close(discarding discarded: TaskRecord? = nil) -> [TransferAction] {
         phase = .closing(discards: discarded)
         return flush()
@@ -249,7 +256,7 @@ package struct TransferRun: Sendable {
         return takeFaults() + [.save(record, entries)]
     }
 
-    /// Writes it down while its exchange goes on, which a fault ends.
+    /// Commits the task while its exchange continues. An illegal transition ends the exchange.
     mutating func note(_ told: [JournalEntry] = []) -> [TransferAction] {
         let actions = takeFaults() + [.note(record, entries + told)]
         entries = []
@@ -257,7 +264,7 @@ package struct TransferRun: Sendable {
         return record.state.isTerminal ? actions + interrupt(.wait(.starting)) : actions
     }
 
-    /// Writes it down for the last time, with a question for its app.
+    /// Commits the task for the last time, together with a question for its app.
     mutating func close(asking challenge: Challenge) -> [TransferAction] {
         phase = .closing(discards: nil)
         defer { entries = [] }
@@ -269,14 +276,14 @@ package struct TransferRun: Sendable {
         return faults.map(TransferAction.fault)
     }
 
-    /// Others carry it on.
+    /// Hands the task over to another owner.
     mutating func handOver(_ action: ([JournalEntry]) -> TransferAction) -> [TransferAction] {
         phase = .handedOver
         defer { entries = [] }
         return takeFaults() + [action(entries)]
     }
 
-    /// Every transition of the record goes this way.
+    /// Applies an event to the record. All its transitions use this function.
     mutating func apply(_ event: TaskEvent, _ now: ClockReading) -> [JournalEntry] {
         switch event {
         case .interrupt, .hold, .fail, .ask: recordBeforeEnd = recordBeforeEnd ?? record
@@ -289,11 +296,11 @@ package struct TransferRun: Sendable {
 }
 
 extension TaskRecord {
-    /// The URL that the bytes here came from has sent the whole, and it is not what was asked for.
+    /// Records that the URL which sent all bytes on disk has sent the wrong file.
     ///
-    /// Without a checksum nothing says that another URL's file is the right one.
+    /// Without a checksum, nothing shows that another URL has the right file.
     ///
-    /// - Returns: whether there is another URL that may have it.
+    /// - Returns: whether another URL may have the right file.
     mutating func noteWrongSource() -> Bool {
         guard request.checksum != nil else { return false }
         let urls = [request.url ?? ""] + (request.mirrors ?? [])
@@ -303,22 +310,22 @@ extension TaskRecord {
         return !places.isEmpty && wrongSources.count < urls.count
     }
 
-    /// Where the bytes here came from; nil where there are none.
+    /// The URL that the bytes on disk came from; nil without bytes.
     var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 
-    /// The answer that is not believed yet.
+    /// The last suspect response.
     var doubt: AnswerDoubt? { partial?.doubt ?? upload?.doubt ?? firstDoubt }
 
-    /// The name that says what a download's request expects: its owner's where that has an ending, else the URL's.
+    /// The expected name of a download's file: the owner's name if that has an extension, otherwise the URL's.
     var expectedName: String? {
         if let chosen = request.destination?.filename, chosen.dropFirst().contains(".") { return chosen }
         return request.url.map { FileName.derive(contentDisposition: nil, url: $0) }
     }
 
-    /// ``ResponsePolicy/decodes``: not for files that the service keeps for apps.
+    /// The value of ``ResponsePolicy/decodes``: false for files that the service stores for apps.
     var decodes: Bool { session == .terminal || request.destination != nil }
 
-    /// Whether a later task could continue from the bytes that are here, or at the server.
+    /// Whether a later task could continue from the bytes on disk, or from those on the server.
     var isResumable: Bool {
         if upload != nil { return true }
         guard kind == .download, method == "GET", let partial, received > 0 else { return false }

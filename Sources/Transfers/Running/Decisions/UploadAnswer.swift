@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// The body of the last answer to an upload.
+/// The body of the last response to an upload.
 package enum AnswerBody: Hashable, Sendable {
     case memory([UInt8])
-    /// Longer than memory may hold: so many bytes in the exchange's own file.
+    /// A body that is too long for memory: this many bytes in a file of the exchange.
     case file(count: Int64)
 
     package static let none = AnswerBody.memory([])
@@ -16,10 +16,11 @@ package enum AnswerBody: Hashable, Sendable {
     }
 }
 
-/// The last answer to an upload, as far as it could be kept.
+/// The last response to an upload, as far as it could be stored.
 package struct UploadAnswer: Hashable, Sendable {
     package var body: AnswerBody
-    /// Why the body is not here. The server has the upload, so sending it again would not help, and may do it twice.
+    /// The reason why the body is missing. The server has the upload, so sending it again would not help, and could
+    /// perform it twice.
     package var failure: TransferFailure?
 
     package init(body: AnswerBody, failure: TransferFailure? = nil) {
@@ -27,9 +28,9 @@ package struct UploadAnswer: Hashable, Sendable {
         self.failure = failure
     }
 
-    /// The answer that an exchange has brought; nil where none has come to its end, for whatever reason but this side's disk.
+    /// The response of an exchange. Nil if the response was not complete, unless this machine's disk was the reason.
     ///
-    /// - Parameter file: bytes in the answer's file; nil where it did not need one.
+    /// - Parameter file: the number of bytes in the response's file; nil if it did not need one.
     package init?(_ end: ExchangeEnd, file: Int64?) {
         guard end.head != nil else { return nil }
         switch (end.outcome, file) {
@@ -38,10 +39,10 @@ package struct UploadAnswer: Hashable, Sendable {
         case (.complete, let count?) where count <= Limits.responseBody:
             self.init(body: .file(count: count))
         case (.complete, _):
-            let message = "The server's answer is larger than \(Limits.responseBody) bytes. The server has the upload."
+            let message = "The server has the upload, but its response is larger than \(Limits.responseBody) bytes."
             self.init(body: .none, failure: TransferFailure(.tooLarge, message, status: end.head?.status))
         case (.failed(let failure), _?) where [.diskFull, .inputOutput].contains(failure.code):
-            let message = "The server's answer could not be kept, but the server has the upload. \(failure.message)"
+            let message = "The server has the upload, but its response could not be stored. \(failure.message)"
             self.init(body: .none, failure: TransferFailure(failure.code, message, status: end.head?.status))
         case (.failed, _), (.cancelled, _), (.challenged, _):
             return nil
