@@ -137,7 +137,7 @@ extension Simulations {
                     #expect(status?.state == .completed && status?.restarts == 0, "\(String(describing: status))")
                     #expect(status?.verified == ["sha-256"])
                     let dropped = journal.filter { $0.decision == .mirrorDropped }.compactMap(\.detail)
-                    #expect(dropped == ["http://other.example:80: the mirror has a file of another digest."])
+                    #expect(dropped == ["http://other.example:80: the mirror's file has another digest."])
                 }
             }
         }

@@ -349,7 +349,7 @@ extension Simulations {
                     #expect(asked[same] ?? 0 >= 1)
                     #expect(asked[other] == 1)
                     let dropped = await world.journal().filter { $0.decision == .mirrorDropped }.compactMap(\.detail)
-                    #expect(dropped == ["http://other.example:80: the mirror has a file of another digest."])
+                    #expect(dropped == ["http://other.example:80: the mirror's file has another digest."])
                     try await world.stop()
                 }
             }

@@ -1,18 +1,20 @@
-/// Finds the number of connections by measuring: as many as raise the total, and no more.
+/// Finds the number of connections by measuring: as many as raise the total rate, and no more.
 ///
-/// Pure; times are boot seconds. The phases and their legal exits:
+/// This is a pure value; times are boot seconds. These are the phases and their legal exits:
 ///
-/// - `settling`: connections are being opened or closed; to `measuring` when as many flow as are wanted, or in time.
-/// - `measuring`: to `settling` with another number to be tried, or to `resting`.
-/// - `resting`: to `settling`, to try one more.
+/// - `settling`: connections are being opened or closed. Leads to `measuring` when the wanted number of connections
+///   receive bytes, or after a time limit.
+/// - `measuring`: leads to `settling` with another number to try, or to `resting`.
+/// - `resting`: leads to `settling`, to try one more connection.
 struct ConnectionCountController: Hashable, Sendable {
-    /// How many connections are wanted.
+    /// The wanted number of connections.
     private(set) var target = 1
-    /// The first connection that was begun for the present trial; those before it are its standard.
+    /// The number of the first connection that was begun for the current trial. Earlier ones are the standard of
+    /// comparison.
     private(set) var newcomersFrom = 0
     private var phase = Phase.settling(since: nil)
     private var trial = Trial.standard
-    /// The rates of the numbers of connections that were measured since the last rest, by ascending number.
+    /// The measured rate for each number of connections since the last rest, in ascending order of the numbers.
     private var levels: [Level] = []
     private var restLength = ConnectionCountController.shortestRest
     private var doubles = true
@@ -24,13 +26,13 @@ struct ConnectionCountController: Hashable, Sendable {
         case resting(until: Double)
     }
 
-    /// The question that the present measurement answers.
+    /// The question that the current measurement answers.
     private enum Trial: Hashable {
-        /// The rate of the present number.
+        /// The rate of the current number.
         case standard
-        /// Whether it brings more than `lower`.
+        /// Whether the current number is faster than `lower`.
         case more(than: Level)
-        /// Whether it brings as much as more do.
+        /// Whether the current, smaller number is about as fast as a larger one.
         case enough
     }
 
@@ -39,36 +41,37 @@ struct ConnectionCountController: Hashable, Sendable {
         var rate: Double
     }
 
-    /// The measured values that it decides from.
+    /// The measured inputs of the decision.
     struct Reading {
         var now: Double
-        /// Bytes of the file that have come so far.
+        /// The bytes of the file that have arrived so far.
         var bytes: Int64
-        /// Connections that bring bytes.
+        /// The connections that receive bytes.
         var flows: [RateMeasurement.Flow]
-        /// Most connections that may be used.
+        /// The most connections that may be used.
         var most: Int
-        /// Bytes that are still missing.
+        /// The number of missing bytes.
         var missing: Int64
-        /// Seconds from asking to answer; nil if nobody has answered.
+        /// Seconds from request to response; nil without a response.
         var latency: Double?
-        /// Whether the newest connections are slow by themselves: the total did not rise, but the others kept their rates.
+        /// Whether the newest connections themselves are slow: the total did not rise, but the other connections kept
+        /// their rates.
         var newcomersLag: (Double) -> Bool
         /// The number that the next connection will get.
         var nextConnection: Int
     }
 
-    /// Whether the number is being looked for at present.
+    /// Whether the controller is searching for the number now.
     var isSearching: Bool {
         if case .resting = phase { false } else { true }
     }
 
-    /// When resting ends.
+    /// The end of the rest.
     var nextTrial: Double? {
         if case .resting(let until) = phase { until } else { nil }
     }
 
-    /// Takes a reading, of bytes that were counted now.
+    /// Decides from a reading of the bytes received by now.
     mutating func update(_ reading: Reading) {
         if target > reading.most {
             target = reading.most
@@ -133,7 +136,7 @@ struct ConnectionCountController: Hashable, Sendable {
         phase = .settling(since: reading.now)
     }
 
-    /// Looks for the fewest connections that bring about as much as the best number did.
+    /// Tries smaller numbers, to find the smallest one that is about as fast as the best.
     private mutating func trySmaller(_ now: Double) {
         let best = levels.map(\.rate).max() ?? 0
         guard let enough = levels.firstIndex(where: { $0.rate >= best * Self.enoughShare }) else {
@@ -153,25 +156,26 @@ struct ConnectionCountController: Hashable, Sendable {
         levels = []
     }
 
-    /// The least seconds of a measurement: two tenths are some dozens of bursts on a quick path; on a slow one four latencies (of about
-    /// three round trips each) let a new connection grow to its speed.
+    /// The shortest measurement in seconds. On a fast path, two tenths contain some dozens of bursts. On a slow path, a
+    /// new connection reaches its speed within four latencies of about three round trips each.
     private static func window(_ latency: Double?) -> Double {
         min(2, max(0.2, 4 * (latency ?? 0)))
     }
 
-    /// Seconds after which a measurement ends, whatever still pauses: bursts may be a second apart.
+    /// Seconds after which a measurement ends even if connections are pausing: bursts may be a second apart.
     private static let longestMeasurement: Double = 2.5
-    /// Seconds that connections may take to begin before it is measured without them.
+    /// Seconds that new connections may take to begin. After that, the measurement starts without them.
     private static let longestSettling: Double = 2
-    /// Below this share a rise may be chance.
+    /// The smallest relative rise that counts; a smaller one may be chance.
     private static let leastGain = 0.08
-    /// Of what more connections would bring if each brought as much as the ones before, this share has to come.
+    /// The required share of the ideal gain, which is the gain if each new connection were as fast as the earlier ones.
     private static let gainShare = 0.25
-    /// Fewer connections that reach this share of the rate of more are better; measurements differ by as much.
+    /// A smaller number of connections is preferred if it reaches this share of the larger number's rate. Measurements
+    /// vary by as much.
     private static let enoughShare = 0.92
-    /// Seconds that have to be left for another connection to be worth it.
+    /// The shortest remaining time in seconds for which another connection is worthwhile.
     private static let leastLeft: Double = 1
-    /// Trials in a row that are tolerated although the total did not rise, because a new connection is slow by itself.
+    /// The number of consecutive trials without a rise that are tolerated, because a single new connection may be slow.
     private static let mostToleratedTrials = 2
     private static let shortestRest: Double = 5
     private static let longestRest: Double = 60

@@ -1,19 +1,20 @@
-/// How many connections an origin was seen to take, for as long as that holds.
+/// The number of connections that an origin is known to accept, while that knowledge is valid.
 ///
-/// Kept for each origin beside its `HostBackoff`, told by ``SegmentAction/limitHost(source:connections:until:)``, and asked
-/// for the ``SegmentLimits`` of every download in segments that goes there. Times are boot seconds.
+/// Stored for each origin next to its `HostBackoff`, set by ``SegmentAction/limitHost(source:connections:until:)``, and
+/// used for the ``SegmentLimits`` of every split download to that origin. Times are boot seconds.
 package struct HostConnections: Hashable, Sendable {
     private var connections = Int.max
     private var until: Double = 0
 
     package init() {}
 
-    /// Nil where nothing is known any more.
+    /// The known number; nil if nothing is known, or if the knowledge is outdated.
     package func most(now: Double) -> Int? {
         now < until ? connections : nil
     }
 
-    /// The origin refused one more than these. The fewest it was seen to take count, and the longest time.
+    /// Records that the origin refused more than this number. Of several records, the smallest number and the longest
+    /// time apply.
     package mutating func limit(to connections: Int, until: Double, now: Double) {
         self.connections = min(max(1, connections), most(now: now) ?? .max)
         self.until = max(until, self.until)

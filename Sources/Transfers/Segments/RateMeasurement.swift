@@ -1,18 +1,18 @@
-/// What all connections together bring, measured over a moment. Times are boot seconds.
+/// The total rate of all connections during a measurement. Times are boot seconds.
 ///
-/// Servers that keep a limit send a burst and wait (nginx's `limit_rate`: for a second), so that the bytes of a short while
-/// say nothing. A connection that pauses is therefore measured from the beginning of one of its bursts to that of another.
+/// Servers with a rate limit send a burst and then pause (nginx's `limit_rate`: for a second), so a short measurement
+/// is not reliable. A pausing connection is therefore measured from the start of one burst to the start of another.
 struct RateMeasurement: Hashable, Sendable {
-    /// A connection that brings bytes, at a reading.
+    /// The state of a connection with a response at one reading.
     struct Flow {
         var id: ConnectionID
         var received: Int64
-        /// Whether it has brought some since the reading before, and not only since it was answered.
+        /// Whether it received bytes since the previous reading, not counting those that arrived with the response.
         var isFlowing: Bool
     }
 
     let since: Double
-    /// Bytes of the file that had come.
+    /// The bytes of the file that had arrived when the measurement began.
     private let before: Int64
     private var pulses: [ConnectionID: Pulse]
 
@@ -26,16 +26,16 @@ struct RateMeasurement: Hashable, Sendable {
         for flow in flows { pulses[flow.id, default: Pulse(flow, now)].read(flow.received, now) }
     }
 
-    /// Bytes per second; nil while a connection pauses of which no whole burst was seen.
+    /// The rate in bytes per second; nil while a connection pauses and no complete burst of it was measured.
     ///
     /// - Parameters:
-    ///   - flows: as told to ``read(_:now:)`` last.
-    ///   - bytes: of the file, that have come by now.
-    ///   - isDue: whether what is known has to do.
+    ///   - flows: the values of the last call of ``read(_:now:)``.
+    ///   - bytes: the bytes of the file that have arrived by now.
+    ///   - isDue: whether the measurement must end with the known values.
     func rate(_ flows: [Flow], bytes: Int64, now: Double, isDue: Bool) -> Double? {
         let elapsed = now - since
         guard elapsed > 0 else { return nil }
-        // Those that have ended meanwhile have brought the rest.
+        // The rest came over connections that have ended meanwhile.
         var rest = bytes - before
         var sum: Double = 0
         for flow in flows {
@@ -56,9 +56,9 @@ private struct Pulse: Hashable, Sendable {
     }
 
     private let start: Mark
-    /// Where the first burst was seen.
+    /// The first observed burst.
     private var first: Mark?
-    /// Where the latest burst began; the latest reading, as long as nothing has paused.
+    /// The start of the latest burst; without pauses, the latest reading.
     private var latest: Mark?
     private var last: Mark
     private var isPausing = false
@@ -70,11 +70,11 @@ private struct Pulse: Hashable, Sendable {
         if flow.isFlowing { first = start }
     }
 
-    /// Bytes that it had brought when the measurement began.
+    /// The bytes that this connection had received when the measurement began.
     var before: Int64 { start.bytes }
 
     mutating func read(_ received: Int64, _ now: Double) {
-        // Two readings right behind one another see a pause everywhere.
+        // Two readings in quick succession would see a pause everywhere.
         guard now - last.time >= Self.shortestPause else { return }
         let mark = Mark(time: now, bytes: received)
         defer { last = mark }
@@ -88,7 +88,8 @@ private struct Pulse: Hashable, Sendable {
         isPausing = false
     }
 
-    /// Bytes per second; nil while it pauses and no whole burst was seen, and of one that was not seen bringing anything for long enough.
+    /// The rate in bytes per second. Nil while the connection pauses without a complete burst, or if it was observed
+    /// for too short a time.
     var rate: Double? {
         guard let latest else { return nil }
         guard hasPaused else {
@@ -97,7 +98,7 @@ private struct Pulse: Hashable, Sendable {
         return first.flatMap { latest.time - $0.time < Self.leastCycle ? nil : Self.rate(from: $0, to: latest) }
     }
 
-    /// Bytes per second since the measurement began, whatever pauses.
+    /// The mean rate in bytes per second since the measurement began, including pauses.
     func mean(_ now: Double) -> Double {
         now > start.time ? Double(last.bytes - start.bytes) / (now - start.time) : 0
     }
@@ -106,10 +107,12 @@ private struct Pulse: Hashable, Sendable {
         Double(end.bytes - start.bytes) / (end.time - start.time)
     }
 
-    /// Seconds.
+    /// The shortest pause in seconds.
     private static let shortestPause: Double = 0.05
-    /// Seconds without a pause after which bytes are taken to flow: two times that between readings, less a little.
+    /// Seconds without a pause after which bytes count as a steady flow: twice the interval between readings, minus a
+    /// little.
     private static let leastSpan: Double = 0.19
-    /// Seconds from a burst to one that it is measured to: a reading may see either a tenth of a second late.
+    /// The shortest distance in seconds between two bursts of a measurement: either may be observed a tenth of a second
+    /// late.
     private static let leastCycle: Double = 0.29
 }

@@ -1,10 +1,10 @@
-/// Bytes per second over the last moments, the latest weighing most.
+/// A rate in bytes per second over the last moments, with the most weight on the latest.
 struct RateMeter: Hashable, Sendable {
     private var bytes: Double = 0
     private(set) var seconds: Double = 0
 
-    /// Seconds after which a reading weighs half: long enough to see through single round trips, short enough to notice a
-    /// connection that breaks in before its segment has become the last one.
+    /// Seconds after which a reading has half its weight. Long enough to smooth out single round trips, and short
+    /// enough to notice a collapsing connection before its segment is the last one.
     private static let memory: Double = 0.5
 
     mutating func add(_ count: Int64, over elapsed: Double) {
@@ -14,9 +14,9 @@ struct RateMeter: Hashable, Sendable {
         seconds = seconds * kept + elapsed
     }
 
-    /// Nil before there is anything to go by.
+    /// The rate; nil before enough time was observed.
     var bytesPerSecond: Double? { seconds >= Self.shortest ? bytes / seconds : nil }
 
-    /// Seconds below which a reading is chance: bytes come in bursts.
+    /// Seconds below which a reading is chance, because bytes arrive in bursts.
     private static let shortest: Double = 0.05
 }

@@ -1,4 +1,4 @@
-/// One of the connections of a download in segments; numbers are not used again.
+/// A connection of a split download. Numbers are not reused.
 package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package var number: Int
 
@@ -11,63 +11,66 @@ package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvert
     package var description: String { "\(number)" }
 }
 
-/// An effect that the scheduler asks for. Effects are executed in order.
+/// An action that the scheduler requests. Actions are executed in order.
 package enum SegmentAction: Hashable, Sendable {
-    /// Ask `source` (0 is the task's own URL) for exactly these bytes over another connection.
+    /// Request exactly these bytes from `source` (0 is the task's own URL) over a new connection.
     case begin(ConnectionID, source: Int, range: Range<Int64>)
-    /// The connection writes up to here and then ends, wherever its response would. It may have ended, or be past it.
+    /// Let the connection write up to this offset and then end, even if its response continues. The connection may
+    /// already have ended or passed the offset.
     case setEnd(ConnectionID, Int64)
-    /// Break the connection off. It counts until its end is reported.
+    /// Cancel the connection. It counts as running until its end is reported.
     case stop(ConnectionID, SegmentStop)
-    /// No more from this mirror.
+    /// Stop using this mirror.
     case dropSource(Int, reason: String)
-    /// The origin of this source takes no more than so many connections until this boot second, from anybody.
+    /// Limit the origin of this source to this number of connections for all transfers, until this boot second.
     case limitHost(source: Int, connections: Int, until: Double)
-    /// From here on one connection only.
+    /// Use only one connection from now on.
     case single(reason: String)
-    /// The machine is through: every byte is written. Connections that still run were stopped.
+    /// The scheduler is done: all bytes are written. Connections that are still running were stopped.
     case finished
-    /// The machine is through: cut the file to its contiguous beginning and ask for the rest in a plain exchange at once.
+    /// The scheduler is done: truncate the file to its contiguous beginning, and request the rest over a single
+    /// connection at once.
     case fallBack(reason: String)
-    /// The machine is through: nothing runs, and what ``SegmentEnd/refused(_:)`` told last is the task's to deal with, with the bytes
+    /// The scheduler is done: nothing runs, and the task must handle the last ``SegmentEnd/refused(_:)`` with the bytes
     /// it has.
     case refused
-    /// The machine is through: nothing runs and nothing may be asked now. The task waits, as after any trouble, with the bytes
-    /// it has; no earlier than at this boot second, where there is one.
+    /// The scheduler is done: nothing runs and no request may be sent now. The task waits with its bytes as after any
+    /// failure, at least until this boot second if one is given.
     case exhausted(notBefore: Double?)
 }
 
-/// Why a connection is broken off.
+/// The reason for cancelling a connection.
 package enum SegmentStop: String, Hashable, Sendable {
-    /// No byte came for too long.
+    /// No byte arrived for too long.
     case stalled
-    /// It is far slower than the others.
+    /// The connection is far slower than the others.
     case slow
-    /// Others have brought what it was to bring.
+    /// Other connections have received its bytes.
     case redundant
-    /// More connections bring nothing, or are not allowed any more.
+    /// The connection does not raise the total rate, or exceeds a new limit.
     case surplus
-    /// Its source is not to be used any more.
+    /// Its source is no longer used.
     case distrusted
-    /// All bytes are here.
+    /// All bytes have arrived.
     case finished
 }
 
-/// How a connection has ended.
+/// The end of a connection.
 package enum SegmentEnd: Hashable, Sendable {
-    /// Its response came whole, or it reached the end that was set.
+    /// The response was complete, or the connection reached its set end.
     case complete
-    /// ``SegmentAction/stop(_:_:)`` was carried out.
+    /// The connection was cancelled by ``SegmentAction/stop(_:_:)``.
     case stopped
-    /// The network or the server broke it off; also answers that stand for trouble that passes.
+    /// The network or the server broke the connection, or the response reported a temporary error.
     case failed
-    /// 429 or 503: so many connections are too many. `until`: boot seconds, from `Retry-After`.
+    /// The server answered 429 or 503, because there are too many connections. `until` is in boot seconds, from
+    /// `Retry-After`.
     case busy(until: Double?)
-    /// The server wants to be asked in another way (``RangeCondition``); which one the caller keeps.
+    /// The server requires another form of the request (``RangeCondition``), which the caller remembers.
     case again
-    /// The answer shows that this source's parts are not to be relied on; none of its bytes was written.
+    /// The response shows that the parts of this source are not reliable. None of its bytes was written.
     case distrusted(String)
-    /// The answer is not about parts but about the request itself: it is refused for good, the server asks who is there, or
-    /// somebody in between speaks. None of its bytes was written.
+    /// The response concerns the request itself, not the part: a permanent refusal, a challenge, or an intermediary's
+    /// page. None of its bytes was written.
     case refused(String)
 }

@@ -5,17 +5,17 @@ package import Store
 package struct SourceIdentity: Hashable, Sendable {
     package var total: Int64
     package var validators: Validators
-    /// How its parts are asked for.
+    /// The condition of its range requests.
     package var condition: RangeCondition
-    /// ``PartialBytes/place``.
+    /// See ``PartialBytes/place``.
     package var place: String?
-    /// ``PartialBytes/isOfAnotherURL``.
+    /// See ``PartialBytes/isOfAnotherURL``.
     package var isOfAnotherURL = false
-    /// The digests that the whole file will be compared with in the end.
+    /// The digests that will verify the whole file.
     package var digests: [Checksum] = []
-    /// ``PartialBytes/mediaType``.
+    /// See ``PartialBytes/mediaType``.
     package var mediaType: String?
-    /// ``PartialBytes/doubt``.
+    /// See ``PartialBytes/doubt``.
     package var doubt: AnswerDoubt?
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
@@ -25,10 +25,10 @@ package struct SourceIdentity: Hashable, Sendable {
     }
 }
 
-/// A request for a part of a file, and what its answer means.
+/// A request for a part of a file, with the rules for judging its response.
 package struct SegmentRequest: Hashable, Sendable {
     package var range: Range<Int64>
-    /// The file as this source has shown it; of a mirror that was never asked, nil.
+    /// The file as this source has described it; nil for a mirror without an earlier response.
     package var identity: SourceIdentity?
 
     package init(range: Range<Int64>, identity: SourceIdentity?) {
@@ -37,32 +37,32 @@ package struct SegmentRequest: Hashable, Sendable {
     }
 }
 
-/// The verdict on an answer to a request for a part.
+/// The verdict on a response to a request for a part.
 package enum SegmentAnswer: Hashable, Sendable {
-    /// The body carries these bytes: written from their start on, up to the connection's end.
+    /// The body has these bytes. They are written up to the connection's end.
     case serves(Range<Int64>, SourceIdentity)
-    /// Break off and ask again in this way: ``SegmentEnd/again``.
+    /// Cancel, and send another request in this form: ``SegmentEnd/again``.
     case again(RangeCondition)
-    /// ``SegmentEnd/busy(until:)``.
+    /// The result is ``SegmentEnd/busy(until:)``.
     case busy(RetryAfter?, TransferFailure)
-    /// ``SegmentEnd/failed``.
+    /// The result is ``SegmentEnd/failed``.
     case trouble(TransferFailure)
-    /// ``SegmentEnd/distrusted(_:)``.
+    /// The result is ``SegmentEnd/distrusted(_:)``.
     case distrusted(String)
-    /// ``SegmentEnd/refused(_:)``, and what it means for the task: the same as if it had asked over one connection.
+    /// The result is ``SegmentEnd/refused(_:)``, with the same consequence for the task as over a single connection.
     case refused(DownloadConclusion, because: String)
 }
 
 extension SegmentAnswer {
-    /// Of a request that ended without a response for the task; nil where nothing follows from that but the end itself.
+    /// The verdict on a request that ended without a response for the task; nil if only the end itself matters.
     package init?(unanswered outcome: ExchangeEnd.Outcome) {
         guard case .challenged(let challenge) = outcome else { return nil }
-        self = .refused(.question(challenge), because: "the server asks who is there")
+        self = .refused(.question(challenge), because: "the server sent a challenge")
     }
 }
 
 extension SegmentRequest {
-    /// `Range` and `If-Range`.
+    /// The fields `Range` and `If-Range`.
     package var headers: [HeaderField] { plan.headers }
 
     private var plan: ExchangePlan {
@@ -78,13 +78,13 @@ extension SegmentRequest {
         return ExchangePlan(offset: range.lowerBound, condition: condition, headers: headers)
     }
 
-    /// Decides as ``Verdict/judge(head:plan:partial:policy:now:)`` does, but never over the file: where that would start
-    /// again, this source is not used for parts any more. What is to be waited out, or ends the task, is left to the task, which
-    /// keeps all that is here.
+    /// Judges a response like ``Verdict/judge(head:plan:partial:policy:now:)``, but never replaces the file: where that
+    /// function would start again, this source is no longer used for parts. Verdicts that make the task wait or end are
+    /// left to the task, which keeps all bytes.
     ///
     /// - Parameters:
-    ///   - file: the file as the task's own URL has shown it.
-    ///   - policy: the task's.
+    ///   - file: the file as the task's own URL described it.
+    ///   - policy: the settings of the task.
     ///   - now: seconds since 1970.
     package func judge(
         head: ResponseHead, file: SourceIdentity, policy: ResponsePolicy, now: Double
@@ -93,10 +93,11 @@ extension SegmentRequest {
         if identity == nil, head.status == 206 || head.isPart {
             let given = Validators(head: head)
             guard given.identifyBytes else {
-                return .distrusted("the mirror gave nothing by which this version of the file could be recognised")
+                return .distrusted(
+                    "the mirror sent no strong validator, so this version of the file cannot be recognised")
             }
             if let doubt = file.doubt(head) { return .distrusted(doubt) }
-            // Its own words from here on: tags differ from server to server.
+            // From now on the mirror's own validators count, because tags differ from server to server.
             known = SourceIdentity(total: file.total, validators: given, condition: .entityTag)
             known.place = try? TransferURL(parsing: head.url).place
         }
@@ -107,10 +108,10 @@ extension SegmentRequest {
         partial.isVerified = !file.digests.isEmpty
         partial.mediaType = known.mediaType
         partial.doubt = known.doubt
-        // Of a part it is looked at below; of anything else another URL is believed more readily.
+        // A part is checked below. Any other response from another URL is trusted more readily.
         partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206 && !head.isPart
         var policy = policy
-        // A connection that is too many is no answer to the task.
+        // A refused extra connection says nothing about the task.
         policy.retry = .transientResponses
         let verdict = Verdict.judge(head: head, plan: plan, partial: partial, policy: policy, now: now)
         switch verdict {
@@ -134,28 +135,28 @@ extension SegmentRequest {
                 .trouble(failure, after: nil),
                 because: "the server answered a request for a part with \(HTTPStatus.name(head.status))")
         case .doubt(let doubt, let failure):
-            return .refused(.doubt(doubt, failure), because: "what came in place of a part is not believed")
+            return .refused(.doubt(doubt, failure), because: "the response to the request for a part is suspect")
         case .append, .fresh, .compare, .alreadyComplete:
-            return .distrusted("the server did not send the part that was asked for")
+            return .distrusted("the server did not send the requested part")
         }
     }
 }
 
 extension SourceIdentity {
-    /// What speaks against a mirror's having this file; nil where it has the same length, and a digest that the whole will be
-    /// compared with finds out if its bytes are others. Its tag says nothing: it is the mirror's own word for its own file.
+    /// The reason to doubt that a mirror has this file. Nil if the length is the same and a digest will verify the
+    /// whole file. The entity tag is not considered, because each mirror chooses its own.
     fileprivate func doubt(_ head: ResponseHead) -> String? {
-        guard head.total == total else { return "the mirror has a file of another length" }
+        guard head.total == total else { return "the mirror's file has another length" }
         guard !digests.isEmpty else {
-            return "nothing proves that the mirror has the same file: there is neither a checksum nor a digest"
+            return "without a checksum or digest, nothing proves that the mirror has the same file"
         }
         return DigestFields.contradict(digests, DigestFields.expected(head: head, wholeBody: false))
-            ? "the mirror has a file of another digest" : nil
+            ? "the mirror's file has another digest" : nil
     }
 }
 
 extension ResponseHead {
-    /// The length of the whole that a part belongs to.
+    /// The length of the whole file, from the response with a part.
     fileprivate var total: Int64? {
         guard let field = headers.first("Content-Range"), case .bytes(_, _, let total)? = ContentRange(field: field)
         else {

@@ -1,29 +1,29 @@
-/// A connection and the bytes that it is to fetch.
+/// A connection and the bytes that it has to fetch.
 struct SegmentConnection: Hashable, Sendable {
     let id: ConnectionID
     let source: Int
     let begunAt: Double
-    /// The bytes that it is to fetch; the end moves.
+    /// The bytes to fetch; the end may move.
     var range: Range<Int64>
-    /// The offset behind the last byte it has written.
+    /// The offset after the last byte it has written.
     var position: Int64
-    /// Where its response's body ends; nil before there is a response.
+    /// The offset at which its response's body ends; nil before the response.
     var servedEnd: Int64?
-    /// The connection whose bytes it fetches as well, to be first.
+    /// The connection whose bytes it fetches as well, in a race.
     var races: ConnectionID?
-    /// The connection whose part it takes over, once it has an answer.
+    /// The connection whose part it takes over when its response arrives.
     var relieves: ConnectionID?
-    /// Where it was told to end: not before whoever relieves it has an answer, or a refusal would cost the connection
-    /// that works.
+    /// The end that the connection was given. It is not shortened before the connection that takes over has a response:
+    /// otherwise a refusal would cost a working connection.
     var toldEnd = Int64.max
     var stopping: SegmentStop?
     var rate = RateMeter()
-    /// Boot seconds of the first byte: the rate counts from there.
+    /// The first byte, in boot seconds. The rate is measured from here.
     var answeredAt: Double?
-    /// Boot seconds of the last byte, or of the beginning.
+    /// The last byte, or the start, in boot seconds.
     var heardAt: Double
     var longestSilence: Double = 0
-    /// Bytes it has brought, useful or not.
+    /// The number of bytes received, useful or not.
     var received: Int64 = 0
 
     init(id: ConnectionID, source: Int, range: Range<Int64>, begunAt: Double) {
@@ -37,27 +37,27 @@ struct SegmentConnection: Hashable, Sendable {
 
     var flows: Bool { stopping == nil && answeredAt != nil }
 
-    /// The bytes that it still has to write.
+    /// The bytes that are left to write.
     var rest: Range<Int64> { max(range.lowerBound, min(position, range.upperBound))..<range.upperBound }
 }
 
-/// A place where the file is to be had.
+/// A URL that has the file.
 struct SegmentSource: Hashable, Sendable {
     var isDropped = false
-    /// Whether it has answered with a part that was asked for: until then, that it does is only its word.
+    /// Whether this source has sent a requested part. Until then, its support of ranges is only a claim.
     var hasSentParts = false
-    /// Connections that it was seen to refuse to exceed.
+    /// The number of connections above which it refused more.
     var cap = Int.max
-    /// Boot seconds before which nothing is asked of it.
+    /// The boot second before which no request is sent to it.
     var pausedUntil: Double = 0
-    /// Seconds from asking to answer, of late.
+    /// Recent seconds from request to response.
     var latency: Double?
-    /// Bytes per second of one connection, of late.
+    /// The recent rate of one connection in bytes per second.
     var rate: Double?
-    /// Connections in a row that brought next to nothing.
+    /// Consecutive connections that received almost nothing.
     var failures = 0
-    /// Connections in a row that fell silent.
+    /// Consecutive connections that became silent.
     var stalls = 0
-    /// Times it wanted to be asked in another way.
+    /// The number of times it required another form of the request.
     var repetitions = 0
 }

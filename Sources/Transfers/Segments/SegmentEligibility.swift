@@ -1,28 +1,30 @@
 import NightshiftAPI
 
-/// Whether a download may use several connections.
+/// The decision whether a download may use several connections.
 package enum SegmentEligibility {
-    /// Why not.
+    /// The reason for a single connection.
     package enum Obstacle: String, Hashable, Sendable, CaseIterable {
         case method, unknownLength, noStrongValidator, rangesNotProven, encoded, tooLittleLeft
 
         package var sentence: String {
             switch self {
-            case .method: "Only what GET gives can be fetched in parts."
-            case .unknownLength: "The server did not say how long the file is."
-            case .noStrongValidator: "The server gave nothing that proves that two parts are of the same version."
-            case .rangesNotProven: "The server did not say that it sends parts of this file."
-            case .encoded: "The server sent the file encoded; parts of it may not fit."
-            case .tooLittleLeft: "Too little is left for another connection to be worth it."
+            case .method: "Only GET downloads can use several connections."
+            case .unknownLength: "The server did not announce the length of the file."
+            case .noStrongValidator:
+                "The server sent no strong validator, so parts of different versions could not be told apart."
+            case .rangesNotProven: "The server did not announce support for ranges of this file."
+            case .encoded: "The server sent the file with a content coding, so its parts may not fit together."
+            case .tooLittleLeft: "Too few bytes are missing for another connection to be worthwhile."
             }
         }
     }
 
-    /// The reason against segments, after a head was accepted with `count` bytes of the file here or under way before it.
+    /// The reason against several connections, after a head was accepted. `count` bytes of the file are on disk or in
+    /// progress before this response.
     ///
     /// - Parameters:
-    ///   - head: the accepted response's.
-    ///   - representation: what it told.
+    ///   - head: the head of the accepted response.
+    ///   - representation: the facts from the head.
     package static func obstacle(
         method: String, head: ResponseHead, representation: Representation, count: Int64
     ) -> Obstacle? {
@@ -37,8 +39,8 @@ package enum SegmentEligibility {
         return total - count >= leastMissing ? nil : .tooLittleLeft
     }
 
-    /// Bytes. A connection has to be made, and grow to its speed; at a tenth of a second per round trip the first one brings
-    /// this much meanwhile, and no gain could be measured any more.
+    /// The fewest missing bytes. A new connection needs time to open and to reach its speed. With a round trip of a
+    /// tenth of a second, the first connection receives this much meanwhile, and no gain could be measured.
     package static let leastMissing: Int64 = 4 << 20
 }
 

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// What a download in segments may use.
+/// The limits of a split download.
 package struct SegmentLimits: Hashable, Sendable {
-    /// Connections to one host: what the session allows, less what others use.
+    /// The number of connections to one host: the session's limit minus those that other transfers use.
     package var connectionsPerHost: Int
-    /// `--connections N`: so many at once, not measured.
+    /// The fixed number from `--connections N`, without measuring.
     package var forced: Int?
-    /// A task that waits for a good moment uses one connection of it at most.
+    /// Whether the task is discretionary: it uses at most one connection per source.
     package var isDiscretionary: Bool
 
     package init(connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false) {
@@ -17,10 +17,10 @@ package struct SegmentLimits: Hashable, Sendable {
 }
 
 extension SegmentLimits {
-    /// Connections to one source.
+    /// The number of connections to one source.
     var perSource: Int { isDiscretionary ? 1 : max(1, connectionsPerHost) }
 
-    /// Connections in all.
+    /// The number of connections to all sources together.
     package func inAll(sources: Int) -> Int {
         if isDiscretionary { return 1 }
         return max(1, min(perSource * max(1, sources), forced ?? .max, Limits.connectionsPerTask))

@@ -1,9 +1,9 @@
-/// The ends of connections, and their effect on those that follow.
+/// The ends of connections, and their effect on later connections.
 extension SegmentScheduler {
     mutating func conclude(_ connection: SegmentConnection, _ end: SegmentEnd, _ now: Double) {
         let source = connection.source
         if let rate = connection.rate.bytesPerSecond {
-            // The last to end is often the slowest, which says little of the next.
+            // The last connection to end is often the slowest, and says little about the next one.
             sources[source].rate = max(rate, (sources[source].rate ?? 0) * Self.rateMemory)
         }
         switch end {
@@ -12,14 +12,14 @@ extension SegmentScheduler {
         case .stopped:
             if connection.stopping == .stalled { sources[source].stalls += 1 }
         case .failed:
-            // One that has brought something is simply followed by another, as a plain download is continued.
+            // A connection that received bytes is followed by another one, as in an ordinary download that continues.
             if connection.received >= Self.leastProgress { sources[source].failures = 0 } else { failed(source, now) }
         case .busy(let until):
             refused(source, until: until, now)
         case .again:
             sources[source].repetitions += 1
             guard sources[source].repetitions > Self.mostRepetitions else { return }
-            distrust(source, "the server does not send parts of this file in any way of asking")
+            distrust(source, "the server rejected every form of range request for this file")
         case .distrusted(let reason):
             distrust(source, reason)
         case .refused(let reason):
@@ -30,7 +30,7 @@ extension SegmentScheduler {
     private mutating func failed(_ source: Int, _ now: Double) {
         sources[source].failures += 1
         let failures = sources[source].failures
-        // The first may be chance.
+        // The first failure may be chance.
         guard failures > 1 else { return }
         let pause = min(Self.longestPause, Self.shortestPause * Double(1 << min(failures - 2, 10)))
         sources[source].pausedUntil = max(sources[source].pausedUntil, now + pause)
@@ -40,7 +40,8 @@ extension SegmentScheduler {
         }
     }
 
-    /// Too many connections: as many as are served stay, and one if that was too many already.
+    /// Handles a refusal because of too many connections: the connections with responses stay; if even one was too
+    /// many, one stays.
     private mutating func refused(_ source: Int, until: Double?, _ now: Double) {
         sources[source].pausedUntil = max(sources[source].pausedUntil, until ?? now + Self.refusalPause)
         let others = connections.count { $0.source == source && $0.flows }
@@ -50,8 +51,8 @@ extension SegmentScheduler {
         notices.append(.limitHost(source: source, connections: cap, until: max(until ?? 0, now + Self.refusalLength)))
     }
 
-    /// The parts that a source sends cannot be relied on: a mirror is done without; of the task's own URL one connection
-    /// stays, and if there is none the rest is for a plain exchange, which judges the file anew.
+    /// Handles a source whose parts are not reliable. A mirror is dropped. The task's own URL keeps one connection;
+    /// without one, a single exchange fetches the rest and judges the file again.
     mutating func distrust(_ source: Int, _ reason: String) {
         guard source == 0 else {
             guard !sources[source].isDropped else { return }
@@ -71,8 +72,8 @@ extension SegmentScheduler {
         }
     }
 
-    /// A mirror that refuses is done without; the task's own URL decides about the task only when nobody else is left who may
-    /// bring a part.
+    /// Handles a refusal. A mirror is dropped. A refusal by the task's own URL decides about the task only when no
+    /// other source is left.
     private mutating func refuse(_ source: Int, _ reason: String) {
         guard source == 0 else { return distrust(source, reason) }
         if connections.contains(where: { $0.stopping == nil }) {
@@ -88,20 +89,21 @@ extension SegmentScheduler {
         notices.append(.single(reason: reason))
     }
 
-    /// Share of the rate of one connection that is still expected after a slower one.
+    /// The share of a connection's earlier rate that is still expected after a slower connection.
     private static let rateMemory = 0.7
-    /// Bytes that make a connection worth having had: what a handshake costs at most.
+    /// The fewest bytes that make a connection worthwhile: the most that a handshake costs.
     private static let leastProgress: Int64 = 64 << 10
-    /// Seconds before a source that brought nothing twice is asked again, doubled each time.
+    /// Seconds before the next request to a source whose last two connections received nothing; doubled each time.
     private static let shortestPause: Double = 0.5
     private static let longestPause: Double = 30
-    /// Fruitless connections in a row, beside others that flow, after which the server is taken not to want more.
+    /// The number of consecutive connections without bytes, while others receive bytes, after which the server is
+    /// assumed to accept no more.
     private static let failuresOfTooMany = 3
     /// Seconds without another request after a refusal that names no time.
     private static let refusalPause: Double = 5
-    /// Seconds for which a refusal holds for the origin: limits of servers are per second to per minute, and a download longer
-    /// than this can afford to try again.
+    /// Seconds for which a refusal applies to the origin. Servers limit per second or per minute, and a longer download
+    /// can afford another attempt.
     private static let refusalLength: Double = 600
-    /// Ways of asking for a range: with a tag, with a date, without a condition.
+    /// The number of forms of a range request: with a tag, with a date, without a condition.
     private static let mostRepetitions = 3
 }

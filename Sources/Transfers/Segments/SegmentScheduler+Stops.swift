@@ -1,16 +1,16 @@
 import Store
 
-/// Which connections are broken off.
+/// The choice of connections to cancel.
 extension SegmentScheduler {
-    /// Those whose bytes others have brought.
+    /// Stops connections whose bytes have been received by others.
     mutating func stopRedundant() -> [SegmentAction] {
         stop(.redundant) { connection, missing in
             connection.position < connection.range.upperBound && missing.clamped(to: connection.rest).isEmpty
         }
     }
 
-    /// Those that have been silent for longer than their past explains. The last one is left to its own timeouts where nothing
-    /// else could be asked for.
+    /// Stops connections whose silence is longer than their earlier behaviour explains. If no other request could be
+    /// sent, the last connection is left to its own timeouts.
     mutating func stopSilent(_ now: Double) -> [SegmentAction] {
         guard singleReason == nil else { return [] }
         let sources = sources
@@ -25,15 +25,16 @@ extension SegmentScheduler {
         }
     }
 
-    /// The one connection that flows while its source has not sent any part that was asked for. Were it broken off, and the
-    /// source's word about parts not true, the download would begin again; so others are asked for parts beside it.
+    /// The only connection with bytes while its source has not sent any requested part. If it were cancelled and the
+    /// source did not support ranges after all, the download would start again. So others are requested in addition to
+    /// it.
     private var irreplaceable: ConnectionID? {
         let flowing = connections.filter(\.flows)
         guard mostConnections > 1, flowing.count == 1, !sources[flowing[0].source].hasSentParts else { return nil }
         return flowing[0].id
     }
 
-    /// Those beyond what is wanted or allowed: the slowest, and of equals the newest.
+    /// Stops connections beyond the wanted or allowed number: the slowest first, and among equal ones the newest.
     mutating func stopSurplus() -> [SegmentAction] {
         var actions: [SegmentAction] = []
         for source in sources.indices {
@@ -63,7 +64,7 @@ extension SegmentScheduler {
         }
     }
 
-    /// One that lags so far behind the others that a new one, perhaps over a better path or from a better source, is worth more.
+    /// Stops a connection that is far slower than the others. A new one may use a better path or source.
     mutating func stopSlow(_ now: Double) -> [SegmentAction] {
         guard singleReason == nil, slowStops < Self.mostSlowStops, limits.forced != nil || !countController.isSearching,
             connections.allSatisfy(\.flows)
@@ -96,12 +97,13 @@ extension SegmentScheduler {
         return actions
     }
 
-    /// Share of the others' mean rate below which a connection is given up.
+    /// The share of the others' mean rate below which a connection is stopped.
     private static let hopelessShare = 0.125
-    /// Seconds that it had to show what it can do.
+    /// Seconds that a connection has before its rate is judged.
     private static let trialTime: Double = 1
-    /// Seconds that have to be left for a new one to be worth it.
+    /// The shortest remaining time in seconds for which a new connection is worthwhile.
     private static let leastLeft: Double = 2
-    /// A server that makes connections slow on purpose is not to be fought.
+    /// The most connections that are replaced for being slow. A server that slows connections down deliberately is not
+    /// fought.
     private static let mostSlowStops = 4
 }

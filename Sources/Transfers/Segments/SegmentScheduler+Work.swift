@@ -1,11 +1,12 @@
 import NightshiftAPI
 import Store
 
-/// Which bytes go to whom.
+/// The assignment of bytes to connections.
 extension SegmentScheduler {
-    /// Moves ends back to where responses reach, over bytes that nobody fetches: that costs no request.
+    /// Moves the ends of connections back to the ends of their responses, over bytes that no other connection fetches.
+    /// This costs no request.
     ///
-    /// The only connection of a server whose parts are not to be relied on reads on over bytes that are here already.
+    /// The only connection to a server without reliable ranges continues even over bytes that are already on disk.
     mutating func lengthen() -> [SegmentAction] {
         var actions: [SegmentAction] = []
         for index in connections.indices {
@@ -25,7 +26,7 @@ extension SegmentScheduler {
         return actions
     }
 
-    /// Begins connections while there is room and work for them.
+    /// Begins connections while the limits allow more and there are bytes for them.
     mutating func beginConnections(_ now: Double) -> [SegmentAction] {
         var actions: [SegmentAction] = []
         while connections.count < wantedConnections {
@@ -40,16 +41,16 @@ extension SegmentScheduler {
         return actions
     }
 
-    /// Missing bytes that no connection is to fetch.
+    /// The missing bytes that no connection fetches.
     private var unowned: ByteRanges {
         var rest = map.missing
         for connection in connections { rest.remove(connection.rest) }
         return rest
     }
 
-    /// Those with room: first what was never tried, then evenly what is fast, then what is slow.
+    /// The sources that may get another connection: untried ones first, then fast ones in turn, then slow ones.
     ///
-    /// Evenly, because another connection to a source may only share what the first one has.
+    /// Fast sources take turns, because a second connection to a source may only share the bandwidth of the first.
     private func usableSources(_ now: Double) -> [Int] {
         let running = sources.indices.map { source in connections.count { $0.source == source } }
         let usable = sources.indices.filter {
@@ -71,14 +72,14 @@ extension SegmentScheduler {
 
     // MARK: - Rates
 
-    /// Bytes per second that one more connection to a source will bring, as far as can be known.
+    /// The expected rate in bytes per second of one more connection to a source.
     private func expectedRate(_ source: Int) -> Double {
         let own = connections.filter { $0.source == source }.compactMap(\.rate.bytesPerSecond)
         return Self.typical(own + [sources[source].rate].compactMap(\.self))
             ?? Self.typical(connections.compactMap(\.rate.bytesPerSecond)) ?? Self.assumedRate
     }
 
-    /// The mean of those that are not far behind the fastest.
+    /// The mean of the rates that are not far below the fastest.
     private static func typical(_ rates: [Double]) -> Double? {
         guard let fastest = rates.max(), fastest > 0 else { return nil }
         let near = rates.filter { $0 >= fastest * slowShare }
@@ -120,11 +121,11 @@ extension SegmentScheduler {
         return rate > 0 ? Double(connections[index].rest.count) / rate : .infinity
     }
 
-    /// Takes a part of what a connection has left, or races it for all of that.
+    /// Takes over a part of a connection's remaining bytes, or races it for all of them.
     private mutating func share(_ index: Int, _ source: Int, _ now: Double) -> [SegmentAction] {
         let victim = connections[index]
         let rest = victim.rest
-        // Where it was raced, others may have brought some of it already.
+        // In a race, another connection may already have received some of these bytes.
         let missing = map.missing.clamped(to: rest).ranges
         guard let tail = missing.last else { return [] }
         let bytes = Double(rest.count)
@@ -162,23 +163,24 @@ extension SegmentScheduler {
         (offset + alignment - 1) / alignment * alignment
     }
 
-    /// A source with less than this share of the best one's rate per connection is the last choice.
+    /// A source below this share of the best source's rate per connection is used last.
     private static let slowSourceShare = 0.5
-    /// Bytes. Cuts at multiples of it keep writes whole pages, and tell at a glance what they are.
+    /// The alignment of cuts in bytes. It makes writes whole pages, and makes cuts easy to recognise.
     private static let alignment: Int64 = 64 << 10
-    /// Bytes that are worth a request of their own.
+    /// The fewest bytes that justify a separate request.
     private static let leastPart: Double = 262_144
-    /// Bytes that stay with the victim: it may have run on since it was looked at.
+    /// The fewest bytes that stay with the other connection, because it may have advanced since the last reading.
     private static let leastKept: Int64 = 64 << 10
-    /// Seconds that have to be gained; less is lost in what is not known.
+    /// The shortest gain in seconds; smaller gains are lost in measurement errors.
     private static let leastSaved = 0.1
-    /// Bytes that may be asked for twice.
+    /// The most bytes that may be requested twice.
     private static let mostRaced = 1 << 20
-    /// A racer has to be done in this share of the time, or it is not worth the double bytes.
+    /// The share of the remaining time within which a racing connection must finish. Otherwise it does not justify the
+    /// double bytes.
     private static let racedShare = 0.7
-    /// Latencies after which a connection without an answer is taken to bring nothing.
+    /// The number of latencies after which a connection without a response is assumed to receive nothing.
     private static let latePatience: Double = 3
-    /// Bytes per second and seconds, before anything was measured.
+    /// The assumed rate in bytes per second, and the assumed latency in seconds, before any measurement.
     private static let assumedRate: Double = 1_000_000
     private static let assumedLatency: Double = 0.2
 }

@@ -3,38 +3,39 @@ package import Store
 
 /// Decides which connections fetch which bytes of one file.
 ///
-/// Pure: what happened goes in, what is to be done comes out, in order. Times are boot seconds. See `docs/decisions/0016`.
+/// This is a pure value: inputs return the actions to execute, in order. Times are boot seconds. See
+/// `docs/decisions/0016`.
 ///
-/// It begins with ``adopt(position:servedEnd:begunAt:answeredAt:now:)``, when the response of a plain download flows, or with
-/// ``start(now:)``, when a map with gaps is taken up again. It ends with one of ``SegmentAction/finished``,
-/// ``SegmentAction/fallBack(reason:)``, ``SegmentAction/refused`` and ``SegmentAction/exhausted(notBefore:)``; nothing that comes
-/// later changes anything.
+/// The scheduler begins with ``adopt(position:servedEnd:begunAt:answeredAt:now:)`` when the response of a single
+/// exchange is arriving, or with ``start(now:)`` when a map with gaps is continued. It ends with
+/// ``SegmentAction/finished``, ``SegmentAction/fallBack(reason:)``, ``SegmentAction/refused`` or
+/// ``SegmentAction/exhausted(notBefore:)``. Later inputs have no effect.
 package struct SegmentScheduler: Sendable {
-    /// The bytes that are here, as far as was told.
+    /// The bytes on disk, as of the last input.
     package internal(set) var map: SegmentMap
     package internal(set) var isOver = false
     var limits: SegmentLimits
-    /// By number.
+    /// The running connections, by ascending number.
     var connections: [SegmentConnection] = []
     var sources: [SegmentSource]
     var countController = ConnectionCountController()
-    /// Why there is but one connection, where an answer gave the reason.
+    /// The reason for a single connection, if a response has given one.
     var singleReason: String?
-    /// Why not even single parts can be asked for.
+    /// The reason why no range can be requested at all.
     var fallBackReason: String?
-    /// Whether the last answer is the task's to deal with.
+    /// Whether the task must handle the last response.
     var isRefused = false
     var lastConnection = -1
-    /// Boot seconds at which positions were told last.
+    /// The last input of positions, in boot seconds.
     var sampledAt: Double
-    /// Connections that were replaced for being slow.
+    /// The number of connections that were replaced for being slow.
     var slowStops = 0
-    /// Whether a connection has begun to flow since positions were told.
+    /// Whether a connection has received its first bytes since the last input of positions.
     var isReadingDue = false
-    /// Actions that were decided while an input was handled.
+    /// The actions that were decided while an input was handled.
     var notices: [SegmentAction] = []
 
-    /// - Parameter sources: the task's URL and its mirrors.
+    /// - Parameter sources: the number of URLs: the task's own and its mirrors.
     package init(map: SegmentMap, limits: SegmentLimits, sources: Int = 1, now: Double) {
         self.map = map
         self.limits = limits
@@ -46,12 +47,12 @@ package struct SegmentScheduler: Sendable {
 // MARK: - Inputs
 
 extension SegmentScheduler {
-    /// The response of a plain exchange flows: it becomes connection 0, which is to fetch all that is missing.
+    /// Takes over the response of a single exchange as connection 0, which fetches all missing bytes.
     ///
     /// - Parameters:
-    ///   - position: the file offset behind its last byte.
-    ///   - servedEnd: where its body ends.
-    ///   - begunAt: when it was asked for; `answeredAt`: when its head came.
+    ///   - position: the file offset after its last byte.
+    ///   - servedEnd: the offset at which its body ends.
+    ///   - begunAt: the time of its request; `answeredAt`: the time of its head.
     package mutating func adopt(
         position: Int64, servedEnd: Int64, begunAt: Double, answeredAt: Double, now: Double
     ) -> [SegmentAction] {
@@ -68,14 +69,14 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Nothing flows yet.
+    /// Starts without a running connection.
     package mutating func start(now: Double) -> [SegmentAction] {
         guard !isOver, connections.isEmpty else { return [] }
         sampledAt = now
         return decide(now)
     }
 
-    /// A connection's response was accepted: it carries the bytes `served`, of which those behind its range are not wanted.
+    /// Handles an accepted response. It carries the bytes `served`; those after the connection's range are not wanted.
     package mutating func answered(_ id: ConnectionID, served: Range<Int64>, now: Double) -> [SegmentAction] {
         guard !isOver, let index = index(id), connections[index].answeredAt == nil else { return [] }
         let asked = connections[index].rest
@@ -84,7 +85,7 @@ extension SegmentScheduler {
         else {
             if connections[index].stopping == nil { notices.append(.stop(id, .distrusted)) }
             connections[index].stopping = .distrusted
-            distrust(connections[index].source, "the server sends parts of \(served.count) bytes")
+            distrust(connections[index].source, "the server sends parts of only \(served.count) bytes")
             return decide(now)
         }
         connections[index].position = served.lowerBound
@@ -100,10 +101,10 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Where the connections are; due at ``nextDeadline``, welcome at any time.
+    /// Handles the current positions of the connections. Due at ``nextDeadline``, and allowed at any time.
     package mutating func progressed(_ positions: [ConnectionID: Int64], now: Double) -> [SegmentAction] {
         guard !isOver else { return [] }
-        // The machine slept, or was too busy to look: silence that nobody listened to proves nothing.
+        // The machine was asleep or too busy for readings, so this silence proves nothing.
         let unheard = now - sampledAt - readingInterval
         for index in connections.indices {
             if unheard > 0 { connections[index].heardAt = min(now, connections[index].heardAt + unheard) }
@@ -115,8 +116,9 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// A connection has ended; `position` is the offset behind its last byte. Best told after ``progressed(_:now:)``: what
-    /// it leaves, and what others can spare, goes to others at once.
+    /// Handles the end of a connection; `position` is the offset after its last byte. Best called after
+    /// ``progressed(_:now:)``: the bytes it leaves, and those that other connections can give up, are reassigned at
+    /// once.
     package mutating func ended(
         _ id: ConnectionID, position: Int64, _ end: SegmentEnd, now: Double
     ) -> [SegmentAction] {
@@ -134,18 +136,18 @@ extension SegmentScheduler {
         return isOver ? [] : decide(now)
     }
 
-    /// Bytes were synced: those that ``map`` called written when the sync began.
+    /// Records synced bytes: those that ``map`` listed as written when the sync began.
     package mutating func synced(_ ranges: ByteRanges) {
         map.sync(ranges)
     }
 
-    /// When to tell the positions next, at the latest; nil when nothing is waited for.
+    /// The latest time for the next input of positions; nil if nothing is waited for.
     package var nextDeadline: Double? {
         guard !isOver else { return nil }
         return isReadingDue ? sampledAt : sampledAt + readingInterval
     }
 
-    /// The part that each connection is to fetch at present, for a display.
+    /// The part that each connection fetches now, for a display.
     package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {
         connections.map { ($0.id, $0.source, $0.rest) }
     }
@@ -161,7 +163,7 @@ extension SegmentScheduler {
         return ConnectionID(lastConnection)
     }
 
-    /// Connections that may run at most.
+    /// The most connections that may run.
     var mostConnections: Int {
         guard singleReason == nil else { return 1 }
         let used = sources.filter { !$0.isDropped }
@@ -169,7 +171,7 @@ extension SegmentScheduler {
         return max(1, min(limits.inAll(sources: used.count), taken))
     }
 
-    /// Connections that are wanted now.
+    /// The number of connections that are wanted now.
     var wantedConnections: Int {
         if limits.forced != nil { return mostConnections }
         return min(countController.target, mostConnections)
@@ -241,14 +243,14 @@ extension SegmentScheduler {
     }
 
     private func flow(_ connection: SegmentConnection, _ now: Double) -> RateMeasurement.Flow {
-        // What comes right behind an answer is what the server had ready.
+        // Bytes directly after the response were already prepared by the server.
         let isNew = now - (connection.answeredAt ?? now) < Self.searchInterval / 2
         return RateMeasurement.Flow(
             id: connection.id, received: connection.received,
             isFlowing: connection.heardAt == now && connection.received > 0 && !isNew)
     }
 
-    /// The part that a connection has taken over begins where the other one is to end.
+    /// Ends the other connection at the offset where the part begins that this connection has taken over.
     private mutating func endRelieved(by connection: SegmentConnection) {
         guard let relieved = connection.relieves.flatMap(index), connections[relieved].stopping == nil,
             connection.range.lowerBound < connections[relieved].toldEnd
@@ -263,7 +265,7 @@ extension SegmentScheduler {
         let count = max(0, position - before)
         connections[index].rate.add(count, over: now - max(sampledAt, answeredAt))
         guard count > 0 else { return }
-        // What it has brought of others' parts, because nobody else had an answer yet, is as good.
+        // It may also have received bytes of parts whose own connections had no response yet. They are valid as well.
         map.write(before..<position)
         let range = connections[index].range
         connections[index].range = range.lowerBound..<max(range.upperBound, min(position, map.total))
@@ -274,16 +276,16 @@ extension SegmentScheduler {
         sources[connections[index].source].stalls = 0
     }
 
-    /// Bytes. A server that sends smaller parts than this costs more requests than its parts are worth.
+    /// The smallest useful part in bytes. The parts of a server that sends less are not worth the requests.
     static let leastServed: Int64 = 64 << 10
-    /// A newcomer with less than this share of the others' mean rate is slow by itself.
+    /// The share of the others' mean rate below which a new connection is slow by itself.
     static let slowShare = 0.25
-    /// The others kept their rate if they have this share of it.
+    /// The share of their earlier rate above which the other connections count as undisturbed.
     static let keptShare = 0.85
-    /// Seconds between readings: while the number is looked for or the end is near; otherwise; and with one connection.
+    /// Seconds between readings: while searching for the number or near the end; otherwise; and with one connection.
     private static let searchInterval: Double = 0.1
     private static let interval: Double = 0.5
     private static let idleInterval: Double = 1
-    /// Seconds that count as the end.
+    /// The remaining seconds that count as near the end.
     private static let endGame: Double = 2
 }

@@ -1,18 +1,18 @@
 import Scheduler
 import Store
 
-/// What the service keeps of its decisions over starting, from one to the next. Pure.
+/// The state that scheduling decisions keep from one pass to the next. This is a pure value.
 struct Admissions {
     var loop = PumpLoop()
-    /// Whose turn it is where there is but one connection.
+    /// The turns of new and failed tasks in lanes with only one connection.
     var turns = ConnectionTurns<LaneID>()
-    /// What the moment holds back, as the last decision found it, to say since when.
+    /// The requirement classes that the device state blocked at the last decision, with the start of each block.
     var heldClasses = HeldClasses()
     var look = LatestLook()
-    /// How often slow transfers have given up their places.
+    /// The history of slow transfers that gave up their places.
     var yields = YieldHistory()
-    /// Which tasks have to show that they do not take the service down, before anything else starts.
+    /// The crash suspects, which are retried in isolation before anything else starts.
     var trials = StartTrials()
-    /// Boot seconds until which nothing starts because the store cannot be written.
+    /// The boot second until which nothing starts, because the store cannot be written.
     var pausedUntil: Double?
 }

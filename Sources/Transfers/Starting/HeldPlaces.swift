@@ -1,9 +1,9 @@
-/// The hosts that hold the service's places, in a person's words. Pure.
+/// The hosts that hold the service's places, as a sentence for people. This is a pure value.
 struct HeldPlaces {
     private var counts: [String: Int] = [:]
     private var slow = 0
 
-    /// - Parameter running: the origin of each transfer that runs, and whether it is slow.
+    /// - Parameter running: the origin of each running transfer, and whether it is slow.
     init(_ running: [(origin: String, isSlow: Bool)]) {
         for (origin, isSlow) in running {
             counts[origin, default: 0] += 1
@@ -11,7 +11,8 @@ struct HeldPlaces {
         }
     }
 
-    /// "32 transfers run: 6 of http://a.example, 6 of http://b.example, 20 of 4 other hosts. 12 of them bring almost nothing."
+    /// The sentence, such as "32 transfers run: 6 of http://a.example, 6 of http://b.example, 20 of 4 other hosts. 12
+    /// of them receive almost no bytes."
     var sentence: String {
         let total = counts.values.reduce(0, +)
         let ranked = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
@@ -25,8 +26,8 @@ struct HeldPlaces {
         let slowness =
             switch slow {
             case 0: ""
-            case 1: total == 1 ? " It brings almost nothing." : " One of them brings almost nothing."
-            default: " \(slow == total ? "All" : "\(slow)") of them bring almost nothing."
+            case 1: total == 1 ? " It receives almost no bytes." : " One of them receives almost no bytes."
+            default: " \(slow == total ? "All" : "\(slow)") of them receive almost no bytes."
             }
         return "\(run)\(parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))." + slowness
     }

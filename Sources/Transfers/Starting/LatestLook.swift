@@ -1,17 +1,19 @@
 package import Scheduler
 package import Store
 
-/// What the last decision over starting saw, to explain it. Pure.
+/// The inputs of the last scheduling decision, used to explain it. This is a pure value.
 package struct LatestLook: Sendable {
     package private(set) var lanes: [LaneID: Admission.Lane] = [:]
-    /// How many tasks run, or may run, that wait for a good moment.
+    /// The discretionary tasks that run or may run.
     package private(set) var activity = TransferActivity()
 
     package init() {}
 
     package mutating func note(_ lanes: [LaneID: Admission.Lane]) { self.lanes = lanes }
 
-    /// - Returns: whether there are any such tasks now and were none, or the other way round.
+    /// Records the number of discretionary tasks that run or may run.
+    ///
+    /// - Returns: whether the number changed from zero to non-zero, or back.
     package mutating func note(discretionary count: Int) -> Bool {
         defer { activity.discretionary = count }
         return (count > 0) != (activity.discretionary > 0)

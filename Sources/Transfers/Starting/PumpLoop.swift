@@ -1,14 +1,17 @@
-/// One admission after the other, and never two at once: what asks for one while one is under way gets another behind it. Pure.
+/// Runs scheduling passes one after the other, never two at once. A request during a pass causes another pass. This is
+/// a pure value.
 package struct PumpLoop: Sendable {
     private var isRunning = false
     private var isRequested = false
 
     package init() {}
 
-    /// Somebody wants an admission.
+    /// Requests a scheduling pass.
     package mutating func request() { isRequested = true }
 
-    /// - Returns: whether the caller is the one to run it, with ``next()`` until that is false.
+    /// Begins the loop.
+    ///
+    /// - Returns: whether the caller must run it, with ``next()`` until that returns false.
     package mutating func begin() -> Bool {
         request()
         guard !isRunning else { return false }
@@ -16,8 +19,10 @@ package struct PumpLoop: Sendable {
         return true
     }
 
-    /// - Parameter isStopping: whether nothing is to be started any more.
-    /// - Returns: whether an admission was asked for since the last one began.
+    /// Decides whether another pass follows.
+    ///
+    /// - Parameter isStopping: whether no transfer may start any longer.
+    /// - Returns: whether a pass was requested since the last one began.
     package mutating func next(isStopping: Bool) -> Bool {
         guard isRequested, !isStopping else {
             isRunning = false

@@ -2,7 +2,7 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// What the service may use: what the device allows at this moment, and what its user does. Pure.
+/// The current limits of the service: those of the device state and those of the user's settings. This is a pure value.
 package struct ServiceBounds: Sendable {
     package var moment: DeviceMoment
     private var stored = StoredValue(ServiceLimits())
@@ -14,30 +14,33 @@ package struct ServiceBounds: Sendable {
 
     package var limits: ServiceLimits { stored.value }
 
-    /// - Parameter order: ``StoreTransaction/order()`` behind their row.
+    /// Stores the user's limits.
+    ///
+    /// - Parameter order: the value of ``StoreTransaction/order()`` after the limits were written.
     package mutating func take(_ limits: ServiceLimits, _ order: Int64) { stored.take(limits, order) }
 
     package var isSleeping: Bool { moment.conditions.isSleeping }
 
-    /// What a task has to wait for at this moment; nil where it may run.
+    /// The reason why a task has to wait now; nil if it may run.
     package func hold(_ record: TaskRecord) -> WaitReason? { record.needs.hold(moment) }
 
-    /// The same as the journal and `why` tell it; nil where the reason says it all.
+    /// An explanation of the reason for the journal and `why`; nil if the reason is enough.
     package func detail(of reason: WaitReason, _ record: TaskRecord) -> String? {
         record.needs.detail(of: reason, moment)
     }
 
-    /// What was looked at to decide whether a task may run.
+    /// The values that decide whether a task may run.
     package func inputs(_ record: TaskRecord) -> [String: String] { record.needs.inputs(moment) }
 
-    /// Whether the network that a task uses says that somebody has to log in before it can be used.
+    /// Whether the network that a task uses requires a log-in first (captive portal).
     package func isBehindPortal(_ record: TaskRecord) -> Bool {
         moment.conditions.network.connectivity == .portal && !record.needs.isLoopback
     }
 
-    /// Begins a request that tells a task's server to forget an upload: while there is a network, and a few at a time.
+    /// Begins a request that asks a task's server to delete an upload: only while a network is available, and a few at
+    /// a time.
     ///
-    /// - Returns: whether it may be made now; then ``endCancellation()``.
+    /// - Returns: whether the request may be sent now. If so, ``endCancellation()`` must follow.
     package mutating func beginCancellation(of record: TaskRecord) -> Bool {
         guard moment.conditions.network.isAvailable || record.needs.isLoopback else { return false }
         return cancellations.begin()

@@ -1,17 +1,17 @@
 package import NightshiftAPI
 
-/// What the user lets the service use. Pure.
+/// The user's limits for the service. This is a pure value.
 package struct ServiceLimits: Hashable, Sendable {
-    /// Bytes per second, all transfers together; nil is unlimited.
+    /// The rate of all transfers together in bytes per second; nil is unlimited.
     package var rateLimit: Int64?
     package var maximumTransfers = Self.defaultMaximumTransfers
 
-    /// Transfers at once unless set otherwise: enough for several hosts, few enough for a phone.
+    /// The default number of simultaneous transfers: enough for several hosts, and few enough for a phone.
     package static let defaultMaximumTransfers = 32
 
     package init() {}
 
-    /// What was set, and for the rest what holds unless set otherwise.
+    /// The limits from the settings; missing values get their defaults.
     package init(_ settings: ServiceSettings) {
         rateLimit = settings.rateLimit
         maximumTransfers = settings.maximumTransfers ?? Self.defaultMaximumTransfers
@@ -21,7 +21,9 @@ package struct ServiceLimits: Hashable, Sendable {
         ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers)
     }
 
-    /// - Parameter settings: what is nil stays; a rate limit of 0 is none.
+    /// The limits after a change.
+    ///
+    /// - Parameter settings: nil values leave a limit unchanged; a rate limit of 0 removes the limit.
     package func changed(by settings: ServiceSettings) -> ServiceLimits {
         var limits = self
         if let rate = settings.rateLimit { limits.rateLimit = rate == 0 ? nil : rate }

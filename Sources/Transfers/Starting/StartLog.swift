@@ -4,16 +4,16 @@ import Glibc
 package import NightshiftAPI
 import Synchronization
 
-/// Which tasks are under way, in a file that outlives the process however it ends.
+/// A log of the running tasks, in a file that survives the process however it ends.
 ///
-/// Written without a sync: what a process has written is there after its death, and after a power cut nobody is to blame.
-/// Without the file (no space, an error) nothing is known, and nothing is held against anybody. Thread-safe.
+/// It is written without a sync: data that a process has written survives its crash, and after a power cut no task is
+/// to blame. Without the file (no space, an error) nothing is known, and no task is blamed. Thread-safe.
 package final class StartLog: Sendable {
-    /// The state in which the last process ended.
+    /// The state in which the previous process ended.
     package struct Legacy: Sendable, Hashable {
-        /// The signal by which a fault of its own ended it; nil where it stopped in order, or was ended from outside.
+        /// The signal of the crash that ended it; nil if it stopped in order or was killed from outside.
         package var fault: Int32?
-        /// What was under way, the one that began last first; no task is there twice.
+        /// The tasks that were running, the latest start first, each only once.
         package var underWay: [Attempt]
 
         package init(fault: Int32? = nil, underWay: [Attempt] = []) {
@@ -22,12 +22,12 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// A task that was under way when the process ended.
+    /// A task that was running when the process ended.
     package struct Attempt: Sendable, Hashable {
         package var task: TaskID
-        /// For how long it had been, at the fault; 0 where there was none.
+        /// The seconds that it had been running at the crash; 0 without a crash.
         package var seconds: Double
-        /// At how many faults it had been under way before.
+        /// The number of earlier crashes during which it was running.
         package var faults: Int
 
         package init(_ task: TaskID, seconds: Double = 0, faults: Int = 0) {
@@ -38,9 +38,9 @@ package final class StartLog: Sendable {
     }
 
     private struct State {
-        /// -1 without a file.
+        /// The open file; -1 without a file.
         var descriptor: Int32
-        /// Whether the file still says what the last process left.
+        /// Whether the file still contains the log of the previous process.
         var holdsLegacy = true
         var places: [TaskID: Place] = [:]
         var free: [Int] = []
@@ -57,7 +57,7 @@ package final class StartLog: Sendable {
 
     private struct Place {
         var index: Int
-        /// Boot nanoseconds.
+        /// The start in boot nanoseconds.
         var began: Int64
     }
 
@@ -65,19 +65,19 @@ package final class StartLog: Sendable {
     private let state: Mutex<State>
     private let bootID: String
 
-    /// Opens the file at `path`, which is made where it is not there, and takes it over where it tells of no fault.
+    /// Opens the file at `path`, creates it if needed, and takes it over unless it records a crash.
     ///
-    /// A fault stays in it until ``takeOver()``: a process that is killed before that has lost nothing.
+    /// A crash stays in the file until ``takeOver()``, so that nothing is lost if this process is killed before.
     package init(path: String, bootID: String) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         legacy = Self.read(descriptor, bootID: bootID)
         self.bootID = bootID
         state = Mutex(State(descriptor: descriptor))
-        // A fault before anything is under way must not find what others left.
+        // A crash before any task runs must not find tasks of an earlier process in the file.
         if legacy.fault == nil { takeOver() }
     }
 
-    /// What the last process left is written down elsewhere: from here on the file is this process's own.
+    /// Begins to use the file for this process, after the log of the previous one was stored elsewhere.
     package func takeOver() {
         state.withLock { state in
             guard state.descriptor >= 0, state.holdsLegacy else { return }
@@ -90,7 +90,7 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// Ends all writing: the service has stopped.
+    /// Ends all writing, because the service has stopped.
     package func close() {
         let descriptor = state.withLock { state in
             defer { state.descriptor = -1 }
@@ -99,14 +99,15 @@ package final class StartLog: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Has every fault of this process noted before it ends it. Once, by the process whose only service this is.
+    /// Installs handlers that record each crash of this process before it ends. Called once, by a process with only one
+    /// service.
     package func catchFaults() {
-        // A descriptor of its own, which stays open as long as the process may fault.
+        // A separate descriptor, which stays open as long as the process can crash.
         let own = state.withLock { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) }
         if own >= 0 { nightshift_note_faults(own, Int64(Self.faultPlace)) }
     }
 
-    /// Notes a fault as the handler does.
+    /// Records a crash in the same way as the handler.
     package func noteFault(_ signal: Int32, at bootSeconds: Double) {
         state.withLock { state in
             let words = [Int64(signal), Self.nanoseconds(bootSeconds)]
@@ -114,9 +115,9 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// The task is under way from here on, or something of it was changed that may be what goes wrong.
+    /// Records that the task is running, or that a change was made to it that could cause a crash.
     ///
-    /// - Parameter faults: at how many it was under way before.
+    /// - Parameter faults: the number of earlier crashes during which it was running.
     func begin(_ task: TaskID, at bootSeconds: Double, faults: Int) {
         state.withLock { state in
             state.sequence += 1
@@ -138,7 +139,7 @@ package final class StartLog: Sendable {
     }
 
     private static func write(_ state: State, _ place: Int, _ words: [Int64]) {
-        // A task that was under way at the fault stays so, whatever this process still does while it is being ended.
+        // A task that was running at the crash stays in the log, whatever this process does while it ends.
         guard !state.holdsLegacy, nightshift_fault_is_noted() == 0 else { return }
         _ = words.withUnsafeBytes {
             pwrite(state.descriptor, $0.baseAddress, $0.count, headLength + place * entryLength)
@@ -149,14 +150,14 @@ package final class StartLog: Sendable {
         var bytes = [UInt8](repeating: 0, count: length)
         guard descriptor >= 0, pread(descriptor, &bytes, length, 0) == length else { return Legacy() }
         let mark = mark(bootID)
-        // Of another boot: its end was the machine's.
+        // The log is of another boot, so the machine ended that process.
         guard Array(bytes[markPlace..<markPlace + mark.count]) == mark else { return Legacy() }
         return bytes.withUnsafeBytes { bytes in
             func word(_ place: Int) -> Int64 { bytes.loadUnaligned(fromByteOffset: place, as: Int64.self) }
             let signal = Int32(truncatingIfNeeded: word(faultPlace))
             let endedAt = Double(word(faultPlace + 8))
             let entries = (0..<capacity).map { headLength + $0 * entryLength }.filter { word($0) > 0 }
-            // A file that was written over may tell of a task twice.
+            // A file that was overwritten may contain a task twice.
             var seen: Set<Int64> = []
             let latest = entries.sorted { word($0 + 8) > word($1 + 8) }.filter { seen.insert(word($0)).inserted }
             let underWay = latest.map { entry in
@@ -168,21 +169,21 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// A kind of file, and the boot it is of.
+    /// The mark of the file format and of the boot.
     private static func mark(_ bootID: String) -> [UInt8] {
         Array(("nightshift-2 " + bootID).utf8.prefix(headLength - markPlace))
     }
 
     private static func nanoseconds(_ bootSeconds: Double) -> Int64 { Int64(saturating: bootSeconds * 1e9) }
 
-    /// The handler's two words: signal, and boot nanoseconds.
+    /// The offset of the handler's two words: the signal, and boot nanoseconds.
     private static let faultPlace = 0
     private static let markPlace = 16
     private static let headLength = 128
     private static let entryLength = 32
-    /// More than run and finish at once.
+    /// The number of entries: more than can run and finish at once.
     private static let capacity = 1_024
     private static let length = headLength + capacity * entryLength
-    /// No file tells of more, whatever was written over.
+    /// The largest plausible count; a larger one comes from a damaged file.
     private static let mostFaults: Int64 = 1_000_000
 }

@@ -1,42 +1,42 @@
 package import NightshiftAPI
 
-/// Finds the task that takes the service down: after a fault, those that were under way run alone for a while, one after
-/// the other, before anything else starts.
+/// Finds the task that crashes the service. After a crash, the tasks that were running are retried in isolation for a
+/// while, one after the other, before anything else starts.
 ///
-/// A trial lasts as long as it took to the fault, and some. Where that is more than everybody else can wait for, several are
-/// tried together, and a fault leaves those. A task is *held* once it was under way at a second fault, and no other was.
-/// See `docs/decisions/0021`.
+/// A trial lasts as long as it took to the crash, plus some time. If that is too long for the other tasks, several
+/// suspects are tried together, and another crash leaves only those as suspects. A task is *held* once it was running
+/// at a second crash and no other task was. See `docs/decisions/0021`.
 package struct StartTrials: Sendable {
-    /// At how many faults each suspect was under way.
+    /// The number of crashes for each suspect.
     package private(set) var faults: [TaskID: Int]
-    /// Suspects that have not been tried yet, the likeliest first.
+    /// The suspects that have not been tried yet, the likeliest first.
     package private(set) var suspects: [TaskID]
-    /// The suspects that are being tried: nothing else starts meanwhile.
+    /// The suspects being tried now. Nothing else starts meanwhile.
     package private(set) var trial: Trial?
-    /// For how many seconds each of them had been under way at the fault.
+    /// The seconds that each of them had been running at the crash.
     private var ages: [TaskID: Double] = [:]
-    /// Seconds that everything else still waits for trials.
+    /// The seconds that other tasks will still wait for trials.
     private var timeLeft = Self.patience
-    /// Tried ones that made room for the next: their attempts have not ended by themselves.
+    /// Tried tasks that were interrupted for the next trial, so that their attempts have not ended by themselves.
     private var interrupted: Set<TaskID> = []
 
     package struct Trial: Sendable, Hashable {
-        /// Those whose attempts have not ended yet.
+        /// The tasks of the trial whose attempts have not ended yet.
         package fileprivate(set) var tasks: Set<TaskID>
-        /// Boot seconds.
+        /// The start in boot seconds.
         package fileprivate(set) var since: Double
-        /// Boot seconds.
+        /// The end in boot seconds.
         package fileprivate(set) var until: Double
         fileprivate var answered: Set<TaskID> = []
     }
 
-    /// The findings of a service that starts, from the log of the last one.
+    /// The results of reading the previous process's log at start-up.
     package struct Findings: Sendable, Hashable {
-        /// The tasks that the fault counts against, each with its number of faults from here on.
+        /// The tasks that the crash counts against, each with its new number of crashes.
         package var counted: [TaskID: Int] = [:]
-        /// The tasks that wait for a person from here on, each with its number of faults.
+        /// The tasks that now wait for a person, each with its number of crashes.
         package var held: [TaskID: Int] = [:]
-        /// The tasks that are cleared, because the fault is explained by another task.
+        /// The tasks that are cleared, because another task explains the crash.
         package var cleared: Set<TaskID> = []
 
         package init() {}
@@ -47,9 +47,11 @@ package struct StartTrials: Sendable {
         suspects = []
     }
 
+    /// Decides which tasks are suspects.
+    ///
     /// - Parameters:
-    ///   - legacy: what the last process left.
-    ///   - known: how many earlier faults each task was under way at.
+    ///   - legacy: the log of the previous process.
+    ///   - known: the number of earlier crashes of each task.
     package static func examine(_ legacy: StartLog.Legacy, known: [TaskID: Int]) -> (trials: Self, findings: Findings) {
         var trials = Self()
         var findings = Findings()
@@ -60,7 +62,8 @@ package struct StartTrials: Sendable {
         }
         let isAlone = legacy.underWay.count == 1
         for attempt in legacy.underWay {
-            // Absolute, since the last start may have counted this fault and died before it could forget it.
+            // The total is set, not incremented: an earlier start may have counted this crash and ended before it
+            // cleared the log.
             let count = attempt.faults + 1
             findings.counted[attempt.task] = count
             trials.faults[attempt.task] = count
@@ -71,12 +74,12 @@ package struct StartTrials: Sendable {
             findings.cleared = Set(known.keys).subtracting(findings.held.keys)
             trials.faults = trials.faults.filter { findings.held[$0.key] != nil }
         }
-        // Whoever was not under way has not done it.
+        // A task that was not running cannot have caused the crash.
         trials.suspects = trials.likeliestFirst(legacy.underWay.map(\.task).filter { findings.held[$0] == nil })
         return (trials, findings)
     }
 
-    /// First those that were under way at more faults, then the one that began last.
+    /// The suspects with more crashes first, and among equals the one that began last.
     private func likeliestFirst(_ tasks: [TaskID]) -> [TaskID] {
         tasks.enumerated().sorted { first, second in
             let (one, other) = (faults[first.element] ?? 0, faults[second.element] ?? 0)
@@ -84,16 +87,16 @@ package struct StartTrials: Sendable {
         }.map(\.element)
     }
 
-    /// Whether somebody is being tried, or still has to be: whatever else starts would be blamed with the guilty one.
+    /// Whether a trial is running or still to come. Any other task that starts would be blamed as well.
     package var isPending: Bool { trial != nil || !suspects.isEmpty }
 
-    /// Whether what runs makes room for the trial of a suspect that could not start any sooner: it was under way at more
-    /// than one fault. Others are not worth that, and start as any task does.
+    /// Whether running tasks are interrupted to try this suspect. True only after more than one crash; other suspects
+    /// wait and start like any task.
     package func interruptsOthers(_ task: TaskID) -> Bool { faults[task] ?? 0 >= Self.faultsToHold }
 
-    /// Who is tried together next: as few as the time that is left for all of them allows.
+    /// The suspects to try together next: as few as the remaining time for all of them allows.
     ///
-    /// - Parameter ready: those that can start now, the likeliest first.
+    /// - Parameter ready: the suspects that can start now, the likeliest first.
     package func next(of ready: [TaskID]) -> [TaskID] {
         guard !ready.isEmpty else { return [] }
         let windows = ready.map(window)
@@ -113,13 +116,13 @@ package struct StartTrials: Sendable {
         extend(now)
     }
 
-    /// The start of tasks that are being tried is on its way: their time begins only now, however slow the disk was.
+    /// Starts the time of the trial. It begins only when the tasks really start, however slow the disk was.
     package mutating func started(now: Double) {
         extend(now)
     }
 
-    /// A server has answered a task that is being tried: what comes behind its answer has all of its time, whether the answer
-    /// came at once or late.
+    /// Restarts the time of a tried task because a server has answered it. The work after the response thus has its
+    /// full time, whether the response was fast or slow.
     package mutating func answered(_ task: TaskID, now: Double) {
         guard trial?.tasks.contains(task) == true, trial?.answered.insert(task).inserted == true else { return }
         extend(now)
@@ -132,9 +135,9 @@ package struct StartTrials: Sendable {
         trial?.until = min(now + window + (isAnswered ? 0 : Self.patienceForAnswers), current.since + timeLeft)
     }
 
-    /// The attempt has ended in order.
+    /// Records that the attempt ended without a crash.
     ///
-    /// - Returns: whether something was held against the task, which is forgotten.
+    /// - Returns: whether crashes were recorded for the task. They are forgotten now.
     package mutating func ended(_ task: TaskID, now: Double) -> Bool {
         leave(task, now)
         guard interrupted.remove(task) == nil else { return false }
@@ -144,7 +147,7 @@ package struct StartTrials: Sendable {
 
     /// Ends a trial whose time is over.
     ///
-    /// - Returns: tasks that have to be interrupted, so that the next suspects are alone as well.
+    /// - Returns: the tasks that have to be interrupted, so that the next suspects are isolated as well.
     package mutating func tick(now: Double) -> [TaskID] {
         guard let current = trial, now >= current.until else { return [] }
         for task in current.tasks { leave(task, now) }
@@ -153,45 +156,46 @@ package struct StartTrials: Sendable {
         return current.tasks.sorted()
     }
 
-    /// The suspect is not tried any more: it waits for a person, or starts as any task does.
+    /// Removes a suspect without a trial: it waits for a person, or starts like any task.
     package mutating func removeSuspect(_ task: TaskID) {
         suspects.removeAll { $0 == task }
     }
 
-    /// The suspect could not start after all, and is tried later.
+    /// Postpones a suspect that could not start.
     package mutating func postpone(_ task: TaskID, now: Double) {
         guard trial?.tasks.contains(task) == true else { return }
         suspects.append(task)
         leave(task, now)
     }
 
-    /// The task is not tried any more; with the last one the trial ends.
+    /// Removes a task from the trial; with the last one the trial ends.
     private mutating func leave(_ task: TaskID, _ now: Double) {
         guard let current = trial, trial?.tasks.remove(task) != nil, trial?.tasks.isEmpty == true else { return }
         trial = nil
         timeLeft -= max(0, now - current.since)
-        // Everything else has waited for long enough.
+        // The other tasks have waited long enough.
         if timeLeft < Self.shortest { suspects = [] }
     }
 
-    /// Seconds for which a suspect is tried: what it did at the fault takes about as long again.
+    /// Seconds for the trial of a suspect: the action that caused the crash takes about as long again.
     private func window(_ task: TaskID) -> Double {
         min((ages[task] ?? Self.unknownAge) * 1.5 + Self.shortest, Self.longest)
     }
 
     /// Seconds within which an attempt has started on any machine.
     private static let shortest: Double = 2
-    /// Seconds for which servers may be slower with their answers than they were before the fault.
+    /// The additional seconds that servers may need for their responses, compared with the time before the crash.
     private static let patienceForAnswers: Double = 8
-    /// Seconds, where a service that was ended from outside has left trials behind: more than most faults need.
+    /// Seconds for trials that a killed process has left: more than most crashes need.
     private static let unknownAge: Double = 20
-    /// Seconds for which everything else waits after one fault, in all: twenty minutes are little beside the time that a
-    /// transfer has, and long enough for as many suspects as run at once by default, one by one where the fault came within
-    /// twenty seconds of their starts, and in a few groups where it took minutes.
+    /// The total seconds that other tasks wait after one crash. Twenty minutes are short compared with the time that a
+    /// transfer has. They are enough to try the default number of running transfers one by one if the crash came within
+    /// twenty seconds of their starts, and in a few groups if it took minutes.
     package static let patience: Double = 1_200
-    /// Seconds: two halves of the suspects can always be tried. What does not happen within ten minutes of a start is not its
-    /// timers' doing; it needs bytes, and the next attempt begins behind those that are here.
+    /// The longest trial in seconds, so that two halves of the suspects can always be tried. A crash more than ten
+    /// minutes after a start is not caused by timers but by bytes, and the next attempt continues after the bytes on
+    /// disk.
     package static let longest: Double = patience / 2
-    /// The first is chance, or somebody else's.
+    /// The first crash may be chance, or caused by another task.
     private static let faultsToHold = 2
 }

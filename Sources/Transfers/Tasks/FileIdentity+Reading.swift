@@ -1,11 +1,11 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import CNightshift
 import Glibc
 import NightshiftAPI
 import Store
 
 extension FileIdentity {
-    /// What is at `path` now; nil, with errno set, when it is not a readable regular file.
+    /// Reads the identity of the file at `path`. Returns nil, with `errno`, if it is not a readable regular file.
     init?(path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -13,7 +13,8 @@ extension FileIdentity {
         self.init(descriptor: descriptor)
     }
 
-    /// Whether the kernel makes a file up as it is read, so that it has another length than it says (`/proc`, `/sys`).
+    /// Whether the kernel generates the file's content during reading, so that its length is not the reported one
+    /// (`/proc`, `/sys`).
     static func isMadeUp(path: String, size: Int64) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -23,12 +24,12 @@ extension FileIdentity {
         return size == 0 && read(descriptor, &byte, 1) > 0
     }
 
-    /// proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2, as linux/magic.h has them.
+    /// The magic numbers of proc, sysfs, debugfs, tracefs, securityfs, cgroup and cgroup2 in linux/magic.h.
     private static let madeUp: Set<Int64> = [
         0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0x27_e0eb, 0x6367_7270,
     ]
 
-    /// Without the number of its inode where its file system gives it another one as it goes along.
+    /// Reads the identity of an open file. The inode number is omitted if the file system does not keep it.
     init?(descriptor: Int32) {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { return nil }

@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// What a request says of power and network.
+/// The requirements of a request for power and network.
 extension RequestRules {
-    /// The task's own word, else its session's.
+    /// The task's own rules; missing values come from its session.
     static func rules(_ request: TaskRequest, _ settings: SessionSettings) -> TransferRules {
         var rules = TransferRules()
         rules.discretion = request.isDiscretionary ?? settings.isDiscretionary ? .full : .none
@@ -18,7 +18,7 @@ extension RequestRules {
 
     static func check(minimumBattery: Double?, pointer: String) throws(Problem) {
         guard (0...100).contains(minimumBattery ?? 0) else {
-            throw .invalid("A battery level is 0 to 100 percent.", pointer: pointer)
+            throw .invalid("A battery level must be between 0 and 100 percent.", pointer: pointer)
         }
     }
 }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 
 extension RequestRules {
-    /// What an upload sends, in the columns of its row.
+    /// The content of an upload, as stored in its row.
     struct UploadContent {
         var source: FileIdentity?
         var files: UploadSource?
@@ -12,18 +12,18 @@ extension RequestRules {
 
     static func checkNoUpload(_ request: TaskRequest, pointer: String) throws(Problem) {
         guard request.source == nil else {
-            throw .invalid("A download has no source file.", pointer: "\(pointer)/source")
+            throw .invalid("A download cannot have a source file.", pointer: "\(pointer)/source")
         }
-        guard request.form == nil else { throw .invalid("A download has no form.", pointer: "\(pointer)/form") }
+        guard request.form == nil else { throw .invalid("A download cannot have a form.", pointer: "\(pointer)/form") }
         guard request.resumption == nil else {
-            throw .invalid("Downloads are resumed with ranges.", pointer: "\(pointer)/resumption")
+            throw .invalid("A download cannot have an upload protocol.", pointer: "\(pointer)/resumption")
         }
         guard request.snapshot == nil else {
-            throw .invalid("A download has no source file.", pointer: "\(pointer)/snapshot")
+            throw .invalid("A download cannot have a snapshot policy.", pointer: "\(pointer)/snapshot")
         }
     }
 
-    /// - Parameter copies: a task whose copies are sent: what lies under their original names does not matter any more.
+    /// - Parameter copies: a task whose copies are sent. The files under the original names no longer matter.
     static func uploadContent(
         _ request: TaskRequest, copies: TaskRecord?, pointer: String
     ) throws(Problem) -> UploadContent {
@@ -33,7 +33,7 @@ extension RequestRules {
         guard let form = request.form else {
             let pointer = "\(pointer)/source"
             guard let path = request.source else {
-                throw .invalid("An upload needs a source file or a form.", pointer: pointer)
+                throw .invalid("An upload requires a source file or a form.", pointer: pointer)
             }
             return UploadContent(source: try identity(ofSource: path, pointer: pointer))
         }
@@ -55,30 +55,33 @@ extension RequestRules {
 
     private static func check(_ form: [FormField], _ request: TaskRequest, pointer: String) throws(Problem) {
         guard request.source == nil else {
-            throw .invalid("An upload has a source file or a form, not both.", pointer: "\(pointer)/form")
+            throw .invalid("An upload cannot have both a source file and a form.", pointer: "\(pointer)/form")
         }
         guard request.resumption != .tus else {
-            throw .invalid("tus takes a file, not a form.", pointer: "\(pointer)/resumption")
+            throw .invalid("The protocol tus requires a file, not a form.", pointer: "\(pointer)/resumption")
         }
         guard request.headers?.first("Content-Type") == nil else {
-            throw .invalid("A form has a Content-Type of its own.", pointer: "\(pointer)/headers")
+            throw .invalid("A form sets its own Content-Type. Leave the field out.", pointer: "\(pointer)/headers")
         }
         guard (1...Limits.formFields).contains(form.count) else {
-            throw .invalid("A form has 1 to \(Limits.formFields) fields.", pointer: "\(pointer)/form")
+            throw .invalid("A form must have 1 to \(Limits.formFields) fields.", pointer: "\(pointer)/form")
         }
         let texts = form.map { [$0.name, $0.value, $0.fileName, $0.contentType].compactMap(\.self) }
         guard texts.joined().reduce(0, { $0 + $1.utf8.count }) <= Limits.formTextBytes else {
             throw .invalid(
-                "A form's names and texts have at most \(Limits.formTextBytes) bytes.", pointer: "\(pointer)/form")
+                "The names and texts of a form can have at most \(Limits.formTextBytes) bytes together.",
+                pointer: "\(pointer)/form")
         }
         for (index, field) in form.enumerated() {
             let pointer = "\(pointer)/form/\(index)"
-            guard !field.name.isEmpty else { throw .invalid("A field has a name.", pointer: "\(pointer)/name") }
+            guard !field.name.isEmpty else {
+                throw .invalid("A form field must have a name.", pointer: "\(pointer)/name")
+            }
             guard (field.value == nil) != (field.source == nil) else {
-                throw .invalid("A field has a value or a source file.", pointer: pointer)
+                throw .invalid("A form field must have either a value or a source file.", pointer: pointer)
             }
             guard field.fileName == nil || field.source != nil else {
-                throw .invalid("Only a file has a file name.", pointer: "\(pointer)/fileName")
+                throw .invalid("Only a form field with a file can have a file name.", pointer: "\(pointer)/fileName")
             }
         }
     }
@@ -87,12 +90,13 @@ extension RequestRules {
         try check(path: path, pointer: pointer)
         guard let identity = FileIdentity(path: path) else {
             throw .invalid(
-                "'\(path)' cannot be uploaded: \(String(cString: strerror(errno))), or not a regular file.",
+                "'\(path)' cannot be uploaded. It cannot be read (\(String(cString: strerror(errno)))), or is "
+                    + "not a regular file.",
                 pointer: pointer)
         }
         guard !FileIdentity.isMadeUp(path: path, size: identity.size) else {
             throw .invalid(
-                "'\(path)' does not say how long it is before it is read. Copy it to a file, and upload that.",
+                "The length of '\(path)' is unknown before it is read. Copy it to a file, and upload that file.",
                 pointer: pointer)
         }
         return identity

@@ -3,21 +3,21 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// What a request has to fulfil to be accepted, and what it means with its session's settings filled in.
+/// The rules for accepting a request, and the merging of its session's settings.
 package enum RequestRules {
-    /// A task that could be inserted.
+    /// A task that can be inserted.
     ///
     /// - Parameters:
-    ///   - pointer: where the request stands in what was sent, for ``Problem/pointer``.
-    ///   - copies: a task whose copies of its files to upload are this one's.
-    ///   - looksAtDestination: whether the destination's file system answers, so that it may be looked at here.
+    ///   - pointer: the position of the request in the received JSON, for ``Problem/pointer``.
+    ///   - copies: a task whose copies of upload files are used.
+    ///   - looksAtDestination: whether the destination may be checked here, because its file system responds.
     package static func record(
         _ request: TaskRequest, session: SessionID, settings: SessionSettings, now: ClockReading, pointer: String,
         copies: TaskRecord? = nil, looksAtDestination: Bool = true
     ) throws(Problem) -> TaskRecord {
         var request = request
         guard let text = request.url else {
-            throw .invalid("A task needs a URL.", pointer: "\(pointer)/url", code: .badURL)
+            throw .invalid("A transfer requires a URL.", pointer: "\(pointer)/url", code: .badURL)
         }
         let url: TransferURL
         do {
@@ -51,13 +51,14 @@ package enum RequestRules {
             request.mirrors = try mirrors(request, of: url, pointer: "\(pointer)/mirrors")
         case .upload:
             guard request.destination == nil, request.checksum == nil else {
-                throw .invalid("An upload has neither a destination nor a checksum.", pointer: pointer)
+                throw .invalid("An upload cannot have a destination or a checksum.", pointer: pointer)
             }
             guard request.body == nil else {
-                throw .invalid("An upload sends its file or form, and no other body.", pointer: "\(pointer)/body")
+                throw .invalid(
+                    "An upload sends its file or form. It cannot have another body.", pointer: "\(pointer)/body")
             }
             guard request.mirrors == nil, request.connections == nil else {
-                throw .invalid("Only downloads have mirrors or several connections.", pointer: pointer)
+                throw .invalid("Only downloads can have mirrors or several connections.", pointer: pointer)
             }
             content = try uploadContent(request, copies: copies, pointer: pointer)
         }
@@ -80,8 +81,8 @@ package enum RequestRules {
         return record
     }
 
-    /// What becomes of `settings` as a session's: without fields that belong to connections, and with no more connections
-    /// than there are. Throws where they could not serve.
+    /// The settings that are stored for a session: without fields that belong to connections, and with at most the
+    /// possible number of connections. Throws if the settings are invalid.
     package static func accepted(_ settings: SessionSettings) throws(Problem) -> SessionSettings {
         var settings = settings
         settings.headers = RequestFields.kept(settings.headers)
@@ -94,7 +95,8 @@ package enum RequestRules {
     private static func check(_ settings: SessionSettings) throws(Problem) {
         try check(headers: settings.headers, pointer: "/headers")
         guard settings.httpMaximumConnectionsPerHost >= 1 else {
-            throw .invalid("A session has at least one connection per host.", pointer: "/httpMaximumConnectionsPerHost")
+            throw .invalid(
+                "A session must allow at least one connection per host.", pointer: "/httpMaximumConnectionsPerHost")
         }
         try check(timeout: settings.idleTimeout, pointer: "/idleTimeout")
         try check(timeout: settings.resourceTimeout, pointer: "/resourceTimeout")
@@ -103,23 +105,26 @@ package enum RequestRules {
         try checkTLS(settings.tls, pointer: "/tls")
     }
 
-    /// - Parameter pointer: where the change stands in the request.
+    /// Checks a change of a task.
+    ///
+    /// - Parameter pointer: the position of the change in the request.
     package static func check(_ change: TaskChange, pointer: String) throws(Problem) {
         try check(priority: change.priority, pointer: pointer + "/priority")
         try check(rateLimit: change.rateLimit, lowest: 0, pointer: pointer + "/rateLimit")
         try check(description: change.description, pointer: pointer + "/description")
     }
 
-    /// The tasks that a request names: numbers begin with 1.
+    /// Checks the task ids of a request, which begin with 1.
     package static func check(_ tasks: [TaskID]) throws(Problem) {
         guard let index = tasks.firstIndex(where: { $0.rawValue < 1 }) else { return }
-        throw .invalid("A task's id is 1 or more.", pointer: "/tasks/\(index)")
+        throw .invalid("The id of a transfer must be at least 1.", pointer: "/tasks/\(index)")
     }
 
     package static func check(_ settings: ServiceSettings) throws(Problem) {
         try check(rateLimit: settings.rateLimit, lowest: 0, pointer: "/rateLimit")
         guard (1...256).contains(settings.maximumTransfers ?? 1) else {
-            throw .invalid("Transfers at once are 1 to 256.", pointer: "/maximumTransfers")
+            throw .invalid(
+                "The number of simultaneous transfers must be between 1 and 256.", pointer: "/maximumTransfers")
         }
     }
 
@@ -128,12 +133,13 @@ package enum RequestRules {
             !session.rawValue.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
         else {
             throw .invalid(
-                "A session's identifier has 1 to \(Limits.sessionIdentifierLength) bytes and no control characters.",
+                "The identifier of a session must have 1 to \(Limits.sessionIdentifierLength) bytes and no "
+                    + "control characters.",
                 pointer: "/session")
         }
     }
 
-    /// A request's own field wins over its session's (Apple: httpAdditionalHeaders).
+    /// The request's own fields take precedence over those of its session (Apple: httpAdditionalHeaders).
     private static func merged(_ own: [HeaderField], _ session: [HeaderField]) -> [HeaderField] {
         let names = Set(own.map { $0.name.lowercased() })
         return own + session.filter { !names.contains($0.name.lowercased()) }
@@ -141,32 +147,34 @@ package enum RequestRules {
 
     private static func check(headers: [HeaderField], pointer: String) throws(Problem) {
         guard headers.count <= Limits.headerFields else {
-            throw .invalid("At most \(Limits.headerFields) header fields.", pointer: pointer)
+            throw .invalid("A request can have at most \(Limits.headerFields) header fields.", pointer: pointer)
         }
         guard headers.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }) <= Limits.headerBytes else {
-            throw .invalid("Header fields have at most \(Limits.headerBytes) bytes together.", pointer: pointer)
+            throw .invalid("Header fields can have at most \(Limits.headerBytes) bytes together.", pointer: pointer)
         }
         for (index, field) in headers.enumerated() {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(\.isTokenCharacter) else {
                 throw .invalid(
-                    "'\(field.name.debugDescription)' is not a field name.", pointer: "\(pointer)/\(index)/name")
+                    "'\(field.name.debugDescription)' is not a valid header field name.",
+                    pointer: "\(pointer)/\(index)/name")
             }
             guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) else {
-                throw .invalid("A field value holds control characters.", pointer: "\(pointer)/\(index)/value")
+                throw .invalid(
+                    "The value of a header field contains control characters.", pointer: "\(pointer)/\(index)/value")
             }
         }
     }
 
-    /// As URLSession has it since iOS 13: GET with a body is refused, and so is HEAD.
+    /// Refuses GET and HEAD with a body, as URLSession does since iOS 13.
     private static func checkBody(_ request: TaskRequest, pointer: String) throws(Problem) {
         guard let body = request.body, !body.isEmpty else { return }
         guard !["GET", "HEAD"].contains(request.method ?? "GET") else {
             throw .invalid(
-                "A \(request.method ?? "GET") request has no body.", pointer: "\(pointer)/body", code: .tooLarge)
+                "A \(request.method ?? "GET") request cannot have a body.", pointer: "\(pointer)/body", code: .tooLarge)
         }
         guard body.count <= Limits.downloadBody else {
             throw .invalid(
-                "A download sends at most \(Limits.downloadBody) bytes along; more is for an upload.",
+                "A download can send a body of at most \(Limits.downloadBody) bytes. Use an upload for more.",
                 pointer: "\(pointer)/body", code: .tooLarge)
         }
     }
@@ -176,7 +184,7 @@ package enum RequestRules {
         try check(rateLimit: request.rateLimit, lowest: 1, pointer: "\(pointer)/rateLimit")
         guard (1...Limits.connectionsPerTask).contains(request.connections ?? 1) else {
             throw .invalid(
-                "A download has 1 to \(Limits.connectionsPerTask) connections.", pointer: "\(pointer)/connections")
+                "A download can have 1 to \(Limits.connectionsPerTask) connections.", pointer: "\(pointer)/connections")
         }
         try check(timeout: request.idleTimeout, pointer: "\(pointer)/idleTimeout")
         try check(timeout: request.resourceTimeout, pointer: "\(pointer)/resourceTimeout")
@@ -184,22 +192,23 @@ package enum RequestRules {
             (request.countOfBytesClientExpectsToSend, "countOfBytesClientExpectsToSend"),
             (request.countOfBytesClientExpectsToReceive, "countOfBytesClientExpectsToReceive"),
         ] where (count ?? 0) < -1 {
-            throw .invalid("A count of bytes is not negative; -1 is 'not known'.", pointer: "\(pointer)/\(name)")
+            throw .invalid(
+                "A count of bytes cannot be negative, except -1 for 'unknown'.", pointer: "\(pointer)/\(name)")
         }
     }
 
-    /// The other URLs of a file as they are asked for.
+    /// The mirror URLs of a file, in normalised form.
     private static func mirrors(
         _ request: TaskRequest, of url: TransferURL, pointer: String
     ) throws(Problem) -> [String]? {
         guard let mirrors = request.mirrors, !mirrors.isEmpty else { return nil }
         guard request.isHarmlessElsewhere else {
             throw .invalid(
-                "What \(request.method ?? "GET") sends is for one server: only downloads with GET have mirrors.",
+                "A \(request.method ?? "GET") request is meant for one server. Only GET downloads can have mirrors.",
                 pointer: pointer)
         }
         guard mirrors.count <= Limits.mirrors else {
-            throw .invalid("A file has at most \(Limits.mirrors) mirrors.", pointer: pointer)
+            throw .invalid("A file can have at most \(Limits.mirrors) mirrors.", pointer: pointer)
         }
         var known: [String] = []
         for (index, text) in mirrors.enumerated() {
@@ -210,12 +219,13 @@ package enum RequestRules {
                 throw .invalid(error.message, pointer: "\(pointer)/\(index)")
             }
             guard mirror.credential == nil else {
-                throw .invalid("A mirror's URL holds no name and password.", pointer: "\(pointer)/\(index)")
+                throw .invalid(
+                    "The URL of a mirror cannot contain a user name or password.", pointer: "\(pointer)/\(index)")
             }
-            // Length and tag are no secret: whoever stands in between could send anything with them.
+            // Length and entity tag are not secret: an attacker on the network could send any content with them.
             guard mirror.isSecure || !url.isSecure || request.checksum != nil else {
                 throw .invalid(
-                    "An http mirror of an https file could send anything: it needs a checksum.",
+                    "An http mirror of an https file could send any content. Add a checksum, or use an https mirror.",
                     pointer: "\(pointer)/\(index)")
             }
             if mirror.string != url.string, !known.contains(mirror.string) { known.append(mirror.string) }
@@ -229,20 +239,20 @@ package enum RequestRules {
         if let name = request.proxyVariable {
             guard !name.isEmpty, name.utf8.count <= 64, name.utf8.allSatisfy(\.isTokenCharacter) else {
                 throw .invalid(
-                    "A variable's name has 1 to 64 letters, digits and underscores.",
+                    "The name of a variable must have 1 to 64 letters, digits and underscores.",
                     pointer: "\(pointer)/proxyVariable")
             }
         }
         if let method = request.method {
             guard !method.isEmpty, method.utf8.count <= 32, method.utf8.allSatisfy(\.isTokenCharacter) else {
-                throw .invalid("'\(method.debugDescription)' is not an HTTP method.", pointer: "\(pointer)/method")
+                throw .invalid("'\(method.debugDescription)' is not a valid HTTP method.", pointer: "\(pointer)/method")
             }
             guard !["CONNECT", "TRACE"].contains(method.uppercased()) else {
-                throw .invalid("\(method) is not for the server that has the file.", pointer: "\(pointer)/method")
+                throw .invalid("The method \(method) cannot be used for a transfer.", pointer: "\(pointer)/method")
             }
             guard request.kind == .download || !["GET", "HEAD"].contains(method) else {
                 throw .invalid(
-                    "\(method) does not carry a file; an upload's method is PUT, POST or PATCH.",
+                    "\(method) cannot send a file. Use PUT, POST or PATCH for an upload.",
                     pointer: "\(pointer)/method", code: .tooLarge)
             }
         }
@@ -252,7 +262,8 @@ package enum RequestRules {
                 credential.user.utf8.count + credential.password.utf8.count <= 4_096
             else {
                 throw .invalid(
-                    "A user name has no colon, and neither it nor the password has control characters (RFC 7617).",
+                    "A user name cannot contain a colon, and neither it nor the password can contain control "
+                        + "characters (RFC 7617).",
                     pointer: "\(pointer)/credential")
             }
         }
@@ -266,7 +277,7 @@ package enum RequestRules {
         if let name = destination.filename {
             guard FileName.sanitize(name) == name || isPlain(name) else {
                 throw .invalid(
-                    "A file name has 1 to 255 bytes and neither a slash nor control characters.",
+                    "A file name must have 1 to 255 bytes, and neither a slash nor control characters.",
                     pointer: "\(pointer)/filename")
             }
             if isLookedAt,
@@ -277,11 +288,11 @@ package enum RequestRules {
             }
         }
         guard destination.umask == nil || destination.mask != nil else {
-            throw .invalid("A umask has octal digits, up to 777: \"022\".", pointer: "\(pointer)/umask")
+            throw .invalid("A umask must have octal digits, up to 777, such as \"022\".", pointer: "\(pointer)/umask")
         }
     }
 
-    /// Whether a person may ask for this name. Leading dots, which no server may choose, are a person's right.
+    /// Whether a person may choose this name. People may use leading dots, but servers may not.
     private static func isPlain(_ name: String) -> Bool {
         name != "." && name != ".." && (1...255).contains(name.utf8.count)
             && !name.unicodeScalars.contains { $0 == "/" || $0.value < 0x20 || $0.value == 0x7f }
@@ -293,7 +304,8 @@ package enum RequestRules {
             checksum.hex.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
         else {
             throw .invalid(
-                "A \(checksum.algorithm.rawValue) has \(checksum.algorithm.hexLength) lower-case hexadecimal digits.",
+                "A \(checksum.algorithm.rawValue) must have \(checksum.algorithm.hexLength) lower-case "
+                    + "hexadecimal digits.",
                 pointer: "\(pointer)/hex")
         }
     }
@@ -307,23 +319,25 @@ package enum RequestRules {
         }
         guard tls?.minimumVersion != .tls13 || tls?.maximumVersion != .tls12 else {
             throw .invalid(
-                "The oldest version of TLS is newer than the newest one.", pointer: "\(pointer)/minimumVersion")
+                "The minimum version of TLS is newer than the maximum version.", pointer: "\(pointer)/minimumVersion")
         }
     }
 
     static func check(path: String, pointer: String) throws(Problem) {
         guard path.hasPrefix("/"), path.utf8.count <= Limits.pathLength, !path.utf8.contains(0) else {
-            throw .invalid("A path is absolute and has at most \(Limits.pathLength) bytes.", pointer: pointer)
+            throw .invalid("A path must be absolute and can have at most \(Limits.pathLength) bytes.", pointer: pointer)
         }
     }
 
     private static func check(priority: Double?, pointer: String) throws(Problem) {
-        guard (0...1).contains(priority ?? 0) else { throw .invalid("A priority is 0 to 1.", pointer: pointer) }
+        guard (0...1).contains(priority ?? 0) else {
+            throw .invalid("A priority must be between 0 and 1.", pointer: pointer)
+        }
     }
 
     private static func check(rateLimit: Int64?, lowest: Int64, pointer: String) throws(Problem) {
         guard (rateLimit ?? lowest) >= lowest else {
-            throw .invalid("A rate limit is at least \(lowest) bytes per second.", pointer: pointer)
+            throw .invalid("A rate limit must be at least \(lowest) bytes per second.", pointer: pointer)
         }
     }
 
@@ -331,14 +345,14 @@ package enum RequestRules {
         guard let timeout else { return }
         guard timeout > 0, timeout <= Limits.longestTimeout else {
             throw .invalid(
-                "A timeout is more than 0 and at most \(Int(saturating: Limits.longestTimeout)) seconds.",
+                "A timeout must be more than 0 and at most \(Int(saturating: Limits.longestTimeout)) seconds.",
                 pointer: pointer)
         }
     }
 
     private static func check(description: String?, pointer: String) throws(Problem) {
         guard (description?.utf8.count ?? 0) <= Limits.descriptionLength else {
-            throw .invalid("A description has at most \(Limits.descriptionLength) bytes.", pointer: pointer)
+            throw .invalid("A description can have at most \(Limits.descriptionLength) bytes.", pointer: pointer)
         }
     }
 
@@ -348,7 +362,7 @@ package enum RequestRules {
 }
 
 extension UInt8 {
-    /// A character of a token (RFC 9110, section 5.6.2).
+    /// Whether this is a character of a token (RFC 9110, section 5.6.2).
     fileprivate var isTokenCharacter: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 package import Store
 
-/// The event is not possible in the task's present state.
+/// The error for an event that the task's state does not allow.
 package struct IllegalTransition: Error, Hashable {
     package var state: TaskState
     package var event: TaskEvent
@@ -13,22 +13,23 @@ package struct IllegalTransition: Error, Hashable {
 }
 
 extension TaskEvent {
-    /// Which event it is, without its values: those may hold secrets.
+    /// The name of the event without its values, which may be secret.
     var name: String { String(String(describing: self).prefix { $0.isLetter }) }
 }
 
 extension TaskRecord {
-    /// Whether an event is possible in the present state.
+    /// Whether the current state allows an event.
     ///
-    /// The states and their legal exits:
+    /// These are the states and their legal exits:
     ///
     /// - `suspended`: `resume`, `cancel`, `answer`, `retarget`.
-    /// - `waiting` (and running, which is not stored): `suspend`, `begin`, `setAside`, `accept`, `checkpoint`, `interrupt`, `hold`,
-    ///   `finish`, `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `retry`, `keep`, `sendOn`, `sendAgain`.
-    /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt` (a crash
-    ///   came before everything was on disk), `fail`.
-    /// - `failed`: `retarget`, unless all its bytes are kept.
-    /// - `completed`, `cancelled`: none.
+    /// - `waiting` (and running, which is not stored): `suspend`, `begin`, `setAside`, `accept`, `checkpoint`,
+    ///   `interrupt`, `hold`, `finish`, `fail`, `cancel`, `ask`, `answer`, `loosen`, `retarget`, `retry`, `keep`,
+    ///   `sendOn`, `sendAgain`.
+    /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt`
+    ///   (after a crash before everything was on disk), `fail`.
+    /// - `failed`: `retarget`, unless all its bytes are stored.
+    /// - `completed`, `cancelled`: no exit.
     package func allows(_ event: TaskEvent) -> Bool {
         switch event {
         case .resume: state == .suspended
@@ -41,12 +42,12 @@ extension TaskRecord {
         }
     }
 
-    /// The one way in which a running service changes a task: ``apply(_:now:)`` where the event is possible.
+    /// The only function with which a running service changes a task. Calls ``apply(_:now:)`` if the event is allowed.
     ///
-    /// An event that is not possible is a mistake of the service's. Debug builds stop there. Others fail that one task: it is to be
-    /// written down as any other.
+    /// An illegal event is a bug in the service. Debug builds stop there. Release builds fail this one task, which must
+    /// then be committed like any other.
     ///
-    /// - Parameter onFault: hears of such a mistake, to log it and to end what runs for the task.
+    /// - Parameter onFault: called for an illegal event, to log it and to end the task's work.
     mutating func transition(
         _ event: TaskEvent, now: ClockReading, onFault: (IllegalTransition) -> Void
     ) -> [JournalEntry] {
@@ -54,20 +55,21 @@ extension TaskRecord {
             return try apply(event, now: now)
         } catch {
             onFault(error)
-            assertionFailure("Task \(id) met '\(error.event.name)' where it was \(error.state.rawValue).")
+            assertionFailure(
+                "Task \(id) received the event '\(error.event.name)' in the state \(error.state.rawValue).")
             return failInternally(error, now: now)
         }
     }
 
-    /// Ends a task that has met an event which its state has no exit for. Its bytes are kept, so that `retarget` can go on with
-    /// them.
+    /// Ends a task after an illegal event. Its bytes are kept, so that `retarget` can continue with them.
     ///
-    /// - Returns: the journal entries that belong to it; none where the task has ended already, which nothing changes.
+    /// - Returns: the journal entries; none if the task had already ended, in which case nothing changes.
     package mutating func failInternally(_ fault: IllegalTransition, now: ClockReading) -> [JournalEntry] {
         guard !state.isTerminal else { return [] }
         let failure = TransferFailure(
             .internalFault,
-            "Nightshift made a mistake: '\(fault.event.name)' came where the task was \(fault.state.rawValue)."
+            "Internal error in Nightshift: the event '\(fault.event.name)' is not allowed in the state "
+                + "\(fault.state.rawValue)."
         )
         error = failure
         lastError = failure

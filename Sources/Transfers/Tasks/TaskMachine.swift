@@ -2,59 +2,60 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// What can happen to a task.
+/// An event in the life of a task.
 package enum TaskEvent: Hashable, Sendable {
     case suspend
     case resume
-    /// It was under way whenever a fault ended the service, so often: it waits for a person.
+    /// The task was running at this number of crashes of the service, so it waits for a person.
     case setAside(faults: Int)
     /// An attempt begins.
     case begin
-    /// The server's answer is accepted and its bytes are being written.
+    /// The server's response is accepted, and its bytes are being written.
     case accept(AcceptedResponse)
-    /// Bytes were synced: they survive a power cut.
+    /// Bytes were synced, so they survive a power cut.
     case checkpoint(synced: Int64)
-    /// The exchange was ended by the service itself: to make room, because the moment forbids it, or because it stops. The next
-    /// one begins no earlier than at this boot second.
+    /// The service itself ended the exchange: to make room, because the device state does not allow it, or because the
+    /// service stops. The next exchange begins no earlier than at this boot second.
     case interrupt(WaitReason, detail: String? = nil, notBefore: Double? = nil)
     case hold(Hold)
-    /// The server keeps so much of the upload.
+    /// The server stores this part of the upload.
     case keep(UploadResource)
-    /// The upload goes on where the server is.
+    /// The upload continues at the server's offset.
     case sendOn(from: Int64)
-    /// What the server had of the upload is lost.
+    /// The server has lost the upload's earlier bytes.
     case sendAgain(reason: String)
-    /// Every byte is here.
+    /// All bytes of the file have arrived.
     case finish(ResponseSummary?)
-    /// The intent to give the file its name.
+    /// The intent to rename the file to its final name.
     case publish(Publication)
     case complete(file: String?, verified: [String])
-    /// The bytes turned out to be wrong; they are fetched again from the start, no earlier than at this boot second.
+    /// The bytes are wrong. They are fetched again from the start, no earlier than at this boot second.
     case fetchAgain(TransferFailure, notBefore: Double? = nil)
-    /// `file` is where whole bytes are kept, if they are; `resumeData` is what unfinished ones continue from.
+    /// The task fails. `file` is the path of complete bytes, if they are stored. `resumeData` allows another task to
+    /// continue incomplete ones.
     case fail(TransferFailure, file: String?, resumeData: String?)
-    /// `failure` says who cancelled it, where that was not its owner.
+    /// The task is cancelled. `failure` says who cancelled it, if that was not its owner.
     case cancel(resumeData: String?, failure: TransferFailure?)
-    /// A server wants to know something that only the task's app can say.
+    /// A server sent a challenge that only the task's app can answer.
     case ask(String)
     case answer
-    /// So much of its time has passed that it waits for less.
+    /// So much of the task's time has passed that its requirements are relaxed.
     case loosen
-    /// Another request takes the place of its own, at another URL as a rule; a task that has failed is tried again.
+    /// Another request replaces the task's own, usually with another URL. A failed task is tried again.
     case retarget(TaskRequest)
-    /// Somebody knows that what failed works again: the next attempt comes now, as if none had failed.
+    /// The cause of the failure is gone, according to a person: the next attempt begins now, as if none had failed.
     case retry
 }
 
-/// What an accepted response says of the download.
+/// The facts about a download from an accepted response.
 package struct AcceptedResponse: Hashable, Sendable {
     package var response: ResponseSummary
     package var url: String
     package var partial: PartialFile
     package var isLarge: Bool
-    /// The offset at which it continues; 0 from the start.
+    /// The offset at which the download continues; 0 from the start.
     package var offset: Int64
-    /// Why bytes that were here were thrown away.
+    /// The reason why bytes on disk were discarded.
     package var restart: String?
 
     package init(
@@ -69,11 +70,11 @@ package struct AcceptedResponse: Hashable, Sendable {
     }
 }
 
-/// A pause after trouble.
+/// A pause after a failure.
 package struct Hold: Hashable, Sendable {
     package var reason: WaitReason
     package var failure: TransferFailure
-    /// Boot seconds; nil leaves it to the queue.
+    /// The end of the pause in boot seconds; nil leaves it to the queue.
     package var notBefore: Double?
 
     package init(reason: WaitReason, failure: TransferFailure, notBefore: Double?) {
@@ -84,9 +85,9 @@ package struct Hold: Hashable, Sendable {
 }
 
 extension TaskRecord {
-    /// Changes the task as `event` says and gives the journal entries that belong to it.
+    /// Changes the task according to `event`, and returns the journal entries for it.
     ///
-    /// - Throws: ``IllegalTransition`` where ``allows(_:)`` says no; the task is unchanged then.
+    /// - Throws: ``IllegalTransition`` if ``allows(_:)`` returns false; the task is unchanged then.
     package mutating func apply(_ event: TaskEvent, now: ClockReading) throws(IllegalTransition) -> [JournalEntry] {
         guard allows(event) else { throw IllegalTransition(state: state, event: event) }
         switch event {
@@ -113,7 +114,7 @@ extension TaskRecord {
             beginAttempt()
             return []
         case .retry:
-            // The path is used as it is then.
+            // The path is then used without the earlier check of its folder.
             folder = nil
             notBefore = nil
             wait = nil
@@ -220,7 +221,7 @@ extension TaskRecord {
         notBefore = nil
         wait = StoredWait(
             reason: .serviceFault, since: now.wallSeconds,
-            detail: "It was under way at \(faults) faults of the service.")
+            detail: "It was running at \(faults) crashes of the service.")
         return [entry(.held, now, wait: wait)]
     }
 
@@ -252,7 +253,7 @@ extension TaskRecord {
     private mutating func retarget(_ request: TaskRequest, _ now: ClockReading) -> [JournalEntry] {
         replaceRequest(by: request)
         wrongSources = []
-        // What else it waited for was the old URL's; this is for its app's being woken often.
+        // Other waits belonged to the old URL. This one limits how often the app is woken.
         if wait?.reason != .relaunchDelay {
             notBefore = nil
             wait = nil
@@ -299,7 +300,7 @@ extension TaskRecord {
         return [entry(.held, now, wait: wait, error: hold.failure)]
     }
 
-    /// A failure together with what it means for the bytes that had come.
+    /// A failure message, with its consequence for the received bytes.
     private func described(_ failure: TransferFailure) -> String {
         [failure.message, lossSentence].compactMap(\.self).joined(separator: " ")
     }

@@ -2,12 +2,12 @@ import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// What a task waits for at any moment, as the policy sees it.
+/// The requirements of a task, as the scheduling policy sees them.
 extension TaskRecord {
-    /// Tasks of equal needs are treated alike by every moment.
+    /// The requirement class. Every device state treats tasks of one class alike.
     package var needs: HeldClass { HeldClass(rules: rules, isLoopback: Loopback.contains(origin: origin)) }
 
-    /// How good a moment it waits for, and for how long.
+    /// The conditions that the task waits for, and for how long.
     package var discretion: Discretion {
         get { Discretion(rules.discretion, isForced: isDiscretionForced, loosensAt: loosensAt) }
         set {
@@ -21,16 +21,16 @@ extension TaskRecord {
         Discretion.TimeLimit(deadline: deadline, timeout: request.resourceTimeout)
     }
 
-    /// The task's app added it in the background: it waits for a good moment until the app comes to the front, unless it
-    /// does so by its own wish.
+    /// Makes the task discretionary because its app added it in the background. It stays so until the app comes to the
+    /// foreground, unless the app itself requested it.
     package mutating func forceDiscretion() { discretion.force(timeLimit) }
 
-    /// Lets it wait for no good moment any more.
+    /// Ends the discretionary wait of the task.
     package mutating func liftDiscretion() { discretion.lift() }
 
-    /// Sets when it needs less; never, where it has no resource timeout that passes.
+    /// Sets the time at which the requirements are relaxed; never, if the resource timeout does not run.
     package mutating func scheduleLoosening() { discretion.schedule(timeLimit) }
 
-    /// Makes the next best moment good enough; what happened, in a person's words.
+    /// Relaxes the requirements by one step. Returns a description for people.
     mutating func loosen() -> String? { discretion.loosen(timeLimit) }
 }

@@ -1,18 +1,20 @@
 package import NightshiftAPI
 package import Store
 
-/// What becomes of a new download whose file has a name that is taken.
+/// The decision about a new download whose file name is taken.
 package enum NameClaim: Hashable, Sendable {
-    /// It is accepted.
+    /// The download is accepted.
     case free
-    /// It is the same as a task that is under way.
+    /// The download is the same as a running task.
     case joins(TaskID)
-    /// A sentence about what has the name.
+    /// The download is refused. The sentence names the holder of the name.
     case refused(String)
 
+    /// Decides about a new download.
+    ///
     /// - Parameters:
     ///   - record: the new task.
-    ///   - other: a task that has not ended and is to become the same file.
+    ///   - other: an unfinished task with the same destination.
     ///   - isThere: whether the file exists.
     package static func of(_ record: TaskRecord, against other: TaskRecord?, isThere: Bool) -> NameClaim {
         guard let destination = record.request.destination, destination.isExact, let path = destination.path else {
@@ -21,7 +23,8 @@ package enum NameClaim: Hashable, Sendable {
         if let other {
             if destination.ifTaken == .join, record.isSame(as: other) { return .joins(other.id) }
             return .refused(
-                "Task \(other.id) is already fetching \(path), from another URL or with other options. Wait for it, or cancel it."
+                "Transfer \(other.id) is already downloading \(path), from another URL or with other options. "
+                    + "Wait for it, or cancel it."
             )
         }
         return isThere && !(destination.overwrite ?? false) ? .refused("\(path) already exists.") : .free
@@ -29,14 +32,14 @@ package enum NameClaim: Hashable, Sendable {
 }
 
 extension TaskRecord {
-    /// Whether whoever asks for this task can have the other one instead.
+    /// Whether the other task can serve the owner of this one equally well.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
         session == other.session && !continues && request.unscheduled == other.request.unscheduled
     }
 }
 
 extension TaskRequest {
-    /// The request without what says when and how fast, which may be changed while the task is under way.
+    /// The request without its schedule and rate, which may change while the task runs.
     fileprivate var unscheduled: TaskRequest {
         var request = self
         request.priority = nil

@@ -3,8 +3,8 @@ package import Store
 
 /// A task that gets another URL.
 extension TaskRecord {
-    /// Another request takes the place of its own, but for what owners change of tasks that are there: it was made from a copy of
-    /// the task that may be older than such a change. One of another URL finds nothing that was its predecessor's.
+    /// Replaces the task's request, except for the values that owners may change later: the replacement may come from
+    /// an older copy of the task. With another URL, no state of the old one is kept.
     package mutating func replaceRequest(by replacement: TaskRequest) {
         let isElsewhere = replacement.url != request.url
         let old = request
@@ -14,8 +14,8 @@ extension TaskRecord {
         if isElsewhere { leaveURL() }
     }
 
-    /// Another URL is asked from here on: bytes from the old one have to prove that they belong there, and what a server keeps of an
-    /// upload is of an upload to the old one.
+    /// Prepares the task for another URL: bytes from the old one have to be proven there, and a partial upload at the
+    /// old URL is not continued.
     mutating func leaveURL() {
         partial?.leaveURL()
         currentURL = nil

@@ -2,10 +2,10 @@ import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// What counts as progress: that more bytes than ever before are here, or at the server, and the next attempt goes on behind
-/// them. Bytes that are thrown away are none; ``AttemptRecord`` says when that is known.
+/// The measurement of progress. Progress means that more bytes than ever before are on disk or on the server, and that
+/// the next attempt continues after them. Discarded bytes do not count; ``AttemptRecord`` describes when that is known.
 extension TaskRecord {
-    /// Bytes that the next attempt continues from; 0 where it has to begin again.
+    /// The bytes that the next attempt continues from; 0 if it must start again.
     package var continuableCount: Int64 {
         if kind == .upload { return upload?.offset ?? 0 }
         guard method == "GET", let partial, received > 0 else { return 0 }
@@ -13,17 +13,17 @@ extension TaskRecord {
             ? received : 0
     }
 
-    /// Those of them that no gap is before. What lies behind one is given up where one plain connection has to do, so it
-    /// counts when an answer goes on with the gaps.
+    /// The continuable bytes before the first gap. Bytes after a gap are discarded if a single connection has to
+    /// continue, so they count only when a response continues with the gaps.
     private var contiguousCount: Int64 { min(continuableCount, partial?.segments?.prefix ?? .max) }
 
-    /// Whether the present attempt has brought anything that lasts.
+    /// Whether the current attempt has made lasting progress.
     package var hasAdvanced: Bool { attemptRecord.hasAdvanced(to: contiguousCount) }
 
-    /// Whether its last attempt left nothing that lasts.
+    /// Whether the last attempt made no lasting progress.
     var hasFailed: Bool { fruitless > 0 }
 
-    /// The history of its attempts.
+    /// The history of the task's attempts.
     package var attemptRecord: AttemptRecord {
         get { AttemptRecord(failures: failures, fruitless: fruitless, furthest: furthest, restarts: restarts) }
         set {
@@ -34,51 +34,52 @@ extension TaskRecord {
         }
     }
 
-    /// An attempt begins.
+    /// Begins an attempt.
     mutating func beginAttempt() {
         attempts += 1
         attemptRecord.begin()
     }
 
-    /// The service itself has ended the attempt, which says nothing of it.
+    /// Ignores an attempt that the service itself has ended.
     mutating func withdrawAttempt() { attemptRecord.withdraw() }
 
-    /// Looks at what is here when an attempt begins: more than was written down came before the service died.
+    /// Counts the bytes on disk when an attempt begins. There may be more than were committed before a crash.
     mutating func noteStart() { attemptRecord.start(from: contiguousCount) }
 
-    /// Takes in how far the present attempt has come.
+    /// Records the progress of the current attempt.
     mutating func noteProgress() { attemptRecord.advance(to: contiguousCount) }
 
-    /// The server goes on behind so many bytes.
+    /// Records that the server continues after this number of bytes.
     mutating func noteContinuation(from count: Int64) { attemptRecord.goOn(from: count) }
 
-    /// Bytes that were here are thrown away.
+    /// Records that bytes on disk are discarded.
     mutating func noteRestart() { attemptRecord.restart() }
 
-    /// Why the next attempt has to begin again, in a person's words; nil where it continues, or where nothing is lost.
+    /// The reason why the next attempt must start again, as a sentence for people. Nil if it continues, or if nothing
+    /// is lost.
     var lossSentence: String? {
         switch kind {
         case .download where received > 0 && continuableCount == 0:
-            "It starts from byte 0 each time: the server gives no means to continue."
+            "It starts from byte 0 each time, because the server does not support continuing it."
         case .download where restarts > 1 && !hasAdvanced:
-            "It has started from byte 0 again and again: what had come could not be continued."
+            "It started from byte 0 repeatedly, because the received bytes could not be continued."
         case .upload where restarts > 1 && !hasAdvanced:
-            "It has started from byte 0 again and again: the server did not keep what had arrived."
+            "It started from byte 0 repeatedly, because the server did not keep the bytes already sent."
         case .download, .upload: nil
         }
     }
 
-    /// The failure that ends a download whose attempts bring the same bytes again and again; nil where it may be tried again.
+    /// The failure that ends a download whose attempts fetch the same bytes repeatedly; nil if it may be tried again.
     ///
     /// - Parameters:
-    ///   - failure: the present attempt's.
-    ///   - bytes: what that has fetched, from byte 0 on.
+    ///   - failure: the failure of the current attempt.
+    ///   - bytes: the bytes that this attempt has fetched from byte 0 on.
     func hopeless(_ failure: TransferFailure, fetching bytes: Int64) -> TransferFailure? {
         guard kind == .download, bytes > 0, attemptRecord.isHopeless(fetching: bytes), !hasAdvanced else { return nil }
         var failure = failure
         failure.message +=
-            " The download has started from byte 0 \(restarts + 1) times, and no attempt could be continued: "
-            + "it is not tried again."
+            " The download has started from byte 0 \(restarts + 1) times, and no attempt could be continued, "
+            + "so it is not tried again."
         return failure
     }
 }

@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Store
 
 extension TaskRecord {
-    /// The wait as the world sees it: with the wall clock time at which it ends.
+    /// The wait for clients, with its end as wall-clock time.
     package func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
         Wait(
             reason: wait.reason, since: Date(timeIntervalSince1970: wait.since),
@@ -11,8 +11,8 @@ extension TaskRecord {
             count: wait.reason.followsFailure && failures > 1 ? failures : nil)
     }
 
-    /// The task as its app sees it; anybody else gets ``NightshiftAPI/TaskStatus/shown``. What only a running transfer knows is
-    /// added by the caller.
+    /// The status for the task's app; other clients get ``NightshiftAPI/TaskStatus/shown``. The caller adds the facts
+    /// that only a running transfer has.
     package func status(now: ClockReading) -> TaskStatus {
         var status = TaskStatus(
             id: id, session: session, taskIdentifier: taskIdentifier, kind: kind, method: method,
@@ -54,7 +54,7 @@ extension TaskRecord {
 }
 
 extension WaitReason {
-    /// Whether a task waits for it because an attempt has failed.
+    /// Whether this wait follows a failed attempt.
     var followsFailure: Bool {
         switch self {
         case .retry, .retryAfter, .diskSpace, .destinationSilent: true
@@ -86,7 +86,7 @@ extension ResponseSummary {
         redirectCookies = head.redirectCookies.isEmpty ? nil : head.redirectCookies
     }
 
-    /// What servers have set, in the order in which they did.
+    /// The cookies that servers have set, in order.
     func cookies(of url: String) -> [SetCookie]? {
         let all = (redirectCookies ?? []) + headers.all("Set-Cookie").map { SetCookie(url: url, value: $0) }
         return all.isEmpty ? nil : all

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
 extension TaskStatus {
-    /// The task as it is listed: without values that may be secrets, and with `…` for a query that lets people in.
+    /// The task as it is listed: without secret values, and with `…` for a query that may contain a secret.
     package var shown: TaskStatus {
         var copy = self
         copy.url = Redaction.url(url)

@@ -1,15 +1,17 @@
 import NightshiftAPI
 import Store
 
-/// Answers to the requests of an upload of which a server is known to keep something.
+/// Suspect responses to an upload that a server is known to store in part.
 extension AnswerDoubts {
-    /// The decision about a response in which no word is of the upload's protocol.
+    /// Decides whether to trust a response without any fields of the upload protocol.
     ///
-    /// A query is asked of the upload resource alone, and whoever knows it answers in the protocol's words; only that it is gone
-    /// (404, 410) is often said without them. The answer to an append may be the target's own, which has none: it is doubted where it is
-    /// a page. Behind a portal whatever would cost something is doubted.
+    /// Only the upload resource is queried, and a server that knows it answers with the fields of the protocol; only a
+    /// deleted resource (404, 410) is often reported without them. The response to an append may come from the target
+    /// itself, which has no such fields: it is suspect if it is a web page. While a captive portal is active, every
+    /// response that would discard bytes is suspect.
     ///
-    /// - Returns: nil where it is to be believed, or costs nothing; else what to keep in mind, and why, for a person.
+    /// - Returns: nil if the response is trusted or discards nothing; otherwise the state to remember for the next
+    ///   response, and a reason for people.
     static func doubt(
         _ head: ResponseHead, to purpose: UploadRequest.Purpose, _ resource: UploadResource, isBehindPortal: Bool
     ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
@@ -23,7 +25,7 @@ extension AnswerDoubts {
     ) -> Bool {
         switch (purpose, head.status) {
         case (.create, _), (.cancel, _): false
-        // These cost nothing.
+        // These statuses discard nothing.
         case (_, 423), (.append, 409): false
         case (_, let status) where HTTPStatus.isTransient(status): false
         case (_, 404), (_, 410), (.append, 413): isBehindPortal
@@ -35,10 +37,11 @@ extension AnswerDoubts {
     private static func failure(_ head: ResponseHead, _ resource: UploadResource, times: Int) -> TransferFailure {
         TransferFailure(
             .resourceChanged,
-            "Where \(resource.offset) of \(resource.length) bytes had been acknowledged, the answer was "
-                + "\(HTTPStatus.name(head.status))\(head.mediaType.map { " (\($0))" } ?? ""), without a word of the upload. "
-                + "That may be a network's log-in page: what the server has is kept and it is asked again "
-                + "(such an answer is believed when it has come \(enough) times; this was number \(times)).",
+            "After \(resource.offset) of \(resource.length) bytes were acknowledged, the server answered "
+                + "\(HTTPStatus.name(head.status))\(head.mediaType.map { " (\($0))" } ?? "") without any upload "
+                + "fields. "
+                + "This may be a network's log-in page. The partial upload is kept, and the request is repeated "
+                + "(after \(enough) such responses the response is accepted; this was number \(times)).",
             status: head.status)
     }
 }

@@ -1,15 +1,15 @@
 package import NightshiftAPI
 
-/// The bytes of a form by their offsets, so that a body can be sent from anywhere on without being in memory.
+/// The bytes of a form by offset, so that a body can be sent from any offset without being in memory.
 package struct MultipartBody: Hashable, Sendable {
-    /// Bytes that lie together.
+    /// A range of consecutive bytes.
     package enum Piece: Hashable, Sendable {
         case bytes(ArraySlice<UInt8>)
-        /// Of the file at `path`, from `offset` on.
+        /// The bytes of the file at `path` from `offset` on.
         case file(path: String, offset: Int64, count: Int64)
     }
 
-    /// Of the whole body.
+    /// The length of the whole body.
     package let length: Int64
     private let segments: [Segment]
 
@@ -30,7 +30,9 @@ package struct MultipartBody: Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``TransferFailure/Code/tooLarge`` where the sizes make no sum.
+    /// Computes the layout of a form.
+    ///
+    /// - Throws: ``TransferFailure/Code/tooLarge`` if the sum of the sizes overflows.
     package init(_ form: MultipartFormData) throws(TransferFailure) {
         var contents: [Segment.Content] = []
         for part in form.parts {
@@ -47,7 +49,7 @@ package struct MultipartBody: Hashable, Sendable {
         for content in contents where content.count != 0 {
             let (sum, isTooLarge) = length.addingReportingOverflow(content.count)
             guard content.count > 0, !isTooLarge else {
-                throw TransferFailure(.tooLarge, "The sizes of the form's files make no sum.")
+                throw TransferFailure(.tooLarge, "The form's files are too large together.")
             }
             segments.append(Segment(start: length, content: content))
             length = sum
@@ -56,7 +58,7 @@ package struct MultipartBody: Hashable, Sendable {
         self.length = length
     }
 
-    /// What lies at `offset`, up to the end of its file or framing and of at most `limit` bytes; nil behind the end.
+    /// The bytes at `offset`, up to the end of their file or framing and at most `limit` bytes; nil after the end.
     package func piece(at offset: Int64, limit: Int64 = .max) -> Piece? {
         guard offset >= 0, offset < length, limit > 0 else { return nil }
         var low = 0

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 
-/// A form with files, as browsers send it (RFC 7578, in the encoding of the HTML Standard).
+/// A form with files, in the encoding that browsers use (RFC 7578, HTML Standard).
 package struct MultipartFormData: Hashable, Sendable, Codable {
     package struct Part: Hashable, Sendable, Codable {
         package var name: String
         package var content: Content
-        /// The file's name for the server; most servers take a part without a name for no file.
+        /// The file's name for the server. Most servers do not treat a part without a name as a file.
         package var fileName: String?
-        /// `application/octet-stream` for files unless given.
+        /// The media type; `application/octet-stream` for files by default.
         package var contentType: String?
 
         package init(name: String, content: Content, fileName: String? = nil, contentType: String? = nil) {
@@ -20,26 +20,28 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
 
     package enum Content: Hashable, Sendable, Codable {
         case text(String)
-        /// An absolute path, and the bytes of the file that are sent.
+        /// A file, by absolute path and the number of bytes that are sent.
         case file(path: String, size: Int64)
     }
 
-    /// Stands between the parts. Random, because what is in the files is not looked at; kept, because a body that is to be
-    /// continued has to stay the same.
+    /// The separator between parts. It is random, because the content of files is not searched, and stored, because a
+    /// continued body must stay the same.
     package let boundary: String
     package let parts: [Part]
 
-    /// - Throws: ``TransferFailure/Code/protocolError`` for a boundary that is none (RFC 2046, section 5.1.1), or for a media type with
-    ///   a line break.
+    /// - Throws: ``TransferFailure/Code/protocolError`` for an invalid boundary (RFC 2046, section 5.1.1), or for a
+    ///   media type with a line break.
     package init(boundary: String, parts: [Part]) throws(TransferFailure) {
         let isBoundary =
             (1...70).contains(boundary.utf8.count)
             && boundary.utf8.allSatisfy {
                 $0.isASCIILetter || $0.isASCIIDigit || "-_".utf8.contains($0)
             }
-        guard isBoundary else { throw TransferFailure(.protocolError, "“\(boundary)” cannot stand between the parts.") }
+        guard isBoundary else {
+            throw TransferFailure(.protocolError, "“\(boundary)” is not a valid boundary between the parts.")
+        }
         for type in parts.compactMap(\.contentType) where !type.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
-            throw TransferFailure(.protocolError, "“\(type)” is not a media type.")
+            throw TransferFailure(.protocolError, "“\(type)” is not a valid media type.")
         }
         self.boundary = boundary
         self.parts = parts
@@ -65,7 +67,7 @@ extension MultipartFormData {
 
     var tail: [UInt8] { Array("--\(boundary)--\r\n".utf8) }
 
-    /// Every end of a line becomes CR LF.
+    /// Converts every line ending to CR LF.
     private static func normalise(_ text: String) -> String {
         var result: [UInt8] = []
         var last: UInt8 = 0
@@ -79,7 +81,7 @@ extension MultipartFormData {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Characters that would end the quotes or the line are percent-encoded; the per cent sign itself is not.
+    /// Percent-encodes characters that would end the quotes or the line, but not the percent sign itself.
     private static func escape(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {

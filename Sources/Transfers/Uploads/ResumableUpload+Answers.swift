@@ -3,9 +3,10 @@ import Store
 
 /// The responses to an upload's requests.
 extension ResumableUpload {
-    /// An interim response to the request under way.
+    /// Handles an interim response to the current request.
     ///
-    /// One of another version, or of none, means nothing, and so does one that names a resource where none is created.
+    /// A response of another protocol version, or of none, is ignored. So is a response that names a resource although
+    /// none is being created.
     /// - Parameter now: seconds since 1970.
     package mutating func interim(_ head: ResponseHead, now: Double) -> InterimVerdict {
         let fields = UploadFields(head.headers)
@@ -31,9 +32,9 @@ extension ResumableUpload {
         return stop == nil ? verdict : .stop
     }
 
-    /// The exchange ended without a final answer, whoever ended it.
+    /// Handles an exchange that ended without a final response, for any reason.
     ///
-    /// - Returns: what follows; nil where trouble like any other is to be waited out, and then ``next()`` sent.
+    /// - Returns: the next step; nil if the failure is an ordinary one: wait, and then send ``next()``.
     package mutating func broke() -> UploadVerdict? {
         sent = nil
         moved = nil
@@ -42,31 +43,34 @@ extension ResumableUpload {
             futileRequests = 0
             return nil
         case .partsOnly:
-            return retry("The server takes at most \(resource?.partSize ?? 0) bytes in one request.")
+            return retry("The server accepts at most \(resource?.partSize ?? 0) bytes in one request.")
         case .tooLarge(let limit):
             return .fail(
                 TransferFailure(
-                    .tooLarge, "The server takes at most \(limit) bytes; these are \(target.length). Nothing was kept.")
+                    .tooLarge,
+                    "The server accepts at most \(limit) bytes, but the upload has \(target.length). The server "
+                        + "stored nothing."
+                )
             )
         }
     }
 
-    /// The final answer to the request under way, whole, redirects followed.
+    /// Handles the final response to the current request, complete and after redirects.
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
-    ///   - isBehindPortal: whether the network says that somebody has to log in.
+    ///   - isBehindPortal: whether the network requires a log-in (captive portal).
     package mutating func answered(
         _ head: ResponseHead, now: Double, isBehindPortal: Bool = false
     ) -> UploadVerdict {
         guard let request = sent else {
-            assertionFailure("An answer without a request")
-            return .fail(TransferFailure(.protocolError, "An answer came to a request that was not sent."))
+            assertionFailure("A response without a request")
+            return .fail(TransferFailure(.protocolError, "A response arrived although no request was sent."))
         }
         let fields = UploadFields(head.headers)
         sent = nil
         if let failure = doubt(request, head, fields, isBehindPortal) { return .doubt(failure) }
-        // A redirect that turns the request into another one (303) leads to the target's answer.
+        // After a redirect that changes the method (303), the response is the target's final one.
         if request.method != head.method, request.completes, request.purpose != .query { return targetAnswered(head) }
         if let verdict = negotiate(request, head, fields) { return verdict }
         switch request.purpose {
@@ -80,10 +84,10 @@ extension ResumableUpload {
         }
     }
 
-    /// The protocol of the request under way.
+    /// The protocol of the current request.
     private var speaking: UploadProtocol { resource?.uploadProtocol ?? uploadProtocol }
 
-    /// Why the answer is not believed, which is kept in mind; nil where it is.
+    /// Decides whether the response is suspect, and remembers it; nil if it is trusted.
     private mutating func doubt(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ isBehindPortal: Bool
     ) -> TransferFailure? {
@@ -98,7 +102,7 @@ extension ResumableUpload {
 
     // MARK: - Versions
 
-    /// The verdict on an answer of another version; nil where it is of this one, or of none.
+    /// The verdict on a response of another protocol version; nil if it has the current version, or none.
     private mutating func negotiate(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields
     ) -> UploadVerdict? {
@@ -107,7 +111,7 @@ extension ResumableUpload {
         if head.status == 400, let number = fields.version, number != version.rawValue {
             offered = InteropVersion(rawValue: number)
         } else if head.status == 412, request.purpose == .create, head.headers.first("Tus-Resumable") != nil {
-            // tusd takes versions that it does not know for tus without its field, and says so.
+            // tusd treats unknown versions as tus without its header field, and says so.
             offered = version > .v6 ? .v6 : nil
         } else {
             return nil
@@ -116,20 +120,20 @@ extension ResumableUpload {
         if let offered, triedVersions.insert(offered).inserted {
             uploadProtocol = .draft(offered)
             resource?.uploadProtocol = uploadProtocol
-            return retry("The server speaks version \(offered.rawValue) of resumable uploads.")
+            return retry("The server supports version \(offered.rawValue) of resumable uploads.")
         }
         guard request.purpose == .create, resource == nil else {
-            return startAgain("The server does not speak version \(version.rawValue) of resumable uploads any more.")
+            return startAgain("The server no longer supports version \(version.rawValue) of resumable uploads.")
         }
         uploadProtocol = .plain
-        return retry("The server does not speak version \(version.rawValue) of resumable uploads.")
+        return retry("The server does not support version \(version.rawValue) of resumable uploads.")
     }
 
     // MARK: - The resource
 
-    /// Takes up the resource that a creation names; true when it is new.
+    /// Stores the upload resource that a creation names; returns true if it is new.
     ///
-    /// Two different ones named by the same URL are taken for none: nobody knows which of them has the bytes.
+    /// If the same URL names two different resources, neither is used: it is unknown which one has the bytes.
     mutating func name(_ location: String?, in head: ResponseHead, now: Double) -> Bool {
         guard let location, !isAmbiguous, let place = place(location, from: head.url) else { return false }
         if let resource {
@@ -148,17 +152,17 @@ extension ResumableUpload {
         return true
     }
 
-    /// Where a `Location` leads; nil where it may not lead.
+    /// The target of a `Location`; nil if it is not allowed.
     private func place(_ location: String, from url: String) -> Place? {
         guard let own = try? TransferURL(parsing: target.url), let base = try? TransferURL(parsing: url),
             let named = try? TransferURL(parsing: location, relativeTo: base)
         else { return nil }
-        // In private what was asked for in private.
+        // An upload over https never continues over http.
         if own.isSecure || base.isSecure, !named.isSecure { return nil }
         return Place(url: named.string, sharesSecrets: named.origin == own.origin && base.origin == own.origin)
     }
 
-    /// Whether requests that a redirect led to `url` may be repeated there with all fields.
+    /// Whether requests that were redirected to `url` may be repeated there with all fields.
     func sharesSecrets(at url: String) -> Bool {
         guard let resource, resource.sharesSecrets, let own = try? TransferURL(parsing: target.url),
             let there = try? TransferURL(parsing: url)
@@ -178,12 +182,12 @@ extension ResumableUpload {
 
     // MARK: - Verdicts
 
-    /// Asks again at once, a bounded number of times without progress.
+    /// Sends another request at once, a limited number of times without progress.
     mutating func retry(_ reason: String) -> UploadVerdict {
         repeated(.askAgain(reason: reason), reason)
     }
 
-    /// The server has nothing that could be continued.
+    /// Starts again, because the server has nothing that could be continued.
     mutating func startAgain(_ reason: String) -> UploadVerdict {
         resource = nil
         moved = nil
@@ -199,7 +203,7 @@ extension ResumableUpload {
             TransferFailure(.protocolError, "The server's responses contradict each other: \(reason)"), after: nil)
     }
 
-    /// The upload is complete, and this is what came of it. Should it be tried again nevertheless, then from the beginning.
+    /// Handles the result of a complete upload. If it is tried again nevertheless, it starts from the beginning.
     mutating func targetAnswered(_ head: ResponseHead) -> UploadVerdict {
         if (200..<300).contains(head.status) { acknowledge(target.length) } else { resource = nil }
         return .finished
@@ -212,7 +216,8 @@ extension ResumableUpload {
         return .retryLater(failure, after: head.headers.first("Retry-After").flatMap(RetryAfter.init(field:)))
     }
 
-    /// A 5xx that may be the upload's or the target's: nil when it has come too often to wait for another.
+    /// Handles a 5xx that may come from the upload resource or from the target. Returns nil if it has come too often to
+    /// wait for another response.
     mutating func serverError(_ head: ResponseHead) -> UploadVerdict? {
         serverErrors += 1
         guard serverErrors > Self.serverErrorLimit else { return retryLater(head) }
@@ -220,7 +225,7 @@ extension ResumableUpload {
         return nil
     }
 
-    /// The next smaller part to try after a refusal of `count` bytes; false when there is none.
+    /// Chooses the next smaller part size after a refusal of `count` bytes; returns false if there is none.
     mutating func shrinkParts(below count: Int64, limits: UploadLimits?) -> Bool {
         let announced = limits?.maxAppendSize ?? resource?.limits?.maxAppendSize
         let size: Int64? =
@@ -233,11 +238,13 @@ extension ResumableUpload {
         return true
     }
 
-    /// Requests at once that bring nothing, before that is taken for trouble.
+    /// The most immediate requests without progress before that counts as a failure.
     private static let futileLimit = 6
-    /// At the pace of retries some minutes: a server that restarts is back, one that always fails has given its answer.
+    /// The most 5xx responses; with the pauses in between they take some minutes. A restarting server is back by then,
+    /// and one that always fails has given its answer.
     private static let serverErrorLimit = 8
-    /// Below what common gateways take: 100 MB (Cloudflare), 10 MB (many frameworks), 1 MiB (nginx).
+    /// The part sizes, below the limits of common gateways: 100 MB (Cloudflare), 10 MB (many frameworks), 1 MiB
+    /// (nginx).
     private static let partSizes: [Int64] = [64 << 20, 8 << 20, 1 << 20]
 }
 

@@ -1,9 +1,9 @@
 import NightshiftAPI
 import Store
 
-/// Answers in the words of the IETF draft, and to requests that are not resumable.
+/// Responses in the protocol of the IETF draft, and responses to requests that are not resumable.
 extension ResumableUpload {
-    /// The answer to the request that was asked for, or to its first part.
+    /// Handles the response to the original request, or to its first part.
     mutating func created(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ now: Double
     ) -> UploadVerdict {
@@ -15,65 +15,65 @@ extension ResumableUpload {
             _ = name(fields.location, in: head, now: now)
             return continued(request, fields, now)
         case 413 where shrinkParts(below: request.count, limits: fields.version == nil ? nil : fields.limits):
-            return retry("The server takes less in one request.")
+            return retry("The server accepts only smaller requests.")
         case 408, 423, 425, 429:
             return resource == nil ? .finished : retryLater(head)
         case 500..<600:
             guard resource != nil else { return .finished }
             return serverError(head) ?? .finished
         default:
-            // The server may not be asked again for what it has refused.
+            // The server must not get a request again that it has refused.
             resource = nil
             return .finished
         }
     }
 
-    /// Whether a 2xx wants more. Where nothing is said of completeness, the offset of an upload that the server is known to
-    /// keep does.
+    /// Whether a 2xx response expects more bytes. If the response does not say so, the offset of a known upload
+    /// resource decides.
     private func saysMore(_ request: UploadRequest, _ fields: UploadFields) -> Bool {
         guard request.completes, fields.isComplete == nil else { return true }
         return resource != nil && fields.offset.map { $0 < target.length } == true
     }
 
-    /// Goes on after an answer that says that the upload is not complete.
+    /// Continues after a response that says that the upload is incomplete.
     private mutating func continued(_ request: UploadRequest, _ fields: UploadFields, _ now: Double) -> UploadVerdict {
         guard let body = request.body, var known = resource else {
             partSize = nil
-            // Sent whole each time: not at once.
+            // The upload is sent as a whole each time, so it is not repeated at once.
             let failure = TransferFailure(
-                .protocolError, "The server says that the upload is not complete, and not where it goes on.")
+                .protocolError, "The server says that the upload is incomplete, but not at which byte it continues.")
             return .retryLater(failure, after: nil)
         }
         if !request.completes, fields.isComplete == true {
-            return startAgain("The server takes a part of the upload for the whole.")
+            return startAgain("The server treats a part of the upload as the whole.")
         }
         known.update(from: fields, now: now)
         resource = known
         let offset = fields.offset ?? (request.completes ? nil : body.upperBound)
         guard let offset, offset <= body.upperBound else {
-            return retry("The server does not say how much it has.")
+            return retry("The server did not report how many bytes it has.")
         }
         guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
         acknowledge(offset)
         knowsOffset = true
-        return offset > body.lowerBound ? .proceed : retry("The server took nothing of what was sent.")
+        return offset > body.lowerBound ? .proceed : retry("The server stored none of the bytes that were sent.")
     }
 
-    /// The answer to an offset query, in the draft and in tus.
+    /// Handles the response to an offset query, in the draft and in tus.
     mutating func found(_ head: ResponseHead, _ fields: UploadFields, _ now: Double) -> UploadVerdict {
-        guard var known = resource else { return startAgain("The upload is not known any more.") }
+        guard var known = resource else { return startAgain("The server no longer knows the upload.") }
         switch head.status {
         case 200..<300:
             guard let offset = fields.offset, offset <= known.length else {
-                return startAgain("The server does not say how much it has.")
+                return startAgain("The server did not report how many bytes it has.")
             }
             if let length = fields.length, length != known.length {
-                return startAgain("The server has an upload of another length at that address.")
+                return startAgain("The server has an upload of another length at this URL.")
             }
             guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
             let isComplete = known.uploadProtocol == .tus ? offset == known.length : fields.isComplete == true
             if isComplete, offset < known.length {
-                return startAgain("The server takes \(offset) of \(known.length) bytes for the whole.")
+                return startAgain("The server treats \(offset) of \(known.length) bytes as the whole upload.")
             }
             known.update(from: fields, now: now)
             resource = known
@@ -95,7 +95,7 @@ extension ResumableUpload {
         if request.completes, fields.isComplete == true { return targetAnswered(head) }
         switch head.status {
         case 200..<300 where !request.completes && !fields.areSpoken && !hasSpoken:
-            return retry("The server does not say how much it has.")
+            return retry("The server did not report how many bytes it has.")
         case 200..<300:
             return saysMore(request, fields) ? continued(request, fields, now) : targetAnswered(head)
         case 409: return mismatched(fields)
@@ -103,10 +103,10 @@ extension ResumableUpload {
         }
     }
 
-    /// The server names another offset than the request did.
+    /// Handles a response with another offset than that of the request.
     mutating func mismatched(_ fields: UploadFields) -> UploadVerdict {
         guard let known = resource, let offset = fields.offset, offset <= known.length else {
-            return retry("The server has another offset.")
+            return retry("The server reports another offset.")
         }
         guard offset >= known.offset else { return startAgain(Self.forgot(known.offset, offset)) }
         acknowledge(offset)
@@ -114,13 +114,13 @@ extension ResumableUpload {
         return retry("The server is at byte \(offset).")
     }
 
-    /// Judges the answer to an append that took nothing, in the draft and in tus.
+    /// Judges the response to an append that stored nothing, in the draft and in tus.
     mutating func refused(_ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields) -> UploadVerdict {
         moved = nil
         switch head.status {
         case 404, 410: return startAgain(Self.gone(head))
         case 413 where shrinkParts(below: request.count, limits: fields.limits):
-            return retry("The server takes less in one request.")
+            return retry("The server accepts only smaller requests.")
         case 408, 423, 425, 429: return retryLater(head)
         case 501, 505: return .finished
         case 500..<600: return serverError(head) ?? .finished
@@ -129,10 +129,10 @@ extension ResumableUpload {
     }
 
     private static func gone(_ head: ResponseHead) -> String {
-        "The server does not have the upload any more (\(HTTPStatus.name(head.status)))."
+        "The server no longer has the upload (\(HTTPStatus.name(head.status)))."
     }
 
     private static func forgot(_ offset: Int64, _ less: Int64) -> String {
-        "The server had acknowledged \(offset) bytes and has only \(less) now."
+        "The server had acknowledged \(offset) bytes, but now has only \(less)."
     }
 }

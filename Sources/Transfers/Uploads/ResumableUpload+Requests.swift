@@ -4,7 +4,7 @@ import Store
 
 /// The requests of an upload.
 extension ResumableUpload {
-    /// The request to send now. Every other input until the next call belongs to it.
+    /// The request to send now. All other inputs until the next call belong to this request.
     package mutating func next() -> UploadRequest {
         let request =
             if let resource { knowsOffset ? append(to: resource) : query(resource) } else { creation() }
@@ -18,8 +18,8 @@ extension ResumableUpload {
         return request
     }
 
-    /// Tells the server that the upload is not wanted any more; nil where it keeps nothing. The answer does not matter, and
-    /// nothing else may be under way.
+    /// The request that deletes the upload from the server; nil if the server stores nothing. The response is ignored,
+    /// and no other request may be running.
     package func cancellation() -> UploadRequest? {
         guard let resource else { return nil }
         return request(.cancel, "DELETE", to: resource)
@@ -58,7 +58,7 @@ extension ResumableUpload {
             completes: completes)
     }
 
-    /// The names under which tus' servers look for what the file is called and of what type it is.
+    /// The metadata keys that tus servers use for the name and the type of the file.
     private var tusMetadata: String {
         let type = target.headers.first("Content-Type")?.trimmedOfBlanks ?? "application/octet-stream"
         let pairs = [("filename", target.fileName), ("filetype", type)]
@@ -91,7 +91,8 @@ extension ResumableUpload {
         return request
     }
 
-    /// The fields of the original request go along, but for those that tell of its content: the app may need them to be let in.
+    /// The request with the fields of the original request, except those that describe its content: the app may need
+    /// them for authorization.
     private func request(
         _ purpose: UploadRequest.Purpose, _ method: String, to resource: UploadResource
     ) -> UploadRequest {

@@ -1,41 +1,43 @@
 package import NightshiftAPI
 package import Store
 
-/// One upload, from its first request to the answer that counts, through any number of breaks. A machine without I/O.
+/// One upload, from its first request to its final response, through any number of interruptions. This is a state
+/// machine without I/O.
 ///
-/// The caller sends what ``next()`` says, tells of heads and of the exchange's end, and does what the verdict says. What
-/// has to survive a crash is ``resource``.
+/// The caller sends the request from ``next()``, passes in heads and the end of the exchange, and follows the verdict.
+/// Only ``resource`` has to survive a crash.
 package struct ResumableUpload: Hashable, Sendable {
     package let target: UploadTarget
-    /// What the server keeps of it; nil as long as the upload could only be sent anew.
+    /// The part of the upload that the server stores; nil while the upload could only be sent from the start.
     package internal(set) var resource: UploadResource?
-    /// How the next upload resource is asked for.
+    /// The protocol for requesting the next upload resource.
     var uploadProtocol: UploadProtocol
-    /// Versions of the draft that were tried already.
+    /// The versions of the draft that were already tried.
     var triedVersions: Set<InteropVersion> = []
-    /// Whether the resource's offset is the server's last word, so that nothing has to be asked.
+    /// Whether the resource's offset is the latest one from the server, so that no query is needed.
     var knowsOffset = false
-    /// Content of one request at most, found out before there was a resource.
+    /// The most content of one request, if a limit was found before there was a resource.
     var partSize: Int64?
-    /// Where a query was redirected to; until the next break requests go there at once.
+    /// The redirect target of a query. Until the next interruption, requests are sent there directly.
     var moved: Place?
 
-    // The exchange under way.
+    // The current exchange.
     var sent: UploadRequest?
-    /// Whether the server tells how much has arrived.
+    /// Whether the server reports how many bytes have arrived.
     var tellsProgress = false
-    /// URL that named the resource in this exchange.
+    /// The URL that named the resource in this exchange.
     var namedBy: String?
     /// Whether this exchange named two different resources.
     var isAmbiguous = false
     var stop: Stop?
-    /// Whether an interim response of this exchange was in the protocol's words: then the final one is of the same server.
+    /// Whether an interim response of this exchange had fields of the protocol. The final one is then from the same
+    /// server.
     var hasSpoken = false
 
-    // Counters that keep it from going round in circles.
-    /// The most that was acknowledged by any resource.
+    // Counters that prevent endless loops.
+    /// The highest offset that any resource has acknowledged.
     var highestOffset: Int64
-    /// Requests since that grew.
+    /// The number of requests since the highest offset last grew.
     var futileRequests = 0
     var serverErrors = 0
 
@@ -44,17 +46,17 @@ package struct ResumableUpload: Hashable, Sendable {
         var sharesSecrets: Bool
     }
 
-    /// Why an exchange is broken off from here.
+    /// The reason why this side ends an exchange.
     enum Stop: Hashable, Sendable {
         case partsOnly
         case tooLarge(limit: Int64)
     }
 
     /// - Parameters:
-    ///   - resource: what is known from an earlier run. That of another source, of another length, or of a target at another origin
-    ///     is not continued.
-    ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its version is the one
-    ///     that the origin was last known to speak.
+    ///   - resource: the known resource from an earlier run. It is not continued if the source, the length or the
+    ///     origin of the target differs.
+    ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its
+    ///     version is the last one that the origin was known to support.
     package init(
         _ target: UploadTarget, resource: UploadResource? = nil, uploadProtocol: UploadProtocol = .draft(.latest)
     ) {
@@ -69,15 +71,16 @@ package struct ResumableUpload: Hashable, Sendable {
         if case .draft(let version) = self.uploadProtocol { triedVersions = [version] }
     }
 
-    /// Bytes of the body that have arrived, given what this exchange has handed to the connection: the server's word where
-    /// it gives one.
+    /// The bytes of the body that have arrived, given the bytes that this exchange has handed to the connection. The
+    /// server's own report takes precedence.
     package func progress(handedOver: Int64) -> Int64 {
         guard let body = sent?.body else { return resource?.offset ?? 0 }
         if tellsProgress, let resource { return resource.offset }
         return min(body.lowerBound + max(0, handedOver), body.upperBound)
     }
 
-    /// An app that speaks such a protocol by itself, or sends a part with PUT, is not spoken over; an empty body needs none.
+    /// The protocol for the target. If the app itself uses such a protocol, or sends a part with PUT, none is added. An
+    /// empty body needs none.
     private static func supportedProtocol(_ uploadProtocol: UploadProtocol, for target: UploadTarget) -> UploadProtocol
     {
         guard case .draft = uploadProtocol else { return uploadProtocol }
@@ -92,29 +95,31 @@ package struct ResumableUpload: Hashable, Sendable {
 }
 
 extension UploadResource {
-    /// Whether an upload to `target` may go on with it.
+    /// Whether an upload to `target` may continue with this resource.
     ///
-    /// What shares secrets lies at the origin of its own target. Elsewhere it is of an upload to another server, which is not to
-    /// see what is meant for this one.
+    /// A resource that gets secrets is at the origin of its own target. For a target at another origin, it belongs to
+    /// another server, which must not receive this upload.
     fileprivate func isUsable(for target: UploadTarget) -> Bool {
         source == target.source && length == target.length
             && (!sharesSecrets || TransferURL.areOfOneOrigin(url, target.url))
     }
 }
 
-/// The verdict on an answer or a break.
+/// The verdict on a response or an interruption.
 package enum UploadVerdict: Hashable, Sendable {
-    /// The head that was told last, with its body, is the answer to the upload, whatever its status.
+    /// The last head, with its body, is the final response to the upload, whatever its status.
     case finished
     /// Bytes were acknowledged: send ``ResumableUpload/next()`` at once.
     case proceed
-    /// Send ``ResumableUpload/next()`` at once; nothing was lost.
+    /// Send ``ResumableUpload/next()`` at once. No bytes were lost.
     case askAgain(reason: String)
-    /// Send ``ResumableUpload/next()`` at once; what the server had is lost, the body is sent from its beginning.
+    /// Send ``ResumableUpload/next()`` at once. The bytes on the server are lost, and the body is sent from its
+    /// beginning.
     case startAgain(reason: String)
-    /// Trouble that passes: send ``ResumableUpload/next()`` later.
+    /// A temporary failure: send ``ResumableUpload/next()`` later.
     case retryLater(TransferFailure, after: RetryAfter?)
-    /// The answer may not be the server's at all: send ``ResumableUpload/next()`` later; nothing was lost. See ``AnswerDoubts``.
+    /// The response may not come from the server: send ``ResumableUpload/next()`` later. No bytes were lost. See
+    /// ``AnswerDoubts``.
     case doubt(TransferFailure)
     case fail(TransferFailure)
 }
@@ -122,10 +127,10 @@ package enum UploadVerdict: Hashable, Sendable {
 /// The verdict on an interim response.
 package enum InterimVerdict: Hashable, Sendable {
     case ignored
-    /// More has arrived; see ``ResumableUpload/progress(handedOver:)``.
+    /// More bytes have arrived; see ``ResumableUpload/progress(handedOver:)``.
     case acknowledged
-    /// The upload has become resumable: ``ResumableUpload/resource`` is to be committed.
+    /// The upload has become resumable: commit ``ResumableUpload/resource``.
     case resumable
-    /// The exchange is to be cancelled, then ``ResumableUpload/broke()`` to be asked what follows. The resource may be new.
+    /// Cancel the exchange, and then call ``ResumableUpload/broke()`` for the next step. The resource may be new.
     case stop
 }

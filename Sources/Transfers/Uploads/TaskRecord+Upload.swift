@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// An upload's task as its machine and its body see it.
+/// The target and the body of an upload task.
 extension TaskRecord {
     /// The bytes to send, and the URL to send them to.
     func uploadTarget(_ files: UploadSource) -> UploadTarget {
@@ -15,7 +15,7 @@ extension TaskRecord {
             fileName: request.source?.split(separator: "/").last.map(String.init))
     }
 
-    /// The body, where it is more than one file.
+    /// The body, if it is more than one file.
     func form(_ files: UploadSource) throws(TransferFailure) -> MultipartBody? {
         guard let boundary = files.boundary else { return nil }
         return try MultipartBody(
@@ -24,14 +24,14 @@ extension TaskRecord {
 }
 
 extension MultipartFormData {
-    /// - Parameter files: those of the fields that are files, in their order.
+    /// - Parameter files: the files of the fields that are files, in their order.
     init(boundary: String, fields: [FormField], files: [UploadSource.File]) throws(TransferFailure) {
         var rest = files[...]
         var parts: [Part] = []
         for field in fields {
             if let source = field.source {
                 guard let file = rest.popFirst() else {
-                    throw TransferFailure(.sourceMissing, "The form has more files than were looked at.")
+                    throw TransferFailure(.sourceMissing, "The form has more files than were checked.")
                 }
                 let name = field.fileName ?? source.split(separator: "/").last.map(String.init) ?? "file"
                 parts.append(
@@ -48,7 +48,8 @@ extension MultipartFormData {
 }
 
 extension UploadSource {
-    /// Changes with every change of the bytes, as ``File/isUnchanged(_:)`` sees it: texts stay with their boundary.
+    /// A text that changes with every change of the bytes, as ``File/isUnchanged(_:)`` detects it. Text fields never
+    /// change for one boundary.
     fileprivate var version: String {
         let identities = files.map { file in
             let inode = file.isSnapshot ? "copy" : "\(file.identity.inode)"

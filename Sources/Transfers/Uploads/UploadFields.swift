@@ -1,20 +1,21 @@
 import NightshiftAPI
 import Store
 
-/// What a response says of an upload.
+/// The fields of a response that concern an upload.
 struct UploadFields {
-    /// Whether there are any words of an upload's protocol: what has none may be of somebody in between.
+    /// Whether the response has any fields of an upload protocol. A response without them may come from an
+    /// intermediary.
     var areSpoken: Bool
-    /// `Upload-Draft-Interop-Version`, whether it is spoken here or not.
+    /// `Upload-Draft-Interop-Version`, whether or not this client supports it.
     var version: Int64?
-    /// Completeness, said either way: NIO's final responses carry the field of the other version. Nil where nothing
-    /// is said, or both and the opposite.
+    /// Whether the upload is complete, from either of the two possible fields: NIO's final responses have the field of
+    /// the other version. Nil if both are missing, or contradict each other.
     var isComplete: Bool?
     var offset: Int64?
     var length: Int64?
     var limits: UploadLimits?
     var location: String?
-    /// `Upload-Expires` of tus, in seconds since 1970.
+    /// The value of `Upload-Expires` (tus), in seconds since 1970.
     var expires: Double?
 
     init(_ headers: [HeaderField]) {

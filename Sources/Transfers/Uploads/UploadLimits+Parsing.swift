@@ -2,7 +2,8 @@ package import NightshiftAPI
 package import Store
 
 extension UploadLimits {
-    /// Nil where the field is missing or to be ignored: not a dictionary, or a known member that is no sensible size.
+    /// Returns nil if the field is missing or must be ignored: it is not a dictionary, or a known member is not a valid
+    /// size.
     package init?(headers: [HeaderField]) {
         guard let members = StructuredField.dictionary(headers.all("Upload-Limit")) else { return nil }
         var sizes: [String: Int64] = [:]
@@ -20,7 +21,7 @@ extension UploadLimits {
         maxAge = sizes["max-age"] ?? sizes["expires"]
     }
 
-    /// `expires` is what the lifetime was called until draft -05.
+    /// `expires` was the name of the lifetime until draft -05.
     private static let keys = [
         "max-size", "min-size", "max-append-size", "min-append-size", "max-age", "expires",
     ]

@@ -1,16 +1,17 @@
 package import NightshiftAPI
 
-/// The upload that was asked for: a body to a URL, as an ordinary request would bring it.
+/// The requested upload: a body to a URL, as an ordinary request would send it.
 package struct UploadTarget: Hashable, Sendable {
-    /// Absolute and encoded.
+    /// The absolute, percent-encoded URL.
     package var url: String
     package var method: String
     package var headers: [HeaderField]
-    /// Bytes of the body.
+    /// The number of bytes in the body.
     package var length: Int64
-    /// Changes with every change of the body's bytes: made from the identities of its files and whatever else is in it.
+    /// A text that changes with every change of the body's bytes, made from the identities of its files and all other
+    /// content.
     package var source: String
-    /// The name a server may keep the file under (tus).
+    /// The name under which a server may store the file (tus).
     package var fileName: String?
 
     package init(
@@ -25,30 +26,30 @@ package struct UploadTarget: Hashable, Sendable {
     }
 }
 
-/// One request of an upload, as it is to go out.
+/// One request of an upload, as it is sent.
 package struct UploadRequest: Hashable, Sendable {
     package enum Purpose: Hashable, Sendable {
-        /// The request that was asked for, or what stands for it.
+        /// The original request, or the request that creates its resource.
         case create
-        /// Where to go on.
+        /// The query for the offset.
         case query
         case append
-        /// The server may forget the upload.
+        /// The request to delete the upload.
         case cancel
     }
 
     package var purpose: Purpose
     package var url: String
     package var method: String
-    /// All fields; those with secrets only where they may go.
+    /// All header fields; fields with secrets only if the target may receive them.
     package var headers: [HeaderField]
-    /// The bytes of the body that are the content; nil for a request without content.
+    /// The range of the body that is the content; nil for a request without content.
     package var body: Range<Int64>?
-    /// Whether the task's credential and client certificate go along.
+    /// Whether the task's credential and client certificate are used.
     package var sharesSecrets: Bool
     /// Whether the body ends with this content.
     package var completes: Bool
 
-    /// Bytes of content.
+    /// The number of bytes in the content.
     package var count: Int64 { body.map { $0.upperBound - $0.lowerBound } ?? 0 }
 }

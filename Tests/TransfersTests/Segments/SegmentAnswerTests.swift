@@ -120,7 +120,7 @@ import Transfers
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         #expect(
             SegmentAnswer(unanswered: .challenged(challenge))
-                == .refused(.question(challenge), because: "the server asks who is there"))
+                == .refused(.question(challenge), because: "the server sent a challenge"))
         #expect(SegmentAnswer(unanswered: .cancelled) == nil)
     }
 
@@ -187,7 +187,7 @@ import Transfers
         let other = "B" + String(repeating: "A", count: 42) + "="
         #expect(
             Self.answer(announcing(other), Self.unknown, hasChecksum: true)
-                == .distrusted("the mirror has a file of another digest"))
+                == .distrusted("the mirror's file has another digest"))
     }
 
     @Test func `B2: parts that redirects bring from elsewhere need more than a tag`() {

@@ -8,11 +8,12 @@ import Testing
         #expect(HeldPlaces([]).sentence == "0 transfers run.")
         #expect(
             HeldPlaces([("http://a", true)]).sentence
-                == "1 transfer runs: 1 of http://a. It brings almost nothing.")
+                == "1 transfer runs: 1 of http://a. It receives almost no bytes.")
         let many = (0..<9).map { (origin: "http://\($0 / 2)", isSlow: $0 < 3) }
         #expect(
             HeldPlaces(many).sentence
-                == "9 transfers run: 2 of http://0, 2 of http://1, 2 of http://2, 3 of 2 other hosts. 3 of them bring almost nothing."
+                == "9 transfers run: 2 of http://0, 2 of http://1, 2 of http://2, 3 of 2 other hosts. 3 of them "
+                + "receive almost no bytes."
         )
         #expect(HeldPlaces([("http://a", false), ("http://b", false)]).sentence.hasSuffix("1 of http://b."))
     }

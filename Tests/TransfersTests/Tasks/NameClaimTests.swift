@@ -47,7 +47,7 @@ import Transfers
             Issue.record("accepted")
             return
         }
-        #expect(sentence.contains("Task 12 is already fetching /home/ada/f"))
+        #expect(sentence.contains("Transfer 12 is already downloading /home/ada/f"))
     }
 
     @Test func `T8: a request that continues another one is not joined`() {
