@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Answers that look like nobody's new version of a file (T8, B2).
+/// Suspect responses, which do not look like a new version of a file (T8, B2).
 @Suite struct AnswerDoubtsTests {
     private static func known(
         _ count: Int64 = 10, of total: Int64? = 3_000_000, type: String? = "application/zip", tag: String? = "\"a\"",
@@ -20,7 +20,7 @@ import Transfers
 
     private static let page = head(200, ["Content-Type": "text/html; charset=utf-8", "Content-Length": "18"])
 
-    @Test func `T8: a log-in page is not taken for a new version`() throws {
+    @Test func `T8: A log-in page is not taken for a new version`() throws {
         let verdict = judge(Self.page, Self.known())
         #expect(Self.doubt(verdict)?.times == 1)
         guard case .doubt(_, let failure) = verdict else { return }
@@ -35,32 +35,32 @@ import Transfers
             (head(200, ["Content-Type": "image/png", "ETag": "\"b\""]), true),
             (head(200, ["Content-Length": "18"]), true), (head(200), true),
             (head(204, ["Content-Type": "text/html"]), true), (head(204), true),
-            // New versions as they ought to look.
+            // Ordinary new versions.
             (head(200, ["Content-Type": "Application/ZIP", "ETag": "\"b\"", "Content-Length": "18"]), false),
             (head(200, ["ETag": "\"b\""]), false), (head(200, ["Last-Modified": newDate]), false),
             (head(206, ["Content-Type": "application/zip", "ETag": "\"b\""]), false),
-            // One of several servers that gives no validators.
+            // One of several servers, which sends no validators.
             (head(200, ["Content-Type": "application/zip", "Content-Length": "3000000"]), false),
-            // What says that it is no file.
+            // Responses with an error status, which are no file.
             (head(404, ["Content-Type": "text/html"]), false), (head(503, ["Content-Type": "text/html"]), false),
         ] as [(ResponseHead, Bool)])
-    func `T8: what looks like no new version`(_ answer: ResponseHead, _ isDoubted: Bool) {
+    func `T8: A response that does not look like a new version is suspect`(_ answer: ResponseHead, _ isDoubted: Bool) {
         #expect((Self.doubt(judge(answer, Self.known())) != nil) == isDoubted, "\(judge(answer, Self.known()))")
     }
 
-    /// What little was said of the file, an answer that says as little, and whether it is doubted.
+    /// The few known facts about the file, a response with as few, and whether it is suspect.
     @Test(
         arguments: [
-            // A page in place of a page, of which nobody says how long it is.
+            // A page of unknown length instead of a page.
             (known(type: "text/html"), head(200, ["Content-Type": "text/html"]), true),
             (known(type: "text/html"), head(200, chunked("text/html")), true),
             (known(type: "text/html"), head(200, ["Content-Type": "text/html", "ETag": "\"b\""]), false),
             (known(type: "text/html"), head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false),
-            // Nobody says of which type either is.
+            // Neither media type is known.
             (known(type: nil), head(200, ["Transfer-Encoding": "chunked"]), true),
             (known(type: nil), head(200, ["Content-Length": "3000000"]), false),
             (known(of: nil, type: nil), head(200, ["Content-Length": "18"]), true),
-            // Nothing but the length was known.
+            // Only the length was known.
             (known(type: nil, tag: nil, modified: nil), page, true),
             (known(type: nil, tag: nil, modified: nil), head(200, chunked("text/html")), true),
             (
@@ -68,11 +68,11 @@ import Transfers
                 head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false
             ),
             (known(type: nil, tag: nil, modified: nil), head(200, ["Content-Length": "18"]), false),
-            // Nothing but the type was known: what is made anew each time has another length each time.
+            // Only the media type was known. A generated file has another length each time.
             (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
             (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
         ] as [(PartialBytes, ResponseHead, Bool)])
-    func `T8: what an answer leaves unsaid does not speak for it`(
+    func `T8: A field that is missing in a response is no evidence for the file`(
         _ bytes: PartialBytes, _ answer: ResponseHead, _ isDoubted: Bool
     ) {
         #expect((Self.doubt(judge(answer, bytes)) != nil) == isDoubted, "\(judge(answer, bytes))")
@@ -82,7 +82,7 @@ import Transfers
         ["Content-Type": type, "Transfer-Encoding": "chunked"]
     }
 
-    @Test func `T8: bytes that cannot be continued do not make a page the file either`() {
+    @Test func `T8: A page is suspect even if the bytes on disk cannot be continued`() {
         var unusable = Self.known()
         unusable.condition = .unusable
         #expect(Self.doubt(judge(Self.page, unusable)) != nil)
@@ -91,14 +91,14 @@ import Transfers
         #expect(Self.doubt(judge(Self.page, Self.known(type: "text/html", tag: nil, modified: nil))) == nil)
     }
 
-    @Test func `T8: another server may call the file something else, but not a page`() {
+    @Test func `T8: Another server may use another media type, but not send a page`() {
         var bytes = Self.known()
         bytes.isOfAnotherURL = true
         #expect(Self.doubt(judge(Self.page, bytes)) != nil)
         #expect(Self.doubt(judge(head(200, ["Content-Type": "application/octet-stream"]), bytes)) == nil)
     }
 
-    @Test func `T8: the same answer often enough is the new version`() {
+    @Test func `T8: A response counts as the new version after enough repetitions`() {
         var bytes = Self.known()
         for times in 1..<AnswerDoubts.enough {
             let found = Self.doubt(judge(Self.page, bytes))
@@ -106,12 +106,12 @@ import Transfers
             bytes.doubt = found
         }
         #expect(judge(Self.page, bytes).lossReason != nil)
-        // Another kind of answer is counted anew.
+        // The count starts again for another kind of response.
         let other = head(200, ["Content-Type": "image/png", "Content-Length": "18"])
         #expect(Self.doubt(judge(other, bytes))?.times == 1)
     }
 
-    @Test func `T8: a page at another query each time is the same answer`() {
+    @Test func `T8: Pages whose URLs differ only in their queries count as the same response`() {
         var bytes = Self.known()
         for times in 1..<AnswerDoubts.enough {
             var page = Self.page
@@ -121,7 +121,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: what comes while the network wants a log-in never counts`() {
+    @Test func `T8: A response behind a captive portal never counts`() {
         var bytes = Self.known()
         var policy = lenient
         policy.isBehindPortal = true
@@ -132,13 +132,13 @@ import Transfers
         }
     }
 
-    @Test func `T8: pauses grow`() {
+    @Test func `T8: Pauses grow`() {
         let pauses = (0...6).map { AnswerDoubts.pause(times: $0) }
         #expect(pauses == pauses.sorted() && pauses.allSatisfy { $0 >= 30 })
         #expect(pauses[1...4].reduce(0, +) > 1_800)
     }
 
-    @Test func `T8: 511 is a network's word and never the file`() {
+    @Test func `T8: A 511 comes from the network and is never the file`() {
         guard case .retryLater = judge(head(511, ["Content-Type": "text/html"]), nil, lenient) else {
             Issue.record("taken for the file")
             return
@@ -161,17 +161,17 @@ import Transfers
             ("big.iso", "text/plain", false), ("index.html", "text/html", false), ("download", "text/html", false),
             ("page.php", "text/html", false), ("v1.2", "text/html", false), (".zip", "text/html", false),
         ])
-    func `T8: A page that comes first is asked for again where the name says that the file is none`(
+    func `T8: A page as first response is requested again if the name contradicts it`(
         name: String, type: String, isDoubted: Bool
     ) {
         let answer = head(200, ["Content-Type": "\(type)", "Content-Length": "18"])
         #expect((Self.doubt(judge(answer, nil, Self.first(name))) != nil) == isDoubted)
-        // While the network wants a log-in no page is believed, and everything else is.
+        // Behind a captive portal no page is trusted, but every other response is.
         let isPage = type.contains("html")
         #expect((Self.doubt(judge(answer, nil, Self.first(name, isBehindPortal: true))) != nil) == isPage)
     }
 
-    @Test func `T8: The second page that comes instead of a file is the file`() throws {
+    @Test func `T8: The second page that arrives instead of a file is accepted as the file`() throws {
         let found = try #require(Self.doubt(judge(Self.page, nil, Self.first("big.iso"))))
         #expect(found.times == 1)
         guard case .fresh(_, restart: nil) = judge(Self.page, nil, Self.first("big.iso", doubt: found)) else {
@@ -180,7 +180,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: Pages behind a portal or from a mirror do not count`() {
+    @Test func `T8: Pages behind a captive portal or from a mirror do not count`() {
         var policy = Self.first("big.iso", isBehindPortal: true)
         for _ in 0..<20 {
             policy.firstDoubt = Self.doubt(judge(Self.page, nil, policy))
@@ -193,7 +193,7 @@ import Transfers
         #expect(Self.doubt(judge(Self.page, nil, policy))?.times == 1)
     }
 
-    @Test(arguments: [404, 206, 403]) func `T8: Only a page that would be saved as the file is doubted`(status: Int) {
+    @Test(arguments: [404, 206, 403]) func `T8: Only a page that would be saved as the file is suspect`(status: Int) {
         let answer = head(status, ["Content-Type": "text/html"])
         #expect(Self.doubt(judge(answer, nil, Self.first("big.iso", isBehindPortal: true))) == nil)
     }

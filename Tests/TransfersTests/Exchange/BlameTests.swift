@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The tasks that each failure is held against.
+/// The tasks that wait after each kind of failure.
 @Suite struct BlameTests {
     private static let own = "https://example.org:443"
     private static let other = "https://cdn.example:443"

@@ -12,7 +12,7 @@ import Testing
         arguments: [
             (fields("gzip"), "/notes", true, ContentCoding.gzip), (fields("X-GZIP "), "/notes.txt", true, .gzip),
             (fields("deflate"), "/notes", true, .deflate), (fields("identity, gzip"), "/notes", true, .gzip),
-            // They can only be named.
+            // Codings that can be named but not decoded.
             (fields("br"), "/notes", true, nil), (fields("gzip", "br"), "/notes", true, nil),
             (fields("gzip, gzip"), "/notes", true, nil),
             // The coded bytes are the file.
@@ -20,7 +20,7 @@ import Testing
             (fields("gzip"), "/a.TGZ", false, nil), (fields("gzip", type: "application/x-gzip"), "/a", false, nil),
             (fields("identity"), "/notes", false, nil), (fields(), "/notes", false, nil),
         ] as [([HeaderField], String, Bool, ContentCoding?)])
-    func `T4: A file in a coding that nobody asked for is noticed unless its name or type says so`(
+    func `T4: An unrequested content coding is noticed unless the name or type implies it`(
         fields: [HeaderField], path: String, isHidden: Bool, coding: ContentCoding?
     ) {
         let url = "http://example.org\(path)"
@@ -29,7 +29,7 @@ import Testing
         #expect(!ContentCoding.isHidden(in: fields, url: url, name: "mine.gz"))
     }
 
-    @Test func `T4: A body may swell a hundredfold, and a small one as it likes`() {
+    @Test func `T4: A decoded body may grow a hundredfold, and a small one without limit`() {
         #expect(ContentCoding.allows(64 << 20, of: 1))
         #expect(!ContentCoding.allows(64 << 20 + 1, of: 1))
         #expect(ContentCoding.allows(99 << 30, of: 1 << 30))

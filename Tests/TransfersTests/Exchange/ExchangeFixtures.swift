@@ -25,14 +25,14 @@ func partial(
         validators: Validators(entityTag: tag, lastModified: modified, date: serverDate), condition: condition)
 }
 
-/// Asks for the rest of `partial`, as the engine does, and judges the answer.
+/// Judges the response to a request for the rest of `partial`, as the engine does.
 func judge(_ head: ResponseHead, _ partial: PartialBytes?, _ policy: ResponsePolicy = lenient) -> Verdict {
     Verdict.judge(
         head: head, plan: ExchangePlan(partial: partial), partial: partial, policy: policy, now: someTime + 900_000)
 }
 
 extension Verdict {
-    /// The reason for throwing bytes away, where that is the verdict.
+    /// The reason for discarding bytes, if that is the verdict.
     var lossReason: String? {
         switch self {
         case .fresh(_, let restart): restart

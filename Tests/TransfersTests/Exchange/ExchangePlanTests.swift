@@ -37,7 +37,7 @@ import Transfers
         #expect(ExchangePlan(partial: partial(10, tag: nil)).condition == .lastModified)
     }
 
-    @Test(arguments: ["W/\"a\"", nil]) func `B2: a date within the same second continues nothing`(_ tag: String?) {
+    @Test(arguments: ["W/\"a\"", nil]) func `B2: A date within the same second allows no continuation`(_ tag: String?) {
         var bytes = partial(10, tag: tag)
         bytes.validators.date = oldDate
         #expect(fields(bytes).isEmpty)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Random numbers that a seed repeats (SplitMix64).
+/// A repeatable random number generator with a seed (SplitMix64).
 struct ExchangeRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -24,7 +24,7 @@ struct ExchangeRandom: RandomNumberGenerator {
         Int.random(in: range, using: &self)
     }
 
-    /// A seed that is new in each run, printed so that a failure can be repeated.
+    /// A new seed for each run, printed so that a failure can be repeated.
     static func printedSeed(_ test: String) -> UInt64 {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("\(test): seed \(seed)")
@@ -32,7 +32,7 @@ struct ExchangeRandom: RandomNumberGenerator {
     }
 }
 
-/// As `#expect`, for loops that run very often: that macro takes its time also when all is well.
+/// A faster `#expect` for loops that run very often: the macro is slow even if the condition holds.
 func always(
     _ condition: Bool, _ comment: @autoclosure () -> String, at location: SourceLocation = #_sourceLocation
 ) {

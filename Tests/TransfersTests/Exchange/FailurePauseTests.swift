@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// How long a transfer waits after a failure, and what for.
+/// The length of the pause after a failure, and its reason.
 @Suite struct FailurePauseTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -11,13 +11,13 @@ import Transfers
         var failures = 0
         var retryAfter: Transfers.RetryAfter?
         var reason: WaitReason
-        /// Seconds from the failure on.
+        /// The pause in seconds after the failure.
         var delay: Double
-        /// How many may start on the way then.
+        /// The number of transfers that may then start on the route.
         var allowance: Int
     }
 
-    /// With the middle of what is drawn at random.
+    /// The expected pauses for the mean random number.
     static let rows: [Row] = [
         Row(
             testDescription: "a broken connection", code: .connectionLost, blame: .request, reason: .retry, delay: 0.5,
@@ -31,7 +31,7 @@ import Transfers
         Row(
             testDescription: "nobody is to blame", code: .checksumMismatch, blame: .nobody, reason: .retry, delay: 0.5,
             allowance: .max),
-        // The pause is that of all who go this way, not the task's own.
+        // The pause is that of the whole route, not the task's own.
         Row(
             testDescription: "the way is closed", code: .cannotConnect, blame: .address, failures: 9, reason: .retry,
             delay: 0.5, allowance: 0),
@@ -58,7 +58,7 @@ import Transfers
     private static let way = HostTable.Way(origin: "https://a.example:443", proxy: "http://proxy:8080")
     private static let now = ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: 5_000)
 
-    @Test(arguments: rows) func `A failure pauses whom it speaks against`(row: Row) {
+    @Test(arguments: rows) func `A failure pauses the tasks that it affects`(row: Row) {
         var hosts = HostTable()
         let attempt = FailurePause.Attempt(
             failure: TransferFailure(row.code, "It failed."), blame: row.blame, task: TaskID(1), way: Self.way,
@@ -68,7 +68,7 @@ import Transfers
         #expect(hosts.allowance(Self.way, 1_000) == row.allowance)
     }
 
-    @Test func `Who meets the same trouble later waits with the others`() {
+    @Test func `A task that fails later for the same cause waits with the others`() {
         var hosts = HostTable()
         func fail(began: Double, at time: Double) -> FailurePause {
             var now = Self.now
@@ -79,7 +79,7 @@ import Transfers
             return FailurePause.after(attempt, in: &hosts, now: now) { 0.5 }
         }
         #expect(fail(began: 999, at: 1_000).notBefore == 1_000.5)
-        // It began before the pause and is no further failure.
+        // This attempt began before the pause, so it does not count as another failure.
         #expect(fail(began: 999, at: 1_000.2).notBefore == 1_000.5)
         let admitted = hosts.admit(Self.way, now: 1_000.5)
         #expect(admitted)

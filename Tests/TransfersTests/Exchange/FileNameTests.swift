@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct FileNameTests {
-    @Test func `A free number is found with few questions, however many names are taken`() {
+    @Test func `A free number is found with few checks, however many names are taken`() {
         for count in [0, 1, 2, 3, 7, 8, 100, 6_000, 1_000_000] {
             var questions = 0
             let number = FileName.freeNumber {
@@ -13,7 +13,7 @@ import Transfers
             #expect(number == count + 1)
             #expect(questions <= 44, "\(count) names, \(questions) questions")
         }
-        // Names may be missing in between.
+        // Some lower names are not taken.
         let taken: Set<Int> = [1, 2, 3, 5, 8]
         #expect(!taken.contains(FileName.freeNumber { taken.contains($0) }))
     }
@@ -86,7 +86,7 @@ import Transfers
         #expect(FileName.numbered(name, 1) == expected)
     }
 
-    @Test func `A name for FAT has nothing in it that FAT does not take`() {
+    @Test func `A name for FAT contains only characters that FAT allows`() {
         #expect(FileName.plain("Talk: a \"b\" <c>|d?*.tar.gz") == "Talk_ a _b_ _c__d__.tar.gz")
         #expect(FileName.plain("naïve 日本.txt") == "naïve 日本.txt")
     }

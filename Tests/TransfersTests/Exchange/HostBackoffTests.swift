@@ -46,7 +46,7 @@ import Transfers
         var host = HostBackoff()
         for task in 1...6 as ClosedRange<Int64> {
             host.refused(TaskID(task), until: 3_610, began: 9, at: 10)
-            // What began before tells nothing new: neither a refusal nor an answer.
+            // Exchanges that began earlier add no information, whether they were refused or answered.
             #expect(host.isRefused && host.blockedUntil(10) == nil)
         }
         host.succeeded(began: 9)
@@ -73,7 +73,7 @@ import Transfers
         }
         let pauses = (1...14 as ClosedRange<Int64>).map { refuse($0, for: 3_600) }
         #expect(pauses == [0] + (0..<12).map { Double(1 << $0) } + [3_600])
-        // By now it is left alone for as long as it wants.
+        // From now on the host is left alone for as long as it asks.
         #expect(refuse(99, for: 3_600) == 3_600 && refuse(1, for: 5) == 5)
     }
 
@@ -99,7 +99,7 @@ import Transfers
         #expect(host.blockedUntil(now) == now + 300)
     }
 
-    /// Random tasks with a host that comes and goes, held against what everyone may rely on.
+    /// Checks random tasks with an intermittent host against invariants.
     @Test func randomWalk() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
@@ -107,7 +107,7 @@ import Transfers
             var host = HostBackoff()
             var now = 0.0
             var running: [Double] = []
-            /// The exchange that was let through last after a pause, until it ends.
+            /// The last exchange that was allowed after a pause, until it ends.
             var probe: Double?
             var admittedInTrouble = 0
             for _ in 0..<200 {

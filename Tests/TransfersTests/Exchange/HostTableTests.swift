@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Tasks that meet the same trouble wait together, and all others go on.
+/// Tasks that would fail for the same cause wait together, and all others continue.
 @Suite struct HostTableTests {
     private typealias Way = HostTable.Way
 
@@ -21,7 +21,7 @@ import Transfers
         return table
     }
 
-    /// Another task asks, and is refused as well.
+    /// Another task sends a request and is refused as well.
     private static func refuse(_ table: inout HostTable, _ way: Way, of task: Int64 = 2, until: Double) {
         let admitted = table.admit(way, now: 10)
         #expect(admitted)
@@ -76,7 +76,7 @@ import Transfers
             Self.proxied, .nobody, Self.down, of: TaskID(2), began: 12, refusedUntil: nil, now: .at(13), random: 0.5)
         #expect(table.allowance(Self.proxied, 13) == 1)
         _ = table.admit(Self.proxied, now: 14)
-        // The proxy is to blame now, and of the origin nothing is known.
+        // The proxy is blamed now, and nothing is known about the origin.
         table.failed(
             Self.proxied, .proxy, Self.down, of: TaskID(3), began: 14, refusedUntil: nil, now: .at(15),
             random: 0.999_999)
@@ -114,7 +114,7 @@ import Transfers
         #expect(table.paused(100).isEmpty)
     }
 
-    @Test func `An origin that answers others means the refused alone, as often as it has answered`() {
+    @Test func `A refusal by an origin that answers other tasks affects only the refused task`() {
         var table = HostTable()
         func refuse(_ task: Int64, at time: Double) {
             table.failed(
@@ -122,7 +122,7 @@ import Transfers
                 now: .at(time), random: 0.5)
         }
         for _ in 0..<2 { _ = table.answered(Self.direct, began: 0) }
-        // An error is an answer, too; what never reached it is none.
+        // An error status is an answer, too. An attempt that never reached the origin is not.
         let error = TransferFailure(.serverUnavailable, "500", status: 500)
         for (blame, failure) in [(Blame.request, error), (.request, Self.down), (.nobody, error)] {
             table.failed(
@@ -134,7 +134,7 @@ import Transfers
         }
         refuse(4, at: 2)
         #expect(table.allowance(Self.direct, 2) == 1 && table.blockedUntil(Self.direct, 2) == nil)
-        // Answers to what was asked before say nothing, neither of the origin nor for later.
+        // Answers to earlier requests give no information about the origin, neither now nor later.
         for _ in 0..<9 { _ = table.answered(Self.direct, began: 1) }
         #expect(table.allowance(Self.direct, 2) == 1)
         _ = table.admit(Self.direct, now: 3)
@@ -145,7 +145,7 @@ import Transfers
         #expect(isNews && table.allowance(Self.direct, 4) == .max)
     }
 
-    @Test func `Many answers forgive few refusals`() {
+    @Test func `Many answers compensate only for few refusals`() {
         var table = HostTable()
         for _ in 0..<1_000 { _ = table.answered(Self.direct, began: 0) }
         var alone = 0
@@ -161,7 +161,7 @@ import Transfers
         }
     }
 
-    /// Random tasks on few ways: what no task may meet twice, and what may not stop for ever.
+    /// Checks random tasks on few routes: no task fails twice for the same cause, and no task waits for ever.
     @Test func randomWalk() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
@@ -179,7 +179,7 @@ import Transfers
                     always(admitted == (allowance > 0), "seed \(seed)")
                     if admitted {
                         running.append((way, now))
-                        // A probe is alone.
+                        // A probe runs alone.
                         always(allowance == .max || table.allowance(way, now) == 0, "seed \(seed)")
                     }
                 } else if !running.isEmpty {
@@ -187,7 +187,7 @@ import Transfers
                     switch random.number(0..<7) {
                     case 0:
                         _ = table.answered(way, began: began)
-                        // After a refusal only what began later tells.
+                        // After a refusal, only exchanges that began later count.
                         always(
                             table.allowance(way, now) > 0 || table.blockedUntil(way, now) != nil
                                 || running.contains { $0.began > began }, "seed \(seed)")
@@ -200,7 +200,7 @@ import Transfers
                     }
                 }
             }
-            // Nothing runs: whatever is paused opens by time alone, and one answer clears it.
+            // Nothing runs: each pause ends with time alone, and one answer clears it.
             for (way, began) in running { table.abandoned(way, began: began) }
             for way in ways {
                 let later = (table.blockedUntil(way, now) ?? now) + 0.001
@@ -212,7 +212,7 @@ import Transfers
         }
     }
 
-    @Test func `What origins take is remembered, as long as it holds and for as many as need be`() {
+    @Test func `The limits of origins are remembered while they are valid, for a bounded number of origins`() {
         var table = HostTable()
         table.limit("http://a:80", to: 2, until: 10, now: 0)
         #expect(table.mostConnections("http://a:80", now: 5) == 2)

@@ -1,22 +1,22 @@
 import CNightshift
 import Glibc
 
-/// A URL as libcurl reads it.
+/// A URL as libcurl parses it.
 struct LibcurlURL: Equatable {
     var scheme: String
     var user: String?
     var password: String?
-    /// In punycode, in lower case as it is; an IPv6 address in brackets.
+    /// The host: names in punycode and in lower case, IPv6 addresses in brackets.
     var host: String
     var port: Int
     var path: String
     var query: String?
 
-    /// Nil where libcurl refuses it.
+    /// Returns nil if libcurl refuses the URL.
     ///
-    /// - Parameter flags: how it is read, of `CURLU_…`.
+    /// - Parameter flags: the flags for parsing, from `CURLU_…`.
     init?(parsing text: String, flags: Int32 = 0) {
-        // libidn2 takes text for what the locale of the thread says, which is ASCII unless something was set.
+        // libidn2 decodes text in the encoding of the thread's locale, which is ASCII unless another one was set.
         let locale = newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
         let previous = locale.map { uselocale($0) }
         defer {

@@ -3,7 +3,8 @@ import Sessions
 import Testing
 import Transfers
 
-/// The parts of a request that go along to another origin, as a rule of values. `HTTPTransportTests` holds every way to it.
+/// The parts of a request that are sent to another origin, as a pure rule. `HTTPTransportTests` covers every code path
+/// to it.
 @Suite struct OriginMoveTests {
     private static let home = "https://example.org/a"
 
@@ -34,7 +35,7 @@ import Transfers
         #expect((moved.credential != nil) == isSame && (moved.headers.first("X-App") != nil) == isSame)
     }
 
-    @Test func `Only what is known to be harmless goes to another origin`() {
+    @Test func `Only header fields that are known to be harmless are sent to another origin`() {
         let unknown = [
             "Authorization", "COOKIE", "Proxy-Authorization", "X-Api-Key", "PRIVATE-TOKEN", "X-Amz-Security-Token",
             "X-Session-Id", "Host", "X-Client-Secret", "X-Whatever", "Referer", "Origin", "From", "Upload-Metadata",
@@ -54,7 +55,7 @@ import Transfers
         #expect(home.headers.map(\.name) == harmless && home.credential == nil && home.tls?.clientCertificate == nil)
     }
 
-    @Test func `An origin gets what was answered to itself`() {
+    @Test func `Another origin gets the answers to its own challenges`() {
         var start = request(["Authorization"])
         var answer = OriginAnswer()
         answer.credential = Credential(user: "bob", password: "other")

@@ -2,9 +2,9 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Arbitrary bytes in every parser: no trap, and what comes out keeps its promises. The inputs are the same in each run.
+/// Arbitrary bytes in every parser: no parser traps, and each result is valid. The inputs are the same in each run.
 @Suite struct ParserFuzzTests {
-    /// Calls `body` with random bytes, and with well-formed `samples` that random bytes were dropped into.
+    /// Calls `body` with random bytes, and with well-formed `samples` into which random bytes were inserted.
     private func forInputs(
         _ samples: [String], seed: UInt64, count: Int = 100_000, _ body: (String) -> Void
     ) {

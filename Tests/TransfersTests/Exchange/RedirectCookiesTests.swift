@@ -31,7 +31,7 @@ import Testing
         Case(set: ["a=1", "a=2"], expected: "a=2"),
         Case(set: ["a=1"], given: "a=0; b=2", expected: "b=2; a=1"),
         Case(set: [], given: "a=0; b=2", expected: "a=0; b=2"),
-        // Bytes that no text should have, and characters that join themselves to what stands before them.
+        // Invalid bytes, and combining characters that join the character before them.
         Case(set: ["a=1\u{1}", "b\u{7f}=2", "c=\t3"], expected: "c=3"),
         Case(set: ["\u{1F600}=", "a=b; \u{1F600}=; o\u{308}\u{301}=x"], expected: "\u{1F600}=; a=b"),
         Case(set: ["a=\u{301}1;\u{301}Path=/"], expected: "a=\u{301}1"),
@@ -50,12 +50,12 @@ import Testing
         Case(set: ["a=1; Domain=org"], to: "https://evil.org/dir/b", expected: nil),
         Case(set: ["a=1; Domain=other.org"], expected: nil),
         Case(set: ["a=1; Domain=0.0.1"], from: "http://127.0.0.1/dir/a", to: "http://10.0.0.1/dir/b", expected: nil),
-        // In the open.
+        // Without encryption.
         Case(set: ["a=1; Secure"], expected: "a=1"),
         Case(set: ["a=1; Secure"], to: "http://www.example.org/dir/b", expected: nil),
         Case(set: ["a=1; secure"], from: "http://www.example.org/dir/a", expected: nil),
         Case(set: ["__Host-a=1"], from: "http://www.example.org/dir/a", expected: nil),
-        // Taken back: the app's own of that name does not go either.
+        // Deleted by the server: the app's own cookie of that name is not sent either.
         Case(set: ["a=1", "a=; Max-Age=0"], given: "a=0; b=2", expected: "b=2"),
         Case(set: ["a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], given: "a=0", expected: nil),
         Case(set: ["a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], expected: "a=1"),
@@ -82,13 +82,13 @@ import Testing
         #expect(cookies.field(for: "https://example.org/", given: nil)?.contains("large") == false)
     }
 
-    @Test func `T5: A cookie goes along to the URL that has set it and redirects to itself`() {
+    @Test func `T5: A cookie is sent to the URL that set it and redirects to itself`() {
         let url = "http://example.org/file?token=1"
         #expect(field(["seen=1"], from: url, to: url) == "seen=1")
         #expect(field(["seen=1"], from: url, to: "http://elsewhere.example/file") == nil)
     }
 
-    @Test func `T5: Cookies of redirects go along unless a task's app or its owner forbids it`() {
+    @Test func `T5: Cookies of redirects are sent on unless a task's app or its owner forbids it`() {
         var record = TaskMachineTests.record()
         #expect(record.sendsRedirectCookies)
         record.request.handlesCookies = false

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Where a response's body ends, as its head says.
+/// The end of a response's body, according to its head.
 @Suite struct ResponseFramingTests {
     private static func framing(
         _ status: Int = 200, method: String = "GET", version: String = "1.1", lengths: [String] = [],
@@ -19,15 +19,15 @@ import Testing
             (["five"], [], .contradictory(["five"])), (["-1"], [], .contradictory(["-1"])),
             (["+1"], [], .contradictory(["+1"])), ([""], [], .contradictory([""])),
             (["9223372036854775808"], [], .contradictory(["9223372036854775808"])),
-            // A coding that changes nothing takes no length away.
+            // A coding without effect keeps the length valid.
             (["5"], ["identity"], .length(5)), (["5"], [" Identity "], .length(5)), (["5"], [""], .length(5)),
             (["5", "6"], ["identity"], .contradictory(["5", "6"])), ([], ["identity"], .connection),
-            // Chunks do, and so does every other coding.
+            // Chunked coding, and every other coding, makes the length invalid.
             (["5"], ["chunked"], .marked), ([], ["Chunked"], .marked), (["5", "6"], ["chunked"], .marked),
             ([], ["gzip, chunked"], .marked), ([], ["gzip", "chunked"], .marked), ([], ["identity, chunked"], .marked),
             (["5"], ["gzip"], .connection), (["5"], ["x;a=b"], .connection),
         ] as [([String], [String], ResponseFraming)])
-    func `T8: one reading of the length holds for HTTP/1.0 and HTTP/1.1`(
+    func `T8: HTTP/1.0 and HTTP/1.1 use the same rule for the length`(
         lengths: [String], codings: [String], expected: ResponseFraming
     ) {
         for version in ["1.0", "1.1"] {
@@ -36,13 +36,13 @@ import Testing
     }
 
     @Test(arguments: ["2", "3"])
-    func `T8: a stream of HTTP/2 or HTTP/3 has its own end where no length is given`(version: String) {
+    func `T8: A stream of HTTP/2 or HTTP/3 has its own end if no length is given`(version: String) {
         #expect(Self.framing(version: version) == .marked)
         #expect(Self.framing(version: version, lengths: ["5"]) == .length(5))
         #expect(Self.framing(version: version, lengths: ["5", "6"]) == .contradictory(["5", "6"]))
     }
 
-    @Test func `T8: responses without a body have none, whatever their fields say`() {
+    @Test func `T8: Responses without a body have none, whatever their fields announce`() {
         for (status, method) in [(200, "HEAD"), (404, "HEAD"), (204, "GET"), (304, "GET"), (100, "GET"), (101, "GET")] {
             for codings in [[], ["chunked"], ["identity"]] {
                 let framing = Self.framing(status, method: method, lengths: ["5"], codings: codings)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Transfers
 
-/// The table of docs/transfers.md: status, subject of the request, framing and end, in every combination.
+/// The table of docs/transfers.md: status, kind of request, framing and end, in every combination.
 @Suite struct ResponseMeaningTests {
-    /// `nightshift get`, an app, and a task that fails at errors but does not wait for better ones.
+    /// `nightshift get`, an app, and a task that fails at errors without waiting for a better response.
     private static let policies = [
         strict, lenient, ResponsePolicy(retry: .never, failsOnHTTPError: true),
     ]
 
-    /// A row: the meanings of some statuses for each of ``policies``.
+    /// A row of the table: the meanings of some statuses for each of ``policies``.
     private struct Row {
         var statuses: [Int]
         var whole: [ResponseMeaning]
@@ -47,11 +47,11 @@ import Testing
             answer: [.passing, .passing, .passing]),
     ]
 
-    /// All other successes: 200, 203, 206 with all bytes, and statuses that the registry does not know.
+    /// All other successes: 200, 203, 206 with all bytes, and statuses that are not in the registry.
     private static let success = Row(
         statuses: [], whole: [.whole, .whole, .whole], rest: [.whole, .whole, .whole],
         answer: [.result, .result, .result])
-    /// Everything else: redirects that lead nowhere, 407, 421, 451, 501, 505, 600 to 999.
+    /// All other statuses: redirects that cannot be followed, 407, 421, 451, 501, 505, 600 to 999.
     private static let failure = Row(
         statuses: [], whole: [.refused, .result, .refused], rest: [.refused, .result, .refused],
         answer: [.refused, .result, .refused])
@@ -60,7 +60,7 @@ import Testing
         named.first { $0.statuses.contains(status) } ?? ((200...299).contains(status) ? success : failure)
     }
 
-    @Test func `T8: each status has one meaning for each request and policy`() {
+    @Test func `T8: Each status has one meaning for each request and policy`() {
         for status in 100...999 {
             let row = Self.row(status)
             for (index, policy) in Self.policies.enumerated() {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a success that is said to be a part is a part for every download`() {
+    @Test func `T8: A success that claims to be a part is a part for every download`() {
         for status in 200...299 {
             for policy in Self.policies {
                 for asked in [Asked.whole, .rest] {
@@ -91,7 +91,8 @@ import Testing
     private struct Framed: Sendable {
         var fields: [HeaderField]
         var version = "1.1"
-        /// Whether five bytes are announced; otherwise the end alone says where the body ends.
+        /// Whether five bytes are announced; otherwise only the end of the connection or stream marks the end of the
+        /// body.
         var hasLength: Bool
 
         init(_ fields: KeyValuePairs<String, String>, version: String = "1.1", hasLength: Bool) {
@@ -131,7 +132,7 @@ import Testing
         ).conclusion
     }
 
-    @Test func `T8: a whole file is whole by its length, or where it has none by its end`() {
+    @Test func `T8: A whole file is complete by its length, or without a length by its end`() {
         for policy in [strict, lenient] {
             for framed in Self.framings {
                 for count in 0...6 as ClosedRange<Int64> {
@@ -153,7 +154,7 @@ import Testing
     }
 
     @Test(arguments: [200, 203, 206, 218])
-    func `T8: a part is continued by its range, and whole with its last byte alone`(status: Int) {
+    func `T8: A part continues the file by its range, and completes it only with the last byte`(status: Int) {
         let range: KeyValuePairs = ["Content-Range": "bytes 95-99/100", "ETag": "\"a\""]
         for policy in [strict, lenient] {
             for framed in Self.framings {
@@ -168,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a response of two lengths is never a file, whatever its status and its end`() {
+    @Test func `T8: A response with two lengths is never a file, whatever its status and end`() {
         let framed = Framed(["Content-Length": "5", "Content-Length": "6"], hasLength: true)
         for status in 200...299 where status != 204 {
             for bytes in [nil, partial(10)] {
@@ -183,9 +184,9 @@ import Testing
         }
     }
 
-    // MARK: What is saved
+    // MARK: Saved bodies
 
-    @Test func `T8: a success that brings no file is not saved as the file`() {
+    @Test func `T8: A success without a file is not saved as the file`() {
         for status in [201, 204, 205, 207, 208, 226] {
             guard case .fail(let failure) = judge(head(status), nil, strict) else {
                 Issue.record("\(judge(head(status), nil, strict))")
@@ -196,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a file that is not ready is asked for again when the server says`() {
+    @Test func `T8: A file that is not ready is requested again when the server says`() {
         let answer = head(202, ["Retry-After": "7", "Content-Length": "9"])
         for bytes in [nil, partial(10)] {
             guard case .retryLater(let failure, after: .seconds(7)) = judge(answer, bytes, strict) else {
@@ -212,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: [201, 202, 204, 205, 207, 404, 600, 751, 999])
-    func `T1: an app, and a request with a method of its own, get what came`(status: Int) {
+    func `T1: An app, and a request with its own method, get the response as it is`(status: Int) {
         let answer = head(status, ["Content-Length": "0", "ETag": "\"a\""])
         let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)
         #expect(judge(answer, nil, lenient) == .fresh(result, restart: nil))
@@ -222,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: [600, 751, 999])
-    func `T8: a status that HTTP does not have ends a download at once`(status: Int) {
+    func `T8: A status that HTTP does not define ends a download at once`(status: Int) {
         guard case .fail(let failure) = judge(head(status), nil, strict) else {
             Issue.record("\(judge(head(status), nil, strict))")
             return
@@ -233,13 +234,13 @@ import Testing
     // MARK: Parts with the status of a whole
 
     @Test(arguments: [200, 203, 218])
-    func `T8: the tail with the status of a whole is never the whole`(status: Int) {
+    func `T8: The tail of a file with status 200 is never treated as the whole`(status: Int) {
         let tail = head(status, ["Content-Range": "bytes 10-99/100", "Content-Length": "90", "ETag": "\"a\""])
         guard case .append(_, offset: 10, length: 90) = judge(tail, partial(10)) else {
             Issue.record("\(judge(tail, partial(10)))")
             return
         }
-        // Without the version, or of another one, it is not continued.
+        // Without a matching version, the part does not continue the file.
         for fields in [
             ["Content-Range": "bytes 10-99/100", "Last-Modified": newDate],
             ["Content-Range": "bytes 10-99/100", "ETag": "\"b\""],
@@ -251,7 +252,7 @@ import Testing
         ] as [KeyValuePairs<String, String>] {
             #expect(judge(head(status, fields), partial(10)).startsAgain, "\(fields)")
         }
-        // Without any validator it may not be the file's server that answers.
+        // A response without validators may not come from the file's server.
         let bare = head(status, ["Content-Range": "bytes 10-99/100", "Content-Length": "90"])
         guard case .doubt = judge(bare, partial(10)) else {
             Issue.record("\(judge(bare, partial(10)))")
@@ -262,7 +263,7 @@ import Testing
     @Test(arguments: [
         "bytes 10-99/100", "bytes 0-98/100", "bytes 0-99/*", "bytes nonsense", "bytes */100", "bytes=1-2/3",
     ])
-    func `T8: a part with the status of a whole is refused where the whole was asked for`(range: String) {
+    func `T8: A part with status 200 is refused in response to a request for the whole`(range: String) {
         for policy in [strict, lenient] {
             let answer = head(200, ["Content-Range": range, "ETag": "\"a\""])
             guard case .retryLater(let failure, after: nil) = judge(answer, nil, policy) else {
@@ -273,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a range that names all bytes, or no bytes, takes nothing from a whole`() {
+    @Test func `T8: A range of all bytes, or of no bytes, does not change a whole response`() {
         let all = head(200, ["Content-Range": "bytes 0-99/100", "Transfer-Encoding": "chunked", "ETag": "\"a\""])
         #expect(judge(all, nil).representation?.total == 100)
         for range in ["items 0-24/319", "0-14/*", "bytesized 1-2/3"] {
@@ -283,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a part with the status of a whole serves a segment as any other part`() {
+    @Test func `T8: A part with status 200 serves a connection like any other part`() {
         let part = head(
             200, ["Content-Range": "bytes 40-59/100", "ETag": "\"a\"", "Last-Modified": oldDate, "Date": serverDate])
         #expect(SegmentAnswerTests.answer(part) == .serves(40..<60, SegmentAnswerTests.file))
@@ -294,7 +295,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a part with the status of a whole is never compared from byte 0 at another URL`() {
+    @Test func `T8: A part with status 200 is never compared from byte 0 at another URL`() {
         var bytes = partial(70_000, of: 100_000)
         bytes.isOfAnotherURL = true
         bytes.isVerified = true

@@ -2,9 +2,10 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Downloads from servers that misbehave at random, down to the bytes: never a mixed file, never an endless exchange (B2).
+/// Downloads from servers that misbehave at random, checked byte by byte: no file is mixed, and no exchange is endless
+/// (B2).
 @Suite struct ResumptionTests {
-    /// A server whose validators are true, and whose every other word may be a lie.
+    /// A server with correct validators, whose other fields may all be wrong.
     private struct Server {
         var version = 0
         var length: Int64 = 60
@@ -12,7 +13,7 @@ import Transfers
         var sizesDiffer: Bool
         var tag: Tag
         var sendsDate: Bool
-        /// All versions have the same Last-Modified, which is the second of the response.
+        /// Whether all versions have the same Last-Modified, which is the second of the response.
         var sameSecond: Bool
 
         enum Tag: CaseIterable { case none, strong, weak, weakAndConstant, malformed }
@@ -46,7 +47,7 @@ import Transfers
             return fields
         }
 
-        /// A response and where in the file its body lies.
+        /// A response, and the range of the file that its body has.
         func answer(_ plan: ExchangePlan, _ random: inout ExchangeRandom) -> (ResponseHead, Range<Int64>) {
             var fields = validators.filter { $0.name == "Date" || !random.chance(0.1) }
             if random.chance(0.1) { fields.append(HeaderField(name: "Accept-Ranges", value: "none")) }
@@ -96,7 +97,7 @@ import Transfers
         var continued = 0
         for _ in 0..<8_000 {
             var server = Server(random: &random)
-            /// The version each byte is of.
+            /// The version that each byte belongs to.
             var file: [Int] = []
             var partial: PartialBytes?
             var immediate = 0
@@ -162,7 +163,7 @@ import Transfers
                 file.removeLast(file.count - start - received)
             }
         }
-        // The test says something only if files are finished and bytes continued in numbers.
+        // The test is meaningful only if enough files are finished and enough bytes continued.
         always(finished > 2_000 && continued > 2_000, "seed \(seed): \(finished) finished, \(continued) continued")
     }
 

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Requests to a new URL for bytes of an old one, and the verdicts on its answers.
+/// Requests to a new URL for bytes of an old one, and the verdicts on the responses.
 @Suite struct RetargetedBytesTests {
     private static let overlap = RetargetedBytes.overlap
     private static let total: Int64 = 1_000_000
@@ -19,7 +19,7 @@ import Transfers
         return bytes
     }
 
-    /// Bytes that no digest vouches for.
+    /// Bytes without a digest.
     private static func unverified(
         from place: String? = nil, tag: String? = "\"a\"", kept: Bool = false, condition: RangeCondition = .entityTag
     ) -> PartialBytes {
@@ -44,13 +44,15 @@ import Transfers
         return answer
     }
 
-    @Test func `B2: the entity tag is asked for first, then the last 64 KiB again`() {
+    @Test func `B2: The entity tag is tried first, then the last 64 KiB again`() {
         #expect(fields(Self.bytes()) == ["Range: bytes=400000-", "If-Range: \"a\""])
         #expect(fields(Self.bytes(condition: .unconditional)) == ["Range: bytes=334464-"])
         #expect(ExchangePlan(partial: Self.bytes(condition: .unconditional)).condition == .unconditional)
     }
 
-    @Test(arguments: ["W/\"a\"", nil, "garbage"]) func `B2: a date of another URL is no condition`(_ tag: String?) {
+    @Test(arguments: ["W/\"a\"", nil, "garbage"]) func `B2: The date of another URL is not used as a condition`(
+        _ tag: String?
+    ) {
         #expect(fields(Self.bytes(tag: tag)) == ["Range: bytes=334464-"])
     }
 
@@ -58,34 +60,34 @@ import Transfers
         bytes(overlap - 1, tag: nil), bytes(of: nil, tag: nil), bytes(total + 1, tag: nil), bytes(condition: .unusable),
         bytes(100, condition: .unconditional),
     ])
-    func `B2: what cannot be compared begins again`(_ bytes: PartialBytes) {
+    func `B2: Bytes that cannot be compared are fetched again`(_ bytes: PartialBytes) {
         #expect(ExchangePlan(partial: bytes).offset == 0)
         #expect(fields(bytes).isEmpty)
         #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason?.contains("new URL") == true)
     }
 
-    @Test func `B2: exactly 64 KiB are enough, and so are all bytes`() {
+    @Test func `B2: Exactly 64 KiB are enough to compare, and so are all bytes`() {
         #expect(fields(Self.bytes(Self.overlap, tag: nil)).isEmpty == false)
         #expect(ExchangePlan(partial: Self.bytes(Self.overlap, tag: nil)).offset == 0)
         #expect(fields(Self.bytes(Self.total, tag: nil)) == ["Range: bytes=\(Self.total - Self.overlap)-"])
         #expect(fields(Self.bytes(Self.total)) == ["Range: bytes=999999-", "If-Range: \"a\""])
     }
 
-    @Test func `B2: the same strong tag proves it`() {
+    @Test func `B2: The same strong tag proves that the bytes belong to the file`() {
         let answer = part(from: Self.count, tag: "\"a\"")
         guard case .append(let representation, offset: Self.count, length: 600_000) = judge(answer, Self.bytes()) else {
             Issue.record("\(judge(answer, Self.bytes()))")
             return
         }
         #expect(representation.total == Self.total)
-        // Also where it comes with the bytes to be compared.
+        // The same if the part contains the bytes to compare.
         guard case .append = judge(part(tag: "\"a\""), Self.bytes(condition: .unconditional)) else {
             Issue.record("not continued")
             return
         }
     }
 
-    @Test func `B2: another tag, none, a date or the whole lead to the comparison`() {
+    @Test func `B2: Another tag, no tag, a date or the whole file lead to a comparison`() {
         let answers = [
             part(from: Self.count), part(from: Self.count, tag: nil), part(from: Self.count, tag: "W/\"a\""),
             part(from: Self.count, tag: nil, more: ["Last-Modified": oldDate, "Date": serverDate]),
@@ -94,7 +96,7 @@ import Transfers
         ]
         for answer in answers {
             #expect(judge(answer, Self.bytes()).condition == .unconditional, "\(answer)")
-            // Without the means to compare: from the start.
+            // Too few bytes for a comparison: from the start.
             let few = Self.bytes(1_000)
             let verdict = judge(answer, few)
             #expect(verdict.condition == nil && verdict.lossReason != nil || verdict.condition == .unconditional)
@@ -106,7 +108,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: what comes without a condition is compared, and only that`() {
+    @Test func `B2: A part without a condition is compared, and only such a part`() {
         let bytes = Self.bytes(condition: .unconditional)
         guard case .compare(let representation, let offset, let length) = judge(part(), bytes) else {
             Issue.record("\(judge(part(), bytes))")
@@ -114,14 +116,14 @@ import Transfers
         }
         #expect(offset == Self.count - Self.overlap && length == Self.total - offset)
         #expect(representation.validators.entityTag == "\"b\"" && representation.total == Self.total)
-        // A cache that begins earlier: all of it is compared.
+        // A cache sends an earlier range: all of it is compared.
         guard case .compare(_, offset: 0, length: Self.total) = judge(part(from: 0), bytes) else {
             Issue.record("an earlier part is not compared")
             return
         }
     }
 
-    @Test func `B2: a contradiction begins again`() {
+    @Test func `B2: A contradiction starts the download again`() {
         let bytes = Self.bytes(condition: .unconditional)
         let other = Self.total + 1
         let answers = [
@@ -134,16 +136,16 @@ import Transfers
         #expect(judge(part(from: Self.count, to: other - 1, of: other), Self.bytes()).startsAgain)
         #expect(judge(head(200, ["Content-Length": "5"]), Self.bytes()).lossReason?.contains("5 bytes") == true)
         #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason != nil)
-        // All bytes are never here for the mere asking.
+        // A 416 with this length is no proof that all bytes are on disk.
         #expect(judge(head(416, ["Content-Range": "bytes */1000000"]), Self.bytes(Self.total)).startsAgain)
     }
 
-    @Test func `T8: trouble and refusals are what they always are`() {
+    @Test func `T8: Failures and refusals mean the same as at the old URL`() {
         #expect(judge(head(503), Self.bytes(), strict) == judge(head(503), partial(10), strict))
         #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
     }
 
-    @Test func `B2: the same tag of another place is compared all the same where a digest will tell`() {
+    @Test func `B2: The same tag at another place leads to a comparison if there is a digest`() {
         var elsewhere = Self.bytes()
         elsewhere.place = "http://old.example:80/file?"
         #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)
@@ -156,14 +158,14 @@ import Transfers
 
     // MARK: Without a digest
 
-    @Test func `B2: without a digest the same tag counts at the same place only`() {
+    @Test func `B2: Without a digest the same tag counts only at the same place`() {
         let same = Self.unverified(from: "http://example.org:80/file?")
         #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
         guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
             Issue.record("a signed link was renewed")
             return
         }
-        // Of a row of an older service nobody knows the query.
+        // A row of an older version of the service does not contain the query.
         for place in [
             "http://old.example:80/file?", "http://example.org:80/other?", "http://example.org:80/file?id=1",
             "http://example.org:80/file", nil,
@@ -178,20 +180,20 @@ import Transfers
             ("id=1", "id=2", false), ("id=1", "id=1", true), ("id=1&sig=a", "id=2&sig=b", false),
             ("id=1&sig=a&se=5", "id=1&sig=b&se=6", true), ("", "versionId=4", false), ("token=1", "", true),
         ])
-    func `B2: the query is a part of the place, and its signature is not`(_ old: String, _ new: String, _ isSame: Bool)
+    func `B2: The query is a part of the place, and its signature is not`(_ old: String, _ new: String, _ isSame: Bool)
     {
         let place = try? TransferURL(parsing: "http://example.org/file?\(old)").place
         var answer = part(from: Self.count, tag: "\"a\"")
         answer.url = "http://example.org/file?\(new)"
         let verdict = judge(answer, Self.unverified(from: place))
         if case .append = verdict { #expect(isSame) } else { #expect(!isSame, "\(verdict)") }
-        // Where redirects lead to another query, the tag alone is as little.
+        // If redirects lead to another query, the tag alone is not enough either.
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = place
         if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }
     }
 
-    @Test func `B2: a row without a query goes on at the URL that it has`() {
+    @Test func `B2: A row without a query continues at its current URL`() {
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = "http://example.org:80/file"
         var answer = part(from: Self.count, tag: "\"a\"")
@@ -202,14 +204,14 @@ import Transfers
         }
     }
 
-    @Test func `B2: without a digest or a tag nothing but the whole is asked for`() {
+    @Test func `B2: Without a digest or a tag only the whole is requested`() {
         #expect(fields(Self.unverified(tag: nil)).isEmpty)
         for answer in [part(from: Self.count), head(412), head(200, ["Content-Length": "1000000"])] {
             #expect(judge(answer, Self.unverified()).lossReason?.contains("nothing proves") == true, "\(answer)")
         }
     }
 
-    @Test func `B2: what a mirror sends is compared with all bytes that are here, and nothing is given up for it`() {
+    @Test func `B2: A mirror's response is compared with all bytes on disk, and none are discarded for it`() {
         var keeping = lenient
         keeping.mayRestart = false
         for tag in ["\"a\"", nil] {
@@ -236,7 +238,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: another digest is another file`() {
+    @Test func `B2: Another digest means another file`() {
         var bytes = Self.bytes()
         bytes.digests = [Checksum(algorithm: .sha256, hex: String(repeating: "0", count: 64))]
         let other = ["Repr-Digest": "sha-256=:B" + String(repeating: "A", count: 42) + "=:"] as KeyValuePairs

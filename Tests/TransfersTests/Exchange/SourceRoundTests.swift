@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The order in which a download's URLs are asked, and what comes of it.
+/// The order in which a download's URLs are requested, and the outcome.
 @Suite struct SourceRoundTests {
     private static let gone = TransferFailure(.httpStatus, "gone", status: 404)
     private static let down = TransferFailure(.cannotConnect, "down")
@@ -11,7 +11,7 @@ import Transfers
         SourceRound(own: "own", mirrors: ["one", "two"], bytes: bytes)
     }
 
-    @Test func `B4: each URL is asked once, beginning where the bytes here came from`() {
+    @Test func `B4: Each URL is requested once, beginning with the source of the bytes on disk`() {
         for (bytes, order) in [
             (nil, ["own", "one", "two"]), ("own", ["own", "one", "two"]), ("one", ["one", "two", "own"]),
             ("two", ["two", "own", "one"]), ("unknown", ["own", "one", "two"]),
@@ -25,7 +25,7 @@ import Transfers
         #expect(Self.round(bytes: "one").all == ["one", "own", "two"])
     }
 
-    @Test func `B4: who has sent another file is not asked`() {
+    @Test func `B4: A URL that has sent another file is skipped`() {
         for (wrong, bytes, order) in [
             ([0], nil, ["one", "two"]), ([1], nil, ["own", "two"]), ([0, 1], nil, ["two"]),
             ([0], "two", ["two", "one"]),
@@ -40,7 +40,7 @@ import Transfers
         }
     }
 
-    @Test func `B4: a round comes to what may pass, and to the first URL's failure before a mirror's`() {
+    @Test func `B4: The outcome prefers temporary failures, and the first URL's over a mirror's`() {
         func outcome(_ failures: TransferFailure...) -> SourceRound.Outcome? {
             var round = Self.round()
             return failures.map { round.advance($0, nil) }.last ?? nil
@@ -52,7 +52,7 @@ import Transfers
         #expect(mirror?.failure == Self.down && mirror?.isOwn == false)
     }
 
-    @Test func `B4: bytes are given up by their own URL, by the first one, and where that says the file is gone`() {
+    @Test func `B4: A mirror may discard another URL's bytes only if the own URL has no file`() {
         var round = Self.round(bytes: "own")
         #expect(round.mayRestart(bytes: "own"))
         _ = round.advance(Self.down, nil)

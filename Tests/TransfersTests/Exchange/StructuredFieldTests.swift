@@ -7,17 +7,17 @@ import Transfers
     @Test(arguments: [
         ("?1", true), ("?0", false), (" ?1 ", true), ("?1;a=1;b", true), ("?1; a=\"x\\\"\"", true),
     ])
-    func `Reads booleans`(text: String, value: Bool) {
+    func `The parser reads booleans`(text: String, value: Bool) {
         #expect(StructuredField.boolean([text]) == value)
     }
 
     @Test(arguments: ["", "1", "true", "?2", "?", "?1?", "?1, ?1", "?1;", "?1;A", "?1;a=", "\"?1\"", "?1\t"])
-    func `Takes nothing else for one`(text: String) {
+    func `The parser accepts no other value as a boolean`(text: String) {
         #expect(StructuredField.boolean([text]) == nil)
     }
 
     @Test(arguments: [("0", 0), ("007", 7), ("999999999999999", 999_999_999_999_999), ("5;a", 5)])
-    func `Reads counts`(text: String, value: Int64) {
+    func `The parser reads counts`(text: String, value: Int64) {
         #expect(StructuredField.count([text]) == value)
     }
 
@@ -25,17 +25,17 @@ import Transfers
         "", "-1", "1.0", "1.", "+1", "1000000000000000", "1 2", "1,2", "0x10", "1e3", "--1", "9999999999999.1", "a",
         ":MQ==:", "@1",
     ])
-    func `Takes nothing else for one either`(text: String) {
+    func `The parser accepts no other value as a count`(text: String) {
         #expect(StructuredField.count([text]) == nil)
     }
 
-    @Test func `An item that comes twice is none`() {
+    @Test func `An item that occurs twice is treated as missing`() {
         #expect(StructuredField.boolean(["?1", "?1"]) == nil)
         #expect(StructuredField.count(["1", "1"]) == nil)
         #expect(StructuredField.count([]) == nil)
     }
 
-    @Test func `Reads dictionaries with everything that may be in them`() {
+    @Test func `The parser reads dictionaries with values of every type`() {
         let text =
             "a=1, b;x=2 ,\tc=\"s\", d=:AA==:, e=(1 \"x\" tok/en);q=0.5, f=?0, g=@12, h=%\"f%c3%bc\", a=2, i=(), j=1.5"
         #expect(
@@ -48,11 +48,11 @@ import Transfers
     }
 
     @Test(arguments: ["a=1,", ",a=1", "a==1", "A=1", "a=1 b=2", "a=(1", "a=(1,2)", "a=\"", "a=\"\\x\"", "a=:", "1=1"])
-    func `One mistake spoils a dictionary`(text: String) {
+    func `One syntax error invalidates a dictionary`(text: String) {
         #expect(StructuredField.dictionary([text]) == nil)
     }
 
-    @Test func `A field of thousands of keys is not read`() {
+    @Test func `A field with thousands of keys is not parsed`() {
         let keys = (0..<2_000).map { "k\($0)" }.joined(separator: ", ")
         #expect(keys.utf8.count > StructuredField.longest)
         #expect(StructuredField.dictionary([keys]) == nil)
@@ -77,7 +77,7 @@ import Transfers
     }
 
     @Test(arguments: ["max-size", "max-size=1.5", "max-size=-1", "max-size=\"5\"", "max-append-size=0", "max-size=1,,"])
-    func `A limit that makes no sense spoils the field`(text: String) {
+    func `An invalid limit invalidates the field`(text: String) {
         #expect(limits(text) == nil)
     }
 

@@ -4,7 +4,8 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// ``TransferURL`` beside libcurl's parser, which is given what it makes of a URL. The inputs are the same in each run.
+/// ``TransferURL`` compared with libcurl's parser, which receives the URLs from it. The inputs are the same in each
+/// run.
 @Suite struct TransferURLDifferenceTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
@@ -18,14 +19,14 @@ import Transfers
 
     private func origin(_ url: LibcurlURL) -> String { "\(url.scheme)://\(url.host):\(url.port)" }
 
-    /// Path and query.
+    /// The path and query.
     private func target(_ url: LibcurlURL) -> String { url.path + (url.query.map { "?\($0)" } ?? "") }
 
     private func target(_ url: TransferURL) -> String {
         String(url.string.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" })
     }
 
-    /// The bytes that it stands for.
+    /// The decoded bytes of a percent-encoded text.
     private func decoded(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -41,9 +42,9 @@ import Transfers
         return bytes
     }
 
-    /// The one that matters: whom the service decides about is whom libcurl connects to.
+    /// The most important test: libcurl connects to the host that the service has checked.
     @Test(arguments: seeds)
-    func `What is handed to libcurl is read there as it was meant`(seed: UInt64) {
+    func `libcurl reads a URL from the service as the service does`(seed: UInt64) {
         var accepted = 0
         forURLs(seed: seed) { text, ours in
             guard let ours else { return }
@@ -60,7 +61,7 @@ import Transfers
     }
 
     @Test(arguments: seeds)
-    func `A URL is what libcurl reads, or there is a reason why not`(seed: UInt64) {
+    func `A URL reads the same in libcurl, or a known difference explains why not`(seed: UInt64) {
         var compared = 0
         forURLs(seed: seed) { text, ours in
             let theirs = LibcurlURL(parsing: text, flags: CURLU_URLENCODE)
@@ -71,7 +72,7 @@ import Transfers
             }
             compared += 1
             always(origin(theirs) == ours.origin, "\(text.debugDescription): \(ours.origin), \(origin(theirs))")
-            // What is encoded differs: libcurl encodes what could not be sent, browsers more.
+            // The encoding differs: libcurl encodes only characters that could not be sent, browsers more.
             always(
                 decoded(target(ours)) == decoded(target(theirs)),
                 "\(text.debugDescription): \(target(ours)), \(target(theirs))")
@@ -79,7 +80,7 @@ import Transfers
         #expect(compared > 1_000)
     }
 
-    @Test func `No reason is there for nothing`() {
+    @Test func `Each known difference occurs in at least one generated URL`() {
         var missing = Set(URLDifference.allCases)
         for seed in Self.seeds {
             forURLs(seed: seed) { text, ours in
@@ -111,7 +112,7 @@ import Transfers
         "http://example.1/", "http://1.2.3.256/", "http://99999999999999999999999/", "http://a.0x1/",
         "http://1.2.3.4.5./",
     ])
-    func `What ends in a number and is no address is refused`(text: String) {
+    func `A host that ends in a number and is not an address is refused`(text: String) {
         let failure = #expect(throws: TransferFailure.self) { try TransferURL(parsing: text) }
         #expect(failure?.code == .badURL)
         #expect(failure?.message.contains("IPv4") == true)

@@ -1,43 +1,44 @@
 import NightshiftAPI
 
-/// Where a transfer's URL is meant to be another than libcurl's: `TransferURL` reads what people write as browsers do, and hands
-/// libcurl what both read alike.
+/// The intended differences between ``TransferURL`` and libcurl's parser. `TransferURL` reads URLs that people write as
+/// browsers do, and hands libcurl only URLs that both read alike.
 enum URLDifference: CaseIterable {
-    /// Browsers drop line ends, tabs and what is around a URL, and encode spaces; libcurl refuses them.
+    /// Browsers remove line ends, tabs and surrounding spaces from a URL, and encode inner spaces; libcurl refuses
+    /// them.
     case controls
-    /// A backslash is a slash to browsers, and a character to libcurl.
+    /// A backslash is a slash for browsers, and an ordinary character for libcurl.
     case backslash
-    /// Other schemes, and URLs without one, are no transfers of this service.
+    /// Other schemes, and URLs without one, cannot be used for transfers.
     case scheme
-    /// Browsers take any number of slashes behind the scheme; libcurl takes one to three.
+    /// Browsers accept any number of slashes after the scheme; libcurl accepts one to three.
     case slashes
-    /// The host is behind the last `@` to browsers; libcurl refuses a second one.
+    /// For browsers the host begins after the last `@`; libcurl refuses a second one.
     case severalAts
-    /// Nobody can be connected to on port 0.
+    /// No connection is possible to port 0.
     case portZero
-    /// Zones of IPv6 addresses have no place in URLs of the URL Standard.
+    /// The URL Standard does not allow zones of IPv6 addresses.
     case zone
-    /// A name with an empty label is no name, nor is one that is longer than DNS has them.
+    /// A name with an empty label is invalid, and so is one that is longer than DNS allows.
     case label
-    /// No domain ends in a number: what does is an IPv4 address, also with a dot behind it, or nothing. libcurl looks it up,
-    /// and sees no address where digits or dots are encoded.
+    /// No domain ends in a number: such a host is an IPv4 address, even with a dot after it, or it is invalid. libcurl
+    /// looks it up as a name, and does not recognise an address with encoded digits or dots.
     case numberAtEnd
-    /// libcurl leaves an IPv6 address with an IPv4 address in it as it is written.
+    /// libcurl does not normalise an IPv6 address that contains an IPv4 address.
     case mixedAddress
-    /// The URL Standard forbids some of these in a host, and libcurl does in later versions; libidn2 takes a `~` only where all
-    /// is ASCII.
+    /// The URL Standard forbids some of these characters in a host, and so do later versions of libcurl. libidn2
+    /// accepts a `~` only if all characters are ASCII.
     case mark
-    /// A label in two directions, and a joiner where nothing is joined, break rules of IDNA at which libidn2 does not look. Beside
-    /// a label of broken punycode it falls back on what was `ß` in IDNA 2003.
+    /// A label in two directions, and a joiner without characters to join, break IDNA rules that libidn2 does not
+    /// check. Next to a label of invalid punycode, libidn2 maps `ß` as IDNA 2003 did.
     case idna
-    /// `%2e` is a dot segment to browsers, and to libcurl since 8.7.
+    /// `%2e` is a dot segment for browsers, and for libcurl since 8.7.
     case encodedDots
 
-    /// Why `text` may come out of both parsers as something else.
+    /// The reason why the two parsers may read `text` differently.
     ///
-    /// - Parameter theirs: as libcurl reads it.
+    /// - Parameter theirs: the result of libcurl.
     init?(_ text: String, ours: TransferURL?, theirs: LibcurlURL?) {
-        // Characters would take what follows a slash for a part of it.
+        // Swift characters would combine a slash with a combining mark after it.
         let scalars = text.unicodeScalars
         let parts = scalars.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let behind = parts.last ?? scalars.suffix(0)

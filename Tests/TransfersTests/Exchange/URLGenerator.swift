@@ -1,4 +1,4 @@
-/// Makes URLs, right ones and such as people, pages and attackers write.
+/// A generator for URLs: correct ones, and such as people, pages and attackers write.
 struct URLGenerator {
     var random: ExchangeRandom
 
@@ -50,7 +50,7 @@ struct URLGenerator {
         random.chance(0.8) ? "" : "#" + pick(Self.segments)
     }
 
-    /// Bytes that do not belong, anywhere.
+    /// Inserts invalid bytes at any position.
     private mutating func mutate(_ text: inout String) {
         var bytes = Array(text.utf8)
         for _ in 0..<random.number(1..<4) {

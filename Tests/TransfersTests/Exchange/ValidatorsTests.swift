@@ -59,7 +59,7 @@ import Transfers
         Pair(v("W/\"a\""), v("W/\"a\""), contradicts: false, confirms: false),
         Pair(v("W/\"a\""), v("W/\"b\""), contradicts: true, confirms: false),
         Pair(v("W/\"a\"", oldDate), v("W/\"a\"", oldDate), contradicts: false, confirms: true),
-        // Weak and weak make nothing strong (RFC 9110, section 8.8.1).
+        // Two weak validators do not make a strong one (RFC 9110, section 8.8.1).
         Pair(v("W/\"a\"", oldDate, date: nil), v("W/\"a\"", oldDate), contradicts: false, confirms: false),
         Pair(v("W/\"a\"", oldDate, date: oldDate), v("W/\"a\"", oldDate), contradicts: false, confirms: false),
         Pair(

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The rows of the integrity matrix (T8, B2): what each answer to a request for the rest means.
+/// The rows of the integrity matrix (T8, B2): the verdict on each response to a request for the rest.
 @Suite struct VerdictTests {
     private let known = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
 
@@ -13,12 +13,12 @@ import Transfers
             return
         }
         #expect(failure.code == .protocolError && failure.message.contains("100 and 90"))
-        // The same twice is a known mistake that does no harm.
+        // The same length twice is a known, harmless server error.
         let twice = head(200, ["Content-Length": "100", "Content-Length": "100", "ETag": "\"a\""])
         #expect(judge(twice, nil).representation?.total == 100)
     }
 
-    // MARK: A part came
+    // MARK: A part arrived
 
     @Test func exactPartIsAppended() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "Content-Length": "90", "ETag": "\"a\""])
@@ -105,7 +105,7 @@ import Transfers
         #expect(judge(answer, partial(10, tag: nil)).startsAgain)
     }
 
-    // MARK: A part came although the whole was asked for
+    // MARK: A part arrived although the whole was requested
 
     @Test func unaskedPartThatIsTheWhole() {
         let answer = head(206, ["Content-Range": "bytes 0-99/100", "Content-Length": "100", "ETag": "\"a\""])
@@ -123,7 +123,7 @@ import Transfers
         #expect(failure.code == .protocolError)
     }
 
-    // MARK: The whole came
+    // MARK: The whole arrived
 
     @Test func wholeAsAsked() {
         let answer = head(
@@ -205,9 +205,9 @@ import Transfers
         #expect(judge(answer, partial(101)).lossReason != nil)
     }
 
-    // MARK: Ranges and conditions of the request's own
+    // MARK: The request's own ranges and conditions
 
-    @Test func `T1: the answer to a range of the request's own is its result`() {
+    @Test func `T1: The response to the request's own range is its result`() {
         var policy = lenient
         policy.asksConditionally = true
         let part = head(206, ["Content-Range": "bytes 5-9/100", "Content-Length": "5", "ETag": "\"a\""])
@@ -216,7 +216,7 @@ import Transfers
         for status in [304, 412, 416] {
             #expect(judge(head(status, ["Content-Length": "0"]), nil, policy).representation?.total == 0)
         }
-        // Of what was not sent only the length is told.
+        // This response has no body; its length describes bytes that were not sent.
         #expect(judge(head(304, ["Content-Length": "100"]), nil, policy).representation?.total == 0)
         let failing = ResponsePolicy(retry: .never, failsOnHTTPError: true)
         guard case .fail(let failure) = judge(head(304), nil, failing) else {
@@ -226,7 +226,7 @@ import Transfers
         #expect(failure.message.contains("condition"))
     }
 
-    @Test func `T1: HEAD tells of a length and brings nothing`() {
+    @Test func `T1: A response to HEAD announces a length and has no body`() {
         var answer = head(200, ["Content-Length": "100", "ETag": "\"a\"", "Accept-Ranges": "bytes"])
         answer.method = "HEAD"
         let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)

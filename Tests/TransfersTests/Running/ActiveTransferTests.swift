@@ -4,10 +4,10 @@ import Testing
 
 @testable import Transfers
 
-/// What is told of a transfer that has a connection.
+/// The reported progress of a transfer that has a connection.
 @Suite struct ActiveTransferTests {
-    /// The transport's thread writes bytes before the service has taken the answer that they belong to.
-    @Test func `T4: Bytes are told together with how many are expected`() throws {
+    /// The transport's thread writes bytes before the service has processed their response.
+    @Test func `T4: Received bytes are reported together with the expected number`() throws {
         let directory = try TemporaryDirectory()
         let receiver = DownloadReceiver(
             DownloadReceiver.Inputs(

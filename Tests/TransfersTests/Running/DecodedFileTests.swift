@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfers
 
-/// Files that came in a coding, and what is delivered of them.
+/// Files that arrived with a content coding, and the delivered files.
 @Suite struct DecodedFileTests {
     private static let text = Data("hello, hello, hello\n".utf8)
     private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
@@ -23,7 +23,7 @@ import Testing
         Checksum(algorithm: .sha256, hex: try #require(Verification.sha256(data)))
     }
 
-    /// Verifies a file of these bytes.
+    /// Verifies a file with these bytes.
     ///
     /// - Returns: the finding and the decoded bytes.
     private func verify(
@@ -34,7 +34,7 @@ import Testing
         try bytes.write(to: URL(filePath: path))
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         defer { close(descriptor) }
-        // A receiver leaves the offset wherever it has written last.
+        // A receiver leaves the offset after the last byte that it wrote.
         lseek(descriptor, 0, SEEK_END)
         let place = scratch.path("decoded")
         defer { unlink(place) }
@@ -52,22 +52,22 @@ import Testing
     }
 
     @Test(arguments: [(ContentCoding.gzip, gzip), (.deflate, zlib), (.deflate, raw)])
-    func `T4: A coded file is decoded, and a checksum may be of either form`(coding: ContentCoding, text: String) throws
+    func `T4: A coded file is decoded, and a checksum may match either form`(coding: ContentCoding, text: String) throws
     {
         let came = try Self.bytes(text)
         #expect(try verify(came, coding).decoded == Self.text)
-        // The server's digests are of the bytes as they came.
+        // The server's digests apply to the bytes as received.
         let announced = [try Self.checksum(came)]
         #expect(try verify(came, coding, announced: announced).decoded == Self.text)
         let ofDecoded = try verify(came, coding, asked: try Self.checksum(Self.text), announced: announced)
         #expect(ofDecoded.decoded == Self.text)
         #expect(try ofDecoded.result.get().names == ["sha-256"])
-        // The file that was asked for is the coded one.
+        // The requested checksum is that of the coded file.
         let ofCoded = try verify(came, coding, asked: announced[0])
         #expect(try ofCoded.result.get().names == ["sha-256"] && ofCoded.decoded == nil)
     }
 
-    @Test func `T4: A checksum of neither form is a mismatch`() throws {
+    @Test func `T4: A checksum that matches neither form is a mismatch`() throws {
         let came = try Self.bytes(Self.gzip)
         let other = try Self.checksum(Data("other".utf8))
         for (asked, announced) in [(Checksum?.some(other), []), (nil, [other])] {
@@ -76,11 +76,11 @@ import Testing
         }
     }
 
-    @Test func `T4: Bytes that are in no such coding, or swell too much, stay as they came`() throws {
+    @Test func `T4: Bytes without the announced coding, or that grow too much, stay as received`() throws {
         let came = try Self.bytes(Self.gzip)
         #expect(try verify(Self.text, .gzip).decoded == nil)
         #expect(try verify(came.dropLast(9), .gzip).decoded == nil)
-        // 65 MiB of zeros; gzip makes 66 KB of them.
+        // 65 MiB of zeros; gzip compresses them to 66 KB.
         let source = scratch.path("zeros")
         #expect(FileManager.default.createFile(atPath: source, contents: nil))
         #expect(truncate(source, 65 << 20) == 0)
@@ -94,7 +94,7 @@ import Testing
         #expect(try result.result.get().decoded == nil)
     }
 
-    @Test func `T4: A service that stops does not decode to the end`() throws {
+    @Test func `T4: A stopping service does not finish decoding`() throws {
         let result = try verify(try Self.bytes(Self.gzip), .gzip) { true }.result
         #expect { try result.get() } throws: { ($0 as? TransferFailure)?.isStopOfVerification == true }
     }

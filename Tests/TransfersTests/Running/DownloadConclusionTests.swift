@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// What follows from the end of a download's exchange.
+/// The next step after the end of a download's exchange.
 @Suite struct DownloadConclusionTests {
     private static let lost = TransferFailure(.connectionLost, "gone")
     private static let full = TransferFailure(.diskFull, "full")
@@ -19,7 +19,7 @@ import Transfers
             .conclusion
     }
 
-    @Test func `A body is judged by its numbers, then by its end`() {
+    @Test func `A body is judged by its byte counts, then by its end`() {
         let fresh = Verdict.fresh(Self.whole, restart: nil)
         #expect(Self.end(fresh, .complete, count: 100) == .whole)
         #expect(Self.end(fresh, .failed(Self.lost), count: 100) == .whole)
@@ -38,14 +38,14 @@ import Transfers
         #expect(Self.end(.fresh(Self.unknown, restart: nil), .complete, count: 7) == .whole)
     }
 
-    @Test func `A part that came whole is followed by the next`() {
+    @Test func `A complete part is followed by the next part`() {
         let part = Verdict.append(Self.whole, offset: 10, length: 20)
         guard case .again(.lastModified?, _) = Self.end(part, .complete, count: 30) else {
             Issue.record("nobody asks for the rest")
             return
         }
         #expect(Self.end(part, .cancelled, count: 30) == .interrupted)
-        // The last part ends the file, whatever became of the connection; nobody sends more than was announced.
+        // The last part completes the file, however the connection ended. No server sends more than was announced.
         let last = Verdict.append(Self.whole, offset: 10, length: 90)
         #expect(Self.end(last, .cancelled, count: 100) == .whole)
         guard case .worthless = Self.end(part, .cancelled, count: 100) else {
@@ -54,7 +54,7 @@ import Transfers
         }
     }
 
-    @Test func `What the head says decides where there is no body`() {
+    @Test func `The head decides if there is no body`() {
         #expect(Self.end(.alreadyComplete, .cancelled) == .whole)
         #expect(Self.end(.askAgain(.unconditional, reason: "r"), .cancelled) == .again(.unconditional, reason: "r"))
         #expect(Self.end(.startAgain(reason: "r"), .complete) == .again(nil, reason: "r"))
@@ -68,14 +68,14 @@ import Transfers
         #expect(Self.end(nil, .complete) != .interrupted)
     }
 
-    @Test func `A question comes before everything but the file's own trouble`() {
+    @Test func `A challenge takes precedence over everything except the file's own failure`() {
         #expect(Self.end(.alreadyComplete, .challenged(Self.challenge)) == .question(Self.challenge))
         let end = DownloadEnd(
             verdict: nil, failure: Self.full, count: 0, condition: .entityTag, outcome: .challenged(Self.challenge))
         #expect(end.conclusion == .trouble(Self.full, after: nil))
     }
 
-    @Test func `Bytes that are compared decide before the rest of the body`() {
+    @Test func `The comparison of bytes decides before the rest of the body`() {
         let compare = Verdict.compare(Self.whole, offset: 10, length: 90)
         #expect(Self.end(compare, .complete, count: 100, finding: .agrees) == .whole)
         guard case .again(nil, _) = Self.end(compare, .cancelled, finding: .differs),

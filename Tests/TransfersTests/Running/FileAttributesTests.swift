@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if loaded, the compiler looks for stat(2) in this module
 import Foundation
 import Glibc
 import NightshiftAPI
@@ -8,7 +8,7 @@ import Testing
 
 @testable import Transfers
 
-/// The attributes of finished files, and what stands under a name before them.
+/// The attributes of finished files, and existing files with the same name.
 @Suite struct FileAttributesTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -26,7 +26,7 @@ import Testing
         publisher = Publisher(paths: paths, partials: PartialStorage(paths: paths), mode: 0o644)
     }
 
-    /// Gives a new download its name.
+    /// Publishes a new download.
     @discardableResult
     private func publish(_ destination: Destination) throws -> Publisher.Outcome {
         var request = TaskRequest(url: "http://example.org/f")
@@ -59,13 +59,13 @@ import Testing
     }
 
     @Test(arguments: [(String?.none, mode_t(0o644)), ("0077", 0o600), ("002", 0o664), ("0", 0o666)])
-    func `T4: a new file has the mode that the caller's umask leaves`(umask: String?, mode: mode_t) throws {
+    func `T4: A new file has the mode that the caller's umask allows`(umask: String?, mode: mode_t) throws {
         try publish(destination(umask: umask))
         #expect(try status("\(downloads)/f").st_mode & 0o7777 == mode)
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to give a folder another group"))
-    func `T4: a new file in a setgid folder has the folder's group, and so have folders that are made there`() throws {
+    func `T4: A new file or folder in a setgid folder gets the folder's group`() throws {
         try #require(chown(downloads, 0, 4_321) == 0 && chmod(downloads, 0o2775) == 0)
         try publish(destination())
         #expect(try status("\(downloads)/f").st_gid == 4_321)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("setfacl"), "needs setfacl"))
-    func `T4: a new file has the default access list of its folder, whatever the umask`() async throws {
+    func `T4: A new file gets the default access list of its folder, whatever the umask`() async throws {
         let set = try await ChildProcess.run("setfacl", ["-d", "-m", "u:4321:rw,g::r,o::-", downloads])
         try #require(set.code == 0, "\(set.errors)")
         try Data().write(to: URL(filePath: "\(downloads)/made"))
@@ -86,7 +86,7 @@ import Testing
         #expect(try await ChildProcess.run("getfacl", ["-cpn", "\(downloads)/f"]).output == expected)
     }
 
-    @Test func `T4: a file that is replaced gives its mode to the new one`() throws {
+    @Test func `T4: A replaced file passes its mode to the new one`() throws {
         let path = "\(downloads)/f"
         for mode: mode_t in [0o755, 0o600, 0o664] {
             try Data("old".utf8).write(to: URL(filePath: path))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to give a file to another user"))
-    func `T4: a file that is replaced gives its owner to the new one`() throws {
+    func `T4: A replaced file passes its owner to the new one`() throws {
         let path = "\(downloads)/f"
         try Data("old".utf8).write(to: URL(filePath: path))
         try #require(chown(path, 4_321, 4_322) == 0)
@@ -108,9 +108,9 @@ import Testing
         #expect(try fileBytes(path) == Self.content)
     }
 
-    /// As where another user's file may be written to, and not be replaced by one of the same owner.
+    /// Another user's file may be written to, but this user cannot create a file with the same owner.
     @Test(arguments: ["", "something that is longer than what is written into it"])
-    func `T4: a file that has to stay another user's is written into`(old: String) throws {
+    func `T4: Bytes are written into a file that must keep another user as owner`(old: String) throws {
         let path = "\(downloads)/f"
         try Data(old.utf8).write(to: URL(filePath: path))
         let before = try status(path).st_ino
@@ -131,14 +131,14 @@ import Testing
         }
         #expect(try fileBytes(path) == Self.content)
         #expect(try status(path).st_ino == before)
-        // A crash before the row says so has it done again.
+        // A crash before the commit repeats the write.
         let found = Publisher.inspect(publication)
         #expect(found.finding == .pending)
         close(found.descriptor)
     }
 
     @Test(arguments: [true, false])
-    func `T4: a symbolic link is written through, to a file that is there or not`(_ isThere: Bool) throws {
+    func `T4: A symbolic link is written through, whether or not its target exists`(_ isThere: Bool) throws {
         let target = directory.path("elsewhere")
         if isThere {
             try Data("old".utf8).write(to: URL(filePath: target))
@@ -153,7 +153,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads).sorted() == ["f", "g"])
     }
 
-    @Test func `T4: devices, FIFOs, sockets and files of processes are refused, never replaced`() throws {
+    @Test func `T4: Devices, FIFOs, sockets and files of processes are refused, never replaced`() throws {
         let fifo = "\(downloads)/fifo"
         try #require(mkfifo(fifo, 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: "\(downloads)/link", withDestinationPath: fifo)
@@ -163,14 +163,14 @@ import Testing
                     ReplacedFile.obstacle(at: path, overwrite: overwrite)?.code == .destinationUnavailable, "\(path)")
             }
         }
-        // What has no file yet, and an ordinary file, are no obstacle.
+        // A missing file and a regular file can be replaced.
         #expect(ReplacedFile.obstacle(at: "\(downloads)/new", overwrite: true) == nil)
         try FileManager.default.createSymbolicLink(atPath: "\(downloads)/loop", withDestinationPath: "loop")
         #expect(ReplacedFile.obstacle(at: "\(downloads)/loop", overwrite: true) != nil)
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to make another user's link"))
-    func `T4: another user's link in a folder that everybody may write to is not followed`() throws {
+    func `T4: Another user's link in a world-writable folder is not followed`() throws {
         let target = directory.path("victim")
         try Data("victim".utf8).write(to: URL(filePath: target))
         let link = "\(downloads)/f"
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: ["/proc/self/status", "/sys/kernel/uevent_seqnum"])
-    func `T5: a source that does not say how long it is is refused`(path: String) throws {
+    func `T5: An upload source of unknown length is refused`(path: String) throws {
         guard FileManager.default.isReadableFile(atPath: path) else { return }
         var request = TaskRequest(kind: .upload, url: "http://example.org/f")
         request.source = path

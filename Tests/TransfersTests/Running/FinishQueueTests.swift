@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// What has all its bytes, on the way to its name.
+/// Complete files that wait for their names.
 @Suite struct FinishQueueTests {
-    @Test func `Batches come in order, and somebody is called once for all of them`() {
+    @Test func `Batches come in order, and one caller publishes all of them`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginDraining() == false)
         for job in 1...3 {
@@ -15,7 +15,7 @@ import Transfers
         #expect(queue.beginDraining() == true)
         #expect(queue.beginDraining() == false)
         #expect(queue.nextBatch() == [1, 2])
-        // A name was taken meanwhile.
+        // The name of this file was taken meanwhile.
         queue.append(1)
         #expect(queue.nextBatch() == [3, 1])
         #expect(queue.nextBatch() == nil)
@@ -25,7 +25,7 @@ import Transfers
         #expect(!queue.contains(TaskID(2)) && queue.contains(TaskID(1)))
     }
 
-    @Test func `Rows are looked at again once, however many could not be written`() {
+    @Test func `One later check is scheduled, however many rows could not be written`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginSettling() == true)
         #expect(queue.beginSettling() == false)
@@ -33,8 +33,8 @@ import Transfers
         #expect(queue.beginSettling() == true)
     }
 
-    /// Against a list: nothing is lost, doubled or overtaken, and nothing waits with nobody called.
-    @Test(arguments: 1...100) func `Whatever order things happen in, each file is published once`(_ seed: Int) {
+    /// Compared with a list: no file is lost, doubled or overtaken, and no file waits without a caller.
+    @Test(arguments: 1...100) func `Each file is published once, whatever the order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var queue = FinishQueue<Int>(batch: 3)
         var published: [Int] = []

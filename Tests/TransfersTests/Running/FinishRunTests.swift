@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// What is decided between a file's last byte and its name, input by input.
+/// The decisions between a file's last byte and its name, input by input.
 @Suite struct FinishRunTests {
     static let now = TaskMachineTests.start
     static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
@@ -11,7 +11,7 @@ import Transfers
     static let refused = TransferFailure(.destinationUnavailable, "not here")
     static let publication = Publication(from: "/p/a", to: "/d/a", inode: 1, size: 1_000, overwrite: false)
 
-    /// A download of 1,000 bytes that are all here.
+    /// A download of 1,000 bytes that have all arrived.
     static func record(_ state: TaskState = .waiting, isChecked: Bool = false) -> TaskRecord {
         var record = TaskMachineTests.record(state)
         record.partial = TransferRunScene.partial(1_000)
@@ -38,7 +38,7 @@ import Transfers
         return run
     }
 
-    @Test func `From the last byte to the name every step is written down before the next`() {
+    @Test func `Each step from the last byte to the name is committed before the next`() {
         var (run, actions) = Self.arrived()
         #expect(actions == [.queue] && run.record.state == .finishing)
         actions = run.prepared(Self.publication, now: Self.now)
@@ -54,7 +54,7 @@ import Transfers
         #expect(run.phase == .released)
     }
 
-    @Test func `A file that is hashed says so first, and is hashed also where that cannot be written`() {
+    @Test func `A file is hashed after a commit of its state, even if the commit fails`() {
         for isSaved in [true, false] {
             var (run, actions) = Self.arrived(Self.record(isChecked: true))
             #expect(actions.map(\.kind) == [.save])
@@ -64,7 +64,7 @@ import Transfers
                 run.verified(.success(VerifiedFile(names: ["sha-256"])), now: Self.now, random: { 0.5 }) == [.queue])
             #expect(run.verified == ["sha-256"])
             actions = run.prepared(Self.publication, now: Self.now)
-            // What could not be written is not forgotten.
+            // An entry that could not be written is not lost.
             #expect(actions.entries.map(\.decision) == (isSaved ? [] : [.finishing]))
         }
     }
@@ -84,7 +84,7 @@ import Transfers
         return run
     }
 
-    @Test func `The row names the decoded bytes together with the intent, and no earlier`() {
+    @Test func `The row names the decoded bytes together with the intent, not earlier`() {
         var run = Self.decoded()
         #expect(run.record.partial?.path == "/p/a" && run.record.response?.remark == .coded)
         let intent = Publication(from: "/p/b", to: "/d/a", inode: 1, size: 4_000, overwrite: false)
@@ -96,14 +96,14 @@ import Transfers
         #expect(end?.state == .completed && end?.file == "/d/a")
     }
 
-    @Test func `A decoded file that cannot get its name yet leaves the row with the bytes that came`() {
+    @Test func `A row keeps the received bytes while the decoded file cannot get its name`() {
         var run = Self.decoded()
         let actions = run.unprepared(Self.full, areBytesSafe: true, now: Self.now, random: { 0.5 })
         #expect(actions.record?.state == .waiting && actions.record?.partial?.path == "/p/a")
         #expect(actions.record?.partial?.coding == .gzip)
     }
 
-    @Test func `A file without room for its decoded bytes waits and keeps the bytes that came`() {
+    @Test func `A file without space for its decoded bytes waits and keeps the received bytes`() {
         var record = Self.record()
         record.partial?.coding = .gzip
         var (run, _) = Self.arrived(record)
@@ -113,7 +113,7 @@ import Transfers
         #expect(actions.record?.wait?.reason == .diskSpace && actions.record?.partial?.path == "/p/a")
     }
 
-    @Test func `A service that stops leaves a file that it hashes to the next one`() {
+    @Test func `A stopping service leaves a file that it hashes to the next run`() {
         var (run, _) = Self.arrived(Self.record(isChecked: true))
         _ = run.saved(true)
         let stop = TransferFailure(.cancelled, "The service is stopping.")
@@ -121,20 +121,20 @@ import Transfers
         #expect(run.record.state == .finishing)
     }
 
-    @Test func `Wrong bytes of several exchanges are fetched again, those of one exchange fail`() {
+    @Test func `Wrong bytes from several exchanges are fetched again, those from one exchange fail`() {
         for wasContinued in [true, false] {
             var (run, _) = Self.arrived(Self.record(isChecked: true), wasContinued: wasContinued)
             _ = run.saved(true)
             let actions = run.verified(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
             #expect(actions.map(\.kind) == [.closeFile, .save])
             #expect(actions.record?.state == (wasContinued ? .waiting : .failed))
-            // Nothing of them is kept, once that is written down.
+            // None of the bytes is kept after the commit.
             #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
         }
     }
 
     @Test(arguments: [(Int64?.some(999), false), (nil, false), (1_000, true)])
-    func `A file that is not what was written is fetched again`(size: Int64?, hasHoles: Bool) {
+    func `A file that was changed after it was written is fetched again`(size: Int64?, hasHoles: Bool) {
         var (run, actions) = Self.arrived(size: size, hasHoles: hasHoles)
         #expect(actions.map(\.kind) == [.closeFile, .save])
         #expect(actions.record?.state == .waiting && actions.record?.partial == nil)
@@ -142,7 +142,7 @@ import Transfers
         #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
     }
 
-    @Test func `A file that is again and again not what was written is fetched after pauses that grow`() {
+    @Test func `A file that is repeatedly changed is fetched again after growing pauses`() {
         var record = Self.record()
         var pauses: [Double] = []
         for _ in 0..<4 {
@@ -155,12 +155,12 @@ import Transfers
             #expect(record.state == .waiting)
             pauses.append((record.notBefore ?? Self.now.bootSeconds) - Self.now.bootSeconds)
         }
-        // The first may be chance.
+        // The first time may be chance.
         #expect(pauses.first == 0)
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
     }
 
-    @Test func `T4: a file with no way to its name keeps its bytes, and waits`() {
+    @Test func `T4: A file that cannot get its name keeps its bytes, and waits`() {
         var (run, _) = Self.arrived()
         let trouble = TransferFailure(.inputOutput, "the copy failed")
         let actions = run.unprepared(trouble, areBytesSafe: true, now: Self.now, random: { 0.5 })
@@ -169,7 +169,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `T4: a file that is gone after each crash is not fetched without end`() {
+    @Test func `T4: A file that is gone after each crash is not fetched without end`() {
         var record = Self.record(.finishing)
         record.publication = Self.publication
         record.restarts = FinishTrouble.mostRestarts
@@ -177,12 +177,12 @@ import Transfers
         #expect(run.found(.lost, now: Self.now).record?.state == .failed)
     }
 
-    @Test func `Bytes stay where they are until it is written down that nobody wants them`() {
+    @Test func `Bytes stay in place until a commit says that they are no longer needed`() {
         var (run, _) = Self.arrived(size: 1)
         #expect(run.saved(false) == [.settleLater, .release])
     }
 
-    @Test func `Without the intent on disk no file gets a name`() {
+    @Test func `No file gets a name before its intent is on disk`() {
         var (run, _) = Self.arrived()
         _ = run.prepared(Self.publication, now: Self.now)
         #expect(run.saved(false) == [.settleLater, .closeFile, .release])
@@ -193,34 +193,31 @@ import Transfers
         var actions = run.unprepared(Self.full, now: Self.now, random: { 0.5 })
         #expect(actions.map(\.kind) == [.closeFile, .save])
         #expect(actions.record?.wait?.reason == .retry)
-        // Its bytes are as good as before.
+        // Its bytes are still valid.
         #expect(run.saved(true) == [.release])
         (run, _) = Self.arrived()
         actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
         #expect(actions.map(\.kind) == [.closeFile, .save])
     }
 
-    @Test
-    func
-        `A file whose place refuses it before it has a name is kept with the service, and waits where that refuses it, too`()
-    {
+    @Test func `A file that its folder refuses is stored by the service, and waits if that fails`() {
         var record = Self.record()
         record.request.destination = Destination(directory: "/d")
         var (run, _) = Self.arrived(record)
-        // It stays open.
+        // The file stays open.
         #expect(run.unprepared(Self.refused, now: Self.now, random: { 0.5 }) == [.queue])
         #expect(run.refusal == Self.refused)
         var actions = run.unprepared(Self.refused, now: Self.now, random: { 0.5 })
         #expect(actions.map(\.kind) == [.closeFile, .save])
         #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
         #expect(run.saved(true) == [.release])
-        // Without a destination the service is its place.
+        // Without a destination the service stores the file.
         (run, _) = Self.arrived()
         actions = run.unprepared(Self.refused, now: Self.now, random: { 0.5 })
         #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
     }
 
-    @Test func `A name that was taken is another one's; a place that refuses a file has it kept with the service`() {
+    @Test func `A file takes another name if its name is taken, and is stored if its folder refuses it`() {
         var run = Self.publishing()
         #expect(run.nameTaken() == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
@@ -229,7 +226,7 @@ import Transfers
         #expect(run.unplaced(Self.refused, now: Self.now) == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
         #expect(run.refusal == Self.refused)
-        // Its second refusal is the disk's, for which it waits.
+        // The second refusal comes from the service's own disk, so the task waits.
         _ = run.prepared(Self.publication, now: Self.now)
         _ = run.saved(true)
         let actions = run.unplaced(Self.refused, now: Self.now)
@@ -237,18 +234,18 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `A file that cannot be renamed to its place is copied there first, once`() {
+    @Test func `A file that cannot be renamed to its destination is copied there once`() {
         var run = Self.publishing()
         #expect(run.unreachable(now: Self.now) == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
         #expect(run.isCopied && run.refusal == nil && run.length == 1_000)
         _ = run.prepared(Self.publication, now: Self.now)
         _ = run.saved(true)
-        // A copy that lies beside its name has nothing in between: that is the disk's trouble, for which it waits.
+        // A copy next to its final name is always on the same file system. A failure is the disk's, so the task waits.
         #expect(run.unreachable(now: Self.now).record?.wait?.reason == .retry)
     }
 
-    @Test func `T4: a copy whose name was taken is not mistaken for what it was copied from`() {
+    @Test func `T4: A copy whose name was taken is not confused with its original`() {
         for isCopy in [false, true] {
             var publication = Self.publication
             if isCopy { publication.from = "/d/.copy" }
@@ -261,7 +258,7 @@ import Transfers
         }
     }
 
-    @Test func `A copy whose intent a crash has left is not mistaken for what it was copied from`() {
+    @Test func `A copy with an intent from before a crash is not confused with its original`() {
         var record = Self.record(.finishing)
         record.publication = Self.publication
         record.partial?.path = Self.publication.from
@@ -272,7 +269,7 @@ import Transfers
         #expect(run.found(.pending, now: Self.now) == [.queue] && run.isCopied)
     }
 
-    @Test func `A file that cannot be opened again is settled later, another one in its place is fetched again`() {
+    @Test func `A file that cannot be reopened is settled later, and a replaced one is fetched again`() {
         var run = Self.publishing()
         _ = run.nameTaken()
         #expect(run.reopened(isSame: nil) == [.settleLater, .release])
@@ -288,14 +285,14 @@ import Transfers
         #expect(run.record.publication == Self.publication)
     }
 
-    @Test func `What was put in a file's place at the last moment is not closed twice`() {
+    @Test func `The descriptor is not closed twice if the file is replaced during the rename`() {
         var run = Self.publishing()
         let actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
         #expect(actions.map(\.kind) == [.save] && actions.record?.state == .waiting)
         #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
     }
 
-    @Test func `The failure of an intent is that of the task, whose file is kept`() {
+    @Test func `A file stored because its folder refused it fails the task with that error`() {
         var publication = Self.publication
         publication.failure = Self.refused
         var (run, _) = Self.arrived()
@@ -310,7 +307,7 @@ import Transfers
         (InterruptedPublication.done, [FinishAction.Kind.save]), (.unclear, [.settleLater, .release]),
         (.pending, [.queue]), (.lost, [.save]),
     ])
-    func `An intent that a crash has left is carried on from where it got to`(
+    func `An intent from before a crash continues from its actual progress`(
         finding: InterruptedPublication, kinds: [FinishAction.Kind]
     ) {
         var record = Self.record(.finishing)
@@ -328,7 +325,7 @@ import Transfers
         }
     }
 
-    @Test func `Without an intent whole bytes go on, and the rest is fetched in the ordinary way`() {
+    @Test func `Without an intent, complete bytes continue and missing ones are fetched as usual`() {
         var run = FinishRun(record: Self.record(.finishing), length: 0)
         #expect(run.found(count: 1_000, isDivided: false, now: Self.now) == [.arrive])
         #expect(run.arrived(size: 1_000, hasHoles: false, now: Self.now) == [.queue])
@@ -343,7 +340,7 @@ import Transfers
 }
 
 extension FinishAction {
-    /// What it is, without its values.
+    /// The kind of the action, without its values.
     enum Kind: Hashable, Sendable {
         case closeFile, save, verify, arrive, queue, publish, reopen, removeAll, removeRest, settleLater, release, fault
     }
@@ -365,7 +362,7 @@ extension FinishAction {
         }
     }
 
-    /// Whether the run goes on with it, or ends.
+    /// Whether the action continues or ends the run.
     var isStep: Bool {
         switch kind {
         case .save, .verify, .arrive, .queue, .publish, .reopen, .release: true
@@ -375,7 +372,7 @@ extension FinishAction {
 }
 
 extension [FinishAction] {
-    /// The record that is to be written down.
+    /// The record to commit.
     var record: TaskRecord? {
         compactMap { if case .save(let record, _) = $0 { record } else { nil } }.last
     }

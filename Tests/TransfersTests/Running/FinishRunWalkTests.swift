@@ -3,8 +3,8 @@ import Store
 import Testing
 import Transfers
 
-/// Files on their way to their names, with every answer that disks and the store can give, in random order, crashes included,
-/// against a model of what has to hold.
+/// Files that wait for their names, with every possible result of disks and the store in random order, including
+/// crashes. They are checked against a model.
 @Suite struct FinishRunWalkTests {
     private struct Walk {
         var run: FinishRun
@@ -15,7 +15,7 @@ import Transfers
         var now = FinishRunTests.now
         /// Whether the file is open.
         var isOpen = true
-        /// Whether the partial file is still there, under whatever name.
+        /// Whether the partial file still exists, under any name.
         var hasBytes = true
         /// Whether the file has the name of the intent.
         var hasName = false
@@ -35,7 +35,7 @@ import Transfers
             let (size, hasHoles) = (random.chance(0.9) ? Int64?.some(1_000) : 5, random.chance(0.05))
             carryOut(run.arrived(size: size, hasHoles: hasHoles, now: now))
             var restarts = 0
-            // Whoever left a row 'finishing' takes it up again: after a while, or as the next service.
+            // A row that still says 'finishing' is continued: after a while, or by the next run of the service.
             while end == .release, row.state == .finishing, restarts < 200 {
                 restarts += 1
                 takeUp()
@@ -66,7 +66,7 @@ import Transfers
             }
         }
 
-        /// Does what the run wants, as the service does.
+        /// Executes the actions of the run, as the service does.
         private mutating func carryOut(_ actions: [FinishAction]) {
             always(actions.filter(\.isStep).count == 1, "\(actions.map(\.kind)), seed \(seed)")
             always(actions.last?.isStep == true, "something behind the last step, seed \(seed)")
@@ -100,7 +100,7 @@ import Transfers
                 isOpen = isSame != nil
                 carryOut(run.reopened(isSame: isSame))
             case .remove(.all):
-                // Nobody removes bytes that the row still speaks of.
+                // No bytes are removed that the row still names.
                 always(row.partial == nil, "bytes removed under a row, seed \(seed)")
                 hasBytes = false
             case .remove(.rest): always(row.state.isTerminal, "seed \(seed)")
@@ -143,7 +143,7 @@ import Transfers
         }
 
         private mutating func publish() {
-            // Whatever comes of it, the file is closed.
+            // The file is closed whatever the result.
             isOpen = false
             switch random.number(0..<10) {
             case 0: carryOut(run.nameTaken())
@@ -161,7 +161,7 @@ import Transfers
         }
     }
 
-    @Test func `Every file gets its name once, or none, and no byte goes before its row lets it`() {
+    @Test func `Every file gets its name at most once, and no byte is removed before its row allows it`() {
         let seed = ExchangeRandom.printedSeed("finishRun")
         var random = ExchangeRandom(seed: seed)
         var states: [TaskState: Int] = [:]

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// What becomes of finished bytes that cannot be used, or cannot have their name.
+/// The handling of finished bytes that cannot be used, or cannot get their name.
 @Suite struct FinishTroubleTests {
     private static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
     private static let broken = TransferFailure(.inputOutput, "unreadable")
@@ -25,7 +25,7 @@ import Transfers
             failure, wasContinued: wasContinued, of: &record, bootSeconds: 100, random: { 0.5 })
     }
 
-    @Test func `Bytes of several exchanges are fetched again, at once only the first time`() {
+    @Test func `Bytes from several exchanges are fetched again, at once only the first time`() {
         var record = Self.record()
         #expect(Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record) == .fetchAgain(Self.mismatch))
         record.restarts = 1
@@ -35,7 +35,7 @@ import Transfers
                 == .fetchAgain(Self.mismatch, notBefore: 101))
     }
 
-    @Test func `Finished bytes that are unusable each time are fetched again five times, then the task fails`() {
+    @Test func `Bytes that are unusable each time are fetched again five times, then the task fails`() {
         var record = Self.record()
         for restarts in 0..<FinishTrouble.mostRestarts {
             record.restarts = restarts
@@ -53,7 +53,7 @@ import Transfers
             return
         }
         #expect(failure.code == .inputOutput && failure.message.contains("6 times"))
-        // So do sums that are wrong each time, however many exchanges brought the bytes.
+        // The same limit applies to repeated checksum mismatches, however many exchanges the bytes came from.
         #expect(
             Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record)
                 == .fail(Self.mismatch, file: nil, resumeData: nil))
@@ -69,13 +69,13 @@ import Transfers
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
     }
 
-    @Test func `Bytes of one exchange are what the server has`() {
+    @Test func `Bytes from one exchange are the server's version, so they are not fetched again`() {
         var record = Self.record()
         #expect(
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `Each URL is asked once for the right file`() {
+    @Test func `Each URL is requested once for the right file`() {
         var record = Self.record(mirrors: ["http://m/"], isChecked: true)
         guard case .fetchAgain(let failure, notBefore: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
             Issue.record("no other URL is asked")
@@ -90,13 +90,13 @@ import Transfers
         #expect(last.message.hasSuffix("None of its 2 URLs has the right file."))
     }
 
-    @Test func `Nothing says that another URL's file is the right one where no checksum was asked for`() {
+    @Test func `Without a checksum another URL is not tried for the right file`() {
         var record = Self.record(mirrors: ["http://m/"])
         #expect(
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `What may pass is waited for, and a disk that fails is not trusted`() {
+    @Test func `A temporary failure is waited for, and a failing disk is not trusted`() {
         var record = Self.record()
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
         #expect(record.partial?.bootID == "b")
@@ -104,7 +104,7 @@ import Transfers
         #expect(record.partial?.bootID == "")
     }
 
-    @Test func `A place that refuses a file for good has it kept with the service, which is tried until it works`() {
+    @Test func `The service stores a file that its folder refuses permanently, and retries until it can`() {
         #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: false, bootSeconds: 100) == nil)
         #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: true, bootSeconds: 100)?.isHold(.retry) == true)
         #expect(FinishTrouble.unplaced(Self.full, isRefused: false, bootSeconds: 100)?.isHold(.diskSpace) == true)
@@ -112,7 +112,7 @@ import Transfers
 }
 
 extension TaskEvent {
-    /// Whether it is a pause of what this machine needs after a failure, begun at boot second 100.
+    /// Whether it is a pause after a failure of this machine, begun at boot second 100.
     fileprivate func isHold(_ reason: WaitReason) -> Bool {
         guard case .hold(let hold) = self, let until = hold.notBefore else { return false }
         return hold.reason == reason && until > 100

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// A destination is one folder on one file system, not whatever has its path.
+/// A destination is one folder on one file system, not any folder with its path.
 @Suite struct FolderIdentityTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -31,7 +31,7 @@ import Testing
             request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
     }
 
-    @Test func `T4: a folder that is missing is made once, and never again`() throws {
+    @Test func `T4: A missing folder is created once, and never again`() throws {
         var record = try record()
         #expect(record.folder == nil)
         #expect(publisher.openFolder(of: &record) == nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: downloads))
     }
 
-    @Test func `T4: a folder that was renamed is waited for, and another one in its place is not written to`() throws {
+    @Test func `T4: A renamed folder is waited for, and another one in its place is not used`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         var record = try record()
         #expect(record.folder != nil)
@@ -52,7 +52,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         #expect(publisher.openFolder(of: &record) != nil)
 
-        // Nor does a file whose bytes are all here get its name there.
+        // A complete file does not get its name there either.
         record.state = .finishing
         let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
         record.partial = PartialFile(path: created.path, bootID: "b")
@@ -73,7 +73,7 @@ import Testing
         #expect(publisher.openFolder(of: &record) == nil)
     }
 
-    @Test func `T4: a person who says 'retry' has the path used as it is`() throws {
+    @Test func `T4: A person's retry uses the path as it is`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         var record = try record()
         try FileManager.default.removeItem(atPath: downloads)
@@ -83,7 +83,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: downloads))
     }
 
-    @Test func `T4: an interrupted publication to a folder that is gone is not called lost`() throws {
+    @Test func `T4: An interrupted publication to a missing folder does not count as lost`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         let record = try record()
         let publication = Publication(
@@ -93,14 +93,14 @@ import Testing
         #expect(publisher.inspect(publication, of: record).finding == .unclear)
     }
 
-    @Test func `Folders are told apart by what both sides know`() {
+    @Test func `Folders are compared by the facts that are known for both`() {
         let folder = FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 7)
         #expect(folder.isSame(as: folder))
-        // The empty folder below a file system that is not mounted; another stick; a folder that was made again.
+        // The empty folder under a file system that is not mounted; another USB stick; a folder that was created again.
         #expect(!folder.isSame(as: FolderIdentity(type: 0x0102_1994, fileSystem: nil, inode: 7)))
         #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 2", inode: 7)))
         #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 8)))
-        // udev had not named the disk yet.
+        // udev had not identified the disk at that time.
         #expect(folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "uuid a", inode: 7)))
         #expect(folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: nil, inode: 0)))
     }

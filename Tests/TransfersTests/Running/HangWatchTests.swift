@@ -2,12 +2,12 @@ import Mounts
 import Testing
 import Transfers
 
-/// Which file systems do not answer.
+/// The detection of file systems that do not respond.
 @Suite struct HangWatchTests {
     private let slow = FileSystemKey(device: "0:40")
     private let other = FileSystemKey(device: "8:1")
 
-    @Test func `B1: A file system is silent when a call has lasted five seconds, since the call began`() {
+    @Test func `B1: A file system is silent five seconds after the start of a call`() {
         var watch = HangWatch()
         _ = watch.begin(slow, "/mnt/slow/a", now: 100)
         _ = watch.begin(other, "/data", now: 104)
@@ -23,7 +23,7 @@ import Transfers
         #expect(watch.nextLook(now: 109) == nil)
     }
 
-    @Test func `B1: A silent file system answers again when its last overdue call has returned`() {
+    @Test func `B1: A silent file system responds again when its last overdue call has returned`() {
         var watch = HangWatch()
         let first = watch.begin(slow, "/mnt/slow/a", now: 0)
         let second = watch.begin(slow, "/mnt/slow/b", now: 1)
@@ -37,7 +37,7 @@ import Transfers
         #expect(watch.end(second, now: 11) == false)
     }
 
-    @Test func `B1: A file system that was silent between two looks answers again as well`() {
+    @Test func `B1: A file system that was silent between two checks is also reported as responding`() {
         var watch = HangWatch()
         let call = watch.begin(slow, "/mnt/slow/a", now: 0)
         #expect(watch.end(call, now: 5.1) == true)
@@ -52,7 +52,7 @@ import Transfers
     }
 }
 
-/// Which file system a path lies on.
+/// The file system that contains a path.
 @Suite struct MountTableTests {
     private let table = MountTable(
         parsing: """
@@ -80,7 +80,7 @@ import Transfers
         #expect(device("/mnt/hang/x") == "0:54")
     }
 
-    @Test func `B1: Links are followed as long as the file system that they lie on is trusted`() {
+    @Test func `B1: Links are followed while the file system that contains them is trusted`() {
         let links = [
             "/home/u/link": "/mnt/hang/deep", "/home/u/relative": "../../mnt/hang", "/home/u/loop": "loop",
             "/mnt/hang/deep": "/etc",

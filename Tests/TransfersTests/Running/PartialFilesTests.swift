@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// Partial files in directories where others write: nobody is there first, and nothing takes a file's place.
+/// Partial files in directories that other users can write to: no other user can create or replace the file.
 @Suite struct PartialFilesTests {
     private let directory: TemporaryDirectory
 
@@ -18,7 +18,7 @@ import Testing
     @Test func aFileIsNewWhateverStoodUnderItsName() throws {
         let path = try directory.write("mine", to: "a.part")
         let planted = try #require(FileStanding(name: path))
-        // Keeps the inode from being given again.
+        // The second link prevents the reuse of the inode.
         try #require(link(path, directory.path("spare")) == 0)
         let created = try PartialStorage.create(path, total: nil).get()
         defer { close(created.descriptor) }
@@ -48,7 +48,8 @@ import Testing
         #expect(FileStanding(name: created.path)?.inode == created.inode)
     }
 
-    /// As one of 5 GiB on FAT. Where space is not reserved, or files may be as large, it has no room.
+    /// The size is like that of a 5 GiB file on FAT. If space is not reserved, or such files are allowed, the disk has
+    /// too little space.
     @Test func whatItsFileSystemCannotHoldIsRefusedBeforeItHasCome() throws {
         let path = directory.path("a.part")
         guard case .failure(let failure) = PartialStorage.create(path, total: 1 << 52) else {
@@ -109,7 +110,7 @@ import Testing
         return paths
     }
 
-    /// A partial file as an exchange has left it.
+    /// A partial file as an exchange leaves it.
     private func written() throws -> (file: CreatedFile, partial: PartialFile) {
         let created = try PartialStorage.create(directory.path("a.part"), total: nil).get()
         try #require(write(created.descriptor, Self.bytes, Self.bytes.count) == Self.bytes.count)
@@ -127,13 +128,13 @@ import Testing
         try deed.commit(on: file.path, Self.bytes, spare: directory.path("spare"))
         let opened = PartialStorage(paths: paths).open(partial, bootID: "b").file
         defer { if let opened { close(opened.descriptor) } }
-        // What was added is cut off.
+        // Appended bytes are cut off.
         let expected: Int64? = deed == .nothing || deed == .append ? 1_000 : nil
         #expect(opened?.count == expected, "\(deed)")
         if deed == .append { #expect(FileStanding(name: file.path)?.size == 1_000) }
     }
 
-    /// As on NFS with `all_squash`, on vboxsf, CIFS and sshfs. Only root can make such files here.
+    /// NFS with `all_squash`, vboxsf, CIFS and sshfs behave like this. Only root can create such files in this test.
     @Test(.enabled(if: geteuid() == 0)) func whatTheFileSystemCallsSomebodyElsesIsContinued() throws {
         let paths = try home()
         let made = try written()
@@ -141,7 +142,7 @@ import Testing
         defer { close(made.file.descriptor) }
         guard fchown(made.file.descriptor, 65_534, 65_534) == 0 else { return }
         #expect(PartialStorage(paths: paths).open(partial, bootID: "b").file == nil)
-        // As it was when the file was made.
+        // The owner when the file was created.
         partial.owner = 65_534
         let opened = PartialStorage(paths: paths).open(partial, bootID: "b").file
         if let opened { close(opened.descriptor) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// The last steps of a download, with somebody at work between them.
+/// The last steps of a download, with changes by other processes in between.
 @Suite struct PublisherTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -26,7 +26,7 @@ import Testing
 
     private static let content = Array("what was written".utf8)
 
-    /// A download whose bytes are all here.
+    /// A download whose bytes have all arrived.
     private func download(id: Int64 = 0, overwrite: Bool = false, ifTaken: TakenName? = nil) throws -> (
         job: Publisher.Job, path: String
     ) {
@@ -76,12 +76,12 @@ import Testing
         #expect(try fileBytes("\(downloads)/f") == Self.content)
     }
 
-    @Test func `B2: what is left alone is published`() throws {
+    @Test func `B2: An unchanged file is published`() throws {
         let (job, _) = try download()
         try expectPublished(job)
     }
 
-    @Test func `T8: a download that was asked for under one name takes no other one`() throws {
+    @Test func `T8: A download with exactly one allowed name takes no other name`() throws {
         try Data("other".utf8).write(to: URL(filePath: "\(downloads)/f"))
         let (job, _) = try download(ifTaken: .join)
         guard case .ready(let prepared)? = publisher.prepare([job]).first else {
@@ -93,14 +93,14 @@ import Testing
             Issue.record("not published")
             return
         }
-        // What came is kept, and what was there is as it was.
+        // The received bytes are stored, and the existing file is unchanged.
         #expect(try fileBytes(prepared.publication.to) == Self.content)
         #expect(prepared.publication.failure?.message.contains(prepared.publication.to) == true)
         #expect(try fileBytes("\(downloads)/f") == Array("other".utf8))
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
-    @Test func `T8: of two downloads of one name that finish together the exact one takes no number`() throws {
+    @Test func `T8: Of two downloads that finish with one name, the exact one gets no number`() throws {
         let (first, _) = try download()
         let (second, _) = try download(id: 1, ifTaken: .refuse)
         let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Deed.allCases, [false, true])
-    func `B2: what was touched after it was verified is not published`(_ deed: Deed, _ overwrite: Bool) throws {
+    func `B2: A file that was changed after its verification is not published`(_ deed: Deed, _ overwrite: Bool) throws {
         if overwrite { try Data("old".utf8).write(to: URL(filePath: "\(downloads)/f")) }
         let (job, path) = try download(overwrite: overwrite)
         guard case .ready(let prepared)? = publisher.prepare([job]).first else {
@@ -132,7 +132,7 @@ import Testing
         #expect(found == (overwrite ? Array("old".utf8) : nil))
     }
 
-    @Test func `B2: a publication that a crash left with both names is done, where inodes have no lasting numbers`()
+    @Test func `B2: A publication with both names is done after a crash if inodes are not reliable`()
         throws
     {
         let (from, to) = (directory.path("from.part"), directory.path("to"))
@@ -144,7 +144,7 @@ import Testing
         #expect(try fileBytes(to) == Self.content)
     }
 
-    @Test func `B2: the folder of partial files is made again where it was removed`() throws {
+    @Test func `B2: The folder of partial files is created again after its removal`() throws {
         let (job, path) = try download()
         try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
         #expect(throws: TransferFailure.self) { try PartialStorage.create(path, total: nil).get() }
@@ -154,7 +154,7 @@ import Testing
         close(job.descriptor)
     }
 
-    @Test func `B2: a file that its file system counts no names of is not refused for it`() throws {
+    @Test func `B2: A file on a file system without link counts is not refused`() throws {
         let path = directory.path("counted")
         try Data(Self.content).write(to: URL(filePath: path))
         var standing = try #require(FileStanding(name: path))
@@ -162,8 +162,8 @@ import Testing
         #expect(standing.flaw(owner: nil) == nil)
     }
 
-    /// As behind a bind mount: where the bytes came to and the destination have one device, and no rename leads from one to the other.
-    @Test func `B2: what cannot be renamed to its place is copied beside it and published from there`() throws {
+    /// A bind mount behaves like this: the source and the destination have one device, but a rename between them fails.
+    @Test func `B2: A file that cannot be renamed is copied next to its name and published there`() throws {
         var (job, path) = try download()
         guard case .ready(let first)? = publisher.prepare([job]).first else {
             Issue.record("not prepared")
@@ -187,13 +187,13 @@ import Testing
         #expect((second.publication.from as NSString).deletingLastPathComponent == downloads)
         #expect(second.publication.inode != first.publication.inode)
         #expect(try fileBytes("\(downloads)/f") == Self.content)
-        // What was copied is gone, and of the copy nothing is left beside the file.
+        // The original is gone, and no temporary copy is left next to the file.
         #expect(!FileManager.default.fileExists(atPath: path))
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
     @Test(arguments: [Deed.append, .truncate])
-    func `B2: another length than was written is not prepared`(_ deed: Deed) throws {
+    func `B2: A file of another length than was written is not prepared`(_ deed: Deed) throws {
         let (job, path) = try download()
         try commit(deed, on: path)
         guard case .replaced? = publisher.prepare([job]).first else {
@@ -203,17 +203,17 @@ import Testing
         close(job.descriptor)
     }
 
-    /// As on NFS with `all_squash`, on vboxsf, CIFS and sshfs: whoever makes a file there is called somebody else. Only root can do that
-    /// here.
+    /// NFS with `all_squash`, vboxsf, CIFS and sshfs behave like this: a new file belongs to another user. Only root
+    /// can create such files in this test.
     @Test(.enabled(if: geteuid() == 0))
-    func `B2: a file that its file system calls somebody else's is published`() throws {
+    func `B2: A file that its file system assigns to another user is published`() throws {
         let (job, path) = try download()
         guard chown(path, 65_534, 65_534) == 0 else { return }
         try expectPublished(job)
     }
 
-    /// As on FAT and FUSE, where a file may have another inode behind a rename.
-    @Test func `B2: a file that its file system numbers anew is published`() throws {
+    /// FAT and FUSE behave like this: a file may have another inode number after a rename.
+    @Test func `B2: A file whose inode number changes is published`() throws {
         let (job, path) = try download()
         guard case .ready(var prepared)? = publisher.prepare([job]).first else {
             Issue.record("not prepared")
@@ -230,7 +230,7 @@ import Testing
         for type: Int64 in [0xef53, 0x5846_5342, 0x0102_1994, -1] { #expect(FileStanding.keepsNumbers(type: type)) }
     }
 
-    @Test func `B2: where files are numbered anew, an interrupted publication is known by its names`() throws {
+    @Test func `B2: Without lasting inode numbers, names identify an interrupted publication`() throws {
         let (from, to) = (directory.path("from.part"), directory.path("to"))
         var publication = Publication(
             from: from, to: to, inode: 0, size: Int64(Self.content.count), overwrite: false)
@@ -240,17 +240,17 @@ import Testing
         close(waiting.descriptor)
         try #require(rename(from, to) == 0)
         #expect(Publisher.inspect(publication).finding == .done)
-        // What was to be replaced may still be there.
+        // The file to replace may still exist.
         publication.overwrite = true
         #expect(Publisher.inspect(publication).finding == .lost)
     }
 
-    @Test func `A name that a file system does not take will not be taken later`() {
+    @Test func `A name that a file system does not allow is a permanent failure`() {
         #expect(DiskTrouble.renaming(EINVAL, to: "/media/stick/a:b").code == .destinationUnavailable)
         #expect(DiskTrouble.renaming(EIO, to: "/media/stick/a").code == .inputOutput)
     }
 
-    @Test func `B2: a file is new, whoever was at its place first`() throws {
+    @Test func `B2: A partial file is created exclusively, even if another file had its path`() throws {
         let (path, victim) = (directory.path("place.part"), directory.path("victim"))
         try Data("victim".utf8).write(to: URL(filePath: victim))
         let plantings: [() throws -> Void] = [

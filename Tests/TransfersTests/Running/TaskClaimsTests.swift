@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Tasks that somebody is about to start or to change.
+/// Tasks that are about to be started or changed.
 @Suite struct TaskClaimsTests {
     @Test func `Requests that change one task are counted`() {
         var claims = TaskClaims()
@@ -15,12 +15,12 @@ import Transfers
         #expect(claims.isHeld(task) && claims.contains(task) && !claims.isStarting(task))
         claims.letGo(task)
         #expect(!claims.contains(task))
-        // One that was not held.
+        // A task that was not blocked.
         claims.letGo(task)
         #expect(claims.count == 0)
     }
 
-    @Test func `A session that is held holds all its tasks, as often as it was held`() {
+    @Test func `A blocked session blocks all its tasks until each block has ended`() {
         var claims = TaskClaims()
         let (session, other) = (SessionID(rawValue: "a"), SessionID(rawValue: "b"))
         let record = TaskRecord(
@@ -39,7 +39,7 @@ import Transfers
         #expect(claims.isHeld(record))
     }
 
-    @Test func `Whoever waits for a task goes on once, and nobody else does`() async {
+    @Test func `A caller that waits for a task is resumed once, and no other caller is`() async {
         var claims = TaskClaims()
         let (task, other) = (TaskID(1), TaskID(2))
         await withCheckedContinuation { waiter in
@@ -47,12 +47,12 @@ import Transfers
             claims.wakeWaiters(for: other)
             claims.wakeWaiters(for: task)
         }
-        // A second time nobody is left, whom it would end the process to resume.
+        // A second call finds no caller. Resuming a continuation twice would crash the process.
         claims.wakeWaiters(for: task)
         #expect(claims.count == 0)
     }
 
-    @Test(arguments: 1...50) func `Whatever order things happen in, who is claimed is known`(_ seed: Int) {
+    @Test(arguments: 1...50) func `The claimed tasks are known, whatever the order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var claims = TaskClaims()
         var starting: Set<TaskID> = []
@@ -83,7 +83,7 @@ import Transfers
         }
     }
 
-    @Test func `Servers are told a few at a time that an upload is not wanted`() {
+    @Test func `Only a few servers at a time are asked to delete an upload`() {
         var requests = CancellationRequests()
         for _ in 0..<CancellationRequests.limit {
             let mayBegin = requests.begin()

@@ -3,13 +3,13 @@ import Store
 import Testing
 import Transfers
 
-/// The end of an upload that its server has answered, and what a moment means for what runs.
+/// The end of an upload that its server has answered, and the effect of the device state on running transfers.
 @Suite struct TransferRunAnswerTests {
     private static func head(_ status: Int, _ headers: [HeaderField] = []) -> ResponseHead {
         ResponseHead(status: status, headers: headers, httpVersion: "1.1", url: "http://h/", method: "PUT")
     }
 
-    /// An upload whose request is under way.
+    /// An upload whose request is running.
     private static func scene(_ change: (inout TaskRecord) -> Void = { _ in }) -> TransferRunScene {
         var scene = TransferRunScene(change)
         _ = scene.run.exchangeBegan()
@@ -22,7 +22,7 @@ import Transfers
         scene.run.uploadAnswered(head, UploadAnswer(body: .memory(Array(body.utf8))), scene.context, &scene.hosts)
     }
 
-    @Test func `An answer without a body ends the upload at once`() {
+    @Test func `A response without a body ends the upload at once`() {
         var scene = Self.scene()
         let actions = Self.answered(&scene, Self.head(201))
         #expect(actions.map(\.kind) == [.save])
@@ -30,13 +30,13 @@ import Transfers
         #expect(record?.state == .completed && record?.file == nil && record?.response?.status == 201)
         #expect(record?.upload == nil && record?.startedAt == scene.now.wallSeconds)
         #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
-        // Nobody sees it before it is on disk.
+        // The end is not visible before it is on disk.
         #expect(scene.run.shown.state == .waiting)
         #expect(scene.saved().map(\.kind) == [.removeCopies, .release])
         #expect(scene.run.phase == .released)
     }
 
-    @Test func `The body of an answer is kept before the upload ends`() {
+    @Test func `The body of a response is stored before the upload ends`() {
         var scene = Self.scene()
         #expect(Self.answered(&scene, Self.head(200), body: "{}") == [.keepBody(.memory(Array("{}".utf8)))])
         let actions = scene.run.bodyKept("/f/1", scene.context)
@@ -45,7 +45,7 @@ import Transfers
         #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 2)
     }
 
-    @Test func `An answer whose body cannot be kept is kept later, and nothing is sent again`() {
+    @Test func `A body that cannot be stored now is stored later, and nothing is sent again`() {
         var scene = Self.scene()
         _ = Self.answered(&scene, Self.head(200), body: "{}")
         let actions = scene.run.bodyKept(nil, scene.context)
@@ -53,14 +53,14 @@ import Transfers
         #expect(scene.run.concludeAgain(scene.context).map(\.kind) == [.keepBody])
         let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
         #expect(record?.state == .completed && record?.file == "/f/1")
-        // A service that stops leaves it to the next one.
+        // A stopping service leaves this to its next run.
         scene = Self.scene()
         _ = Self.answered(&scene, Self.head(200), body: "{}")
         scene.isServiceStopping = true
         #expect(scene.run.bodyKept(nil, scene.context).map(\.kind) == [.release])
     }
 
-    @Test func `An answer in a file ends the upload with that file`() {
+    @Test func `A response in a file ends the upload with that file`() {
         var scene = Self.scene()
         let answer = UploadAnswer(body: .file(count: 3 << 20))
         let actions = scene.run.uploadAnswered(Self.head(200), answer, scene.context, &scene.hosts)
@@ -69,7 +69,7 @@ import Transfers
         #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 3 << 20)
     }
 
-    @Test func `An upload whose answer could not be kept fails, and is not sent again`() {
+    @Test func `An upload whose response could not be stored fails, and is not sent again`() {
         var scene = Self.scene()
         let full = TransferFailure(.diskFull, "full", status: 201)
         let answer = UploadAnswer(body: .none, failure: full)
@@ -82,7 +82,7 @@ import Transfers
     }
 
     @Test(arguments: [(404, true, TaskState.failed), (404, false, .completed), (204, true, .completed)])
-    func `An error fails a task that wants that`(status: Int, fails: Bool, state: TaskState) {
+    func `An error status fails a task that requests that`(status: Int, fails: Bool, state: TaskState) {
         var scene = Self.scene { $0.request.failsOnHTTPError = fails }
         _ = Self.answered(&scene, Self.head(status), body: "no")
         let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
@@ -90,7 +90,7 @@ import Transfers
         #expect(record?.error?.status == (state == .failed ? status : nil))
     }
 
-    @Test func `A passing answer is waited out by a task that wants to try again then`() {
+    @Test func `A task that retries temporary errors waits after such a response`() {
         let busy = Self.head(503, [HeaderField(name: "Retry-After", value: "30")])
         var scene = Self.scene { $0.request.retryPolicy = .transientResponses }
         let record = Self.answered(&scene, busy).compactMap(\.record).last
@@ -100,7 +100,7 @@ import Transfers
         #expect(Self.answered(&scene, busy).compactMap(\.record).last?.state == .completed)
     }
 
-    @Test func `An origin that answers lets start what waited for it`() {
+    @Test func `An origin that answers lets waiting tasks start`() {
         var scene = Self.scene()
         scene.hosts.failed(
             TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
@@ -108,7 +108,7 @@ import Transfers
         #expect(Self.answered(&scene, Self.head(200)).map(\.kind) == [.admitOthers, .save])
     }
 
-    @Test func `An end that cannot be written down is written later, with all that belongs to it`() {
+    @Test func `An end that cannot be committed is committed later, with all its parts`() {
         var scene = Self.scene()
         let first = Self.answered(&scene, Self.head(200), body: "{}")
         #expect(first.map(\.kind) == [.keepBody])
@@ -116,7 +116,7 @@ import Transfers
             let actions = scene.run.bodyKept("/f/1", scene.context)
             #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
             #expect(scene.saved(false) == [.concludeLater])
-            // It goes on as one that runs.
+            // The task still looks like a running one.
             #expect(scene.run.record.state == .waiting && scene.run.shown.state == .waiting)
             #expect(scene.run.interrupt(.wait(.starting)) == [])
             #expect(scene.run.concludeAgain(scene.context) == [.keepBody(.memory(Array("{}".utf8)))])
@@ -126,7 +126,7 @@ import Transfers
         #expect(scene.saved(false) == [.release])
     }
 
-    // MARK: - Moments
+    // MARK: - Device states
 
     private static let offline: DeviceMoment = {
         var conditions = DeviceConditions()
@@ -134,7 +134,7 @@ import Transfers
         return DeviceMoment(conditions: conditions)
     }()
 
-    /// A moment in which a task that needs power has none.
+    /// A device state without the power that a task requires.
     private static let onBattery: DeviceMoment = {
         var conditions = DeviceConditions()
         conditions.network.isAvailable = true
@@ -142,7 +142,7 @@ import Transfers
         return DeviceMoment(conditions: conditions)
     }()
 
-    @Test func `What a moment forbids is interrupted, unless it is ending already`() {
+    @Test func `A forbidden transfer is interrupted, unless it is already ending`() {
         var scene = Self.scene()
         #expect(scene.run.momentChanged(Self.offline, awaitsResponse: false) == [.cancel])
         guard case .hold(.network, _, _)? = scene.run.stopping else {
@@ -156,7 +156,7 @@ import Transfers
         #expect(scene.run.stopping == .wait(.smallerFirst))
     }
 
-    @Test func `An upload that waits for its answer alone is left to it, as long as there is a network`() {
+    @Test func `An upload that only waits for its response continues while there is a network`() {
         for (awaits, actions) in [(true, [TransferAction]()), (false, [.cancel])] {
             var scene = Self.scene { $0.rules.requiresExternalPower = true }
             #expect(scene.run.momentChanged(Self.onBattery, awaitsResponse: awaits) == actions)
@@ -168,7 +168,7 @@ import Transfers
     @Test(arguments: [
         ("http://h:80", false, true), ("http://h:80", true, false), ("http://127.0.0.1:80", false, false),
     ])
-    func `A connection that may be dead has a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
+    func `A connection that may be dead gets a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
         var scene = Self.scene { $0.origin = origin }
         scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
         #expect(scene.run.probation == (isDoubted ? Probation(count: 7, until: 200 + Probation.length) : nil))

@@ -3,13 +3,13 @@ import Store
 import Testing
 import Transfers
 
-/// What a run decides, input by input.
+/// The decisions of a run, input by input.
 @Suite struct TransferRunTests {
     private static func kinds(_ actions: [TransferAction]) -> [TransferAction.Kind] { actions.map(\.kind) }
 
     private static func wait(_ actions: [TransferAction]) -> StoredWait? { actions.compactMap(\.record).last?.wait }
 
-    @Test func `A download that is whole is handed over with its entries`() {
+    @Test func `A complete download is handed over with its entries`() {
         var scene = TransferRunScene()
         #expect(scene.run.exchangeBegan() == [])
         var partial = TransferRunScene.partial(0)
@@ -27,7 +27,7 @@ import Transfers
         #expect(scene.run.phase == .handedOver)
     }
 
-    /// Attempts that each fetch `bytes` from byte 0 and break off, until the task ends or there were `most`.
+    /// Makes attempts that each fetch `bytes` from byte 0 and break, until the task ends or after `most` attempts.
     private static func attempts(
         fetching bytes: Int64, tag: (Int) -> String? = { _ in nil }, most: Int = 100
     ) -> (count: Int, record: TaskRecord) {
@@ -52,7 +52,7 @@ import Transfers
     }
 
     @Test(arguments: [(1 as Int64, 10), (1 << 30, 10), (3 << 30, 5), (1 << 40, 3)])
-    func `T8: a download that no attempt can continue ends after ten, or when they have fetched too much`(
+    func `T8: A download without continuation ends after ten attempts, or after too many bytes`(
         bytes: Int64, count: Int
     ) {
         let (attempts, record) = Self.attempts(fetching: bytes)
@@ -61,12 +61,12 @@ import Transfers
         #expect(record.error?.message.contains("has started from byte 0 \(count) times") == true)
     }
 
-    @Test func `T8: a server that names another version each time is given up, too`() {
+    @Test func `T8: A download whose version differs each time also ends`() {
         let (attempts, record) = Self.attempts(fetching: 1_000, tag: { "\"\($0)\"" })
         #expect(attempts == 12 && record.state == .failed)
     }
 
-    @Test func `T8: attempts without any bytes do not end a download that cannot be continued`() {
+    @Test func `T8: Attempts without bytes do not end a download that cannot be continued`() {
         let (_, record) = Self.attempts(fetching: 1_000, most: 9)
         var scene = TransferRunScene { $0 = record }
         for _ in 0..<50 {
@@ -78,7 +78,7 @@ import Transfers
         }
     }
 
-    @Test func `Whole bytes without a file are trouble`() {
+    @Test func `Complete bytes without a file are a failure`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         let actions = scene.ended(.whole, hasFile: false)
@@ -86,7 +86,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `A stop that comes while there is nothing to stop is obeyed before anything is asked`() {
+    @Test func `A stop before any exchange prevents the next request`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()
         #expect(Self.kinds(scene.ended(.again(.unconditional, reason: "r"))) == [.closeFile, .save])
@@ -97,7 +97,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A stop that comes before the exchange is there ends it`() {
+    @Test func `A stop during the start of an exchange ends it`() {
         var scene = TransferRunScene()
         #expect(scene.run.interrupt(.wait(.starting)) == [])
         #expect(scene.run.exchangeBegan() == [.cancel])
@@ -106,7 +106,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A service that stops asks nobody any more`() {
+    @Test func `A stopping service sends no further requests`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()
         _ = scene.ended(.again(.unconditional, reason: "r"))
@@ -115,7 +115,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `What cannot be written down is not asked again, and is nobody's probe`() {
+    @Test func `A failed commit prevents the next request, and the task is no probe`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         let way = TransferRunScene.way
         scene.hosts.failed(
@@ -133,7 +133,7 @@ import Transfers
         #expect(scene.hosts.allowance(way, later) == 1)
     }
 
-    @Test func `Answers that contradict each other are trouble in the end`() {
+    @Test func `Contradictory responses finally count as a failure`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         for _ in 0..<TransferRun.repetitionLimit {
             _ = scene.run.exchangeBegan()
@@ -146,7 +146,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `Bytes that are worthless are asked for again only where they were continued`() {
+    @Test func `Worthless bytes are requested again only if they were continued`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         scene.run.startCount = 10
         _ = scene.run.exchangeBegan()
@@ -160,7 +160,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `A connection in doubt is replaced at once, unless the moment holds the task back`() {
+    @Test func `A suspect connection is replaced at once, unless the device state blocks the task`() {
         for hold in [nil, WaitReason.network] {
             var scene = TransferRunScene()
             _ = scene.run.exchangeBegan()
@@ -172,7 +172,7 @@ import Transfers
         }
     }
 
-    @Test func `A connection that brings nothing in its time is broken off, and asked for anew`() {
+    @Test func `A connection without bytes in its time is cancelled, and requested again`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         scene.run.probation = Probation(count: 5, until: 200)
@@ -186,7 +186,7 @@ import Transfers
         #expect(scene.run.probation == nil)
     }
 
-    @Test func `The time of a connection that brings nothing is over, though what it carries is being stopped`() {
+    @Test func `The time of a silent connection ends even while its transfer is being stopped`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         scene.run.probation = Probation(count: 5, until: 200)
@@ -197,7 +197,7 @@ import Transfers
         #expect(scene.run.probation == nil, "there is nothing more to break off")
     }
 
-    @Test func `What the moment forbids waits for the moment, whatever became of the connection`() {
+    @Test func `A transfer that the device state forbids waits for it, whatever the connection did`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         #expect(scene.run.interrupt(.hold(.network, detail: "d", inputs: ["network": "none"])) == [.cancel])
@@ -206,7 +206,7 @@ import Transfers
         #expect(actions.flatMap(\.entries).last?.inputs == ["network": "none"])
     }
 
-    @Test func `Mirrors are asked one after the other, then the task fails`() {
+    @Test func `Mirrors are requested one after the other, then the task fails`() {
         var scene = TransferRunScene { record in
             record.request.mirrors = ["http://m1/", "http://m2/"]
         }
@@ -224,7 +224,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.discard, .release])
     }
 
-    @Test func `A server that asks for time gets it`() {
+    @Test func `A server that asks for a pause gets it`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         let busy = TransferFailure(.serverUnavailable, "503", status: 503)
@@ -233,19 +233,19 @@ import Transfers
         #expect(actions.compactMap(\.record).last?.notBefore == scene.now.bootSeconds + 30)
     }
 
-    @Test func `A failure that bytes outlive leaves resume data`() {
+    @Test func `A failure that leaves bytes produces resume data`() {
         var scene = TransferRunScene { record in
             record.partial = TransferRunScene.partial(10)
             record.received = 10
         }
         let actions = scene.run.fail(TransferRunScene.refused, scene.context, &scene.hosts)
         #expect(actions.compactMap(\.record).last?.resumeData == "token")
-        // Nobody sees it before it is on disk.
+        // The end is not visible before it is on disk.
         #expect(scene.run.shown.state == .waiting && scene.run.shown.error == nil)
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A question waits for the task's app, unless that has answered meanwhile; a mirror's is trouble`() {
+    @Test func `A challenge waits for the app unless it has answered; a mirror's is a failure`() {
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         for isKnown in [true, false] {
             var scene = TransferRunScene()
@@ -269,7 +269,7 @@ import Transfers
         #expect(!Self.kinds(scene.ended(.question(challenge))).contains(.question))
     }
 
-    @Test func `Checkpoints are due after bytes or seconds, and only while an exchange goes on`() {
+    @Test func `Checkpoints are due after bytes or seconds, and only during an exchange`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(0) }
         let start = scene.now.bootSeconds
         #expect(!scene.run.isCheckpointDue(new: TransferRun.checkpointBytes, now: start))
@@ -283,11 +283,11 @@ import Transfers
         #expect(actions.compactMap(\.record).last?.partial?.synced == 9)
         #expect(scene.run.checkpointed(false, received: 12, synced: 12, scene.now) == [.cancel])
         _ = scene.ended(.trouble(TransferRunScene.refused, after: nil))
-        // The row of one that has ended is not written over.
+        // The row of a task that has ended is not overwritten.
         #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
     }
 
-    @Test func `What began is in the journal when it has gone on for a moment, and once`() {
+    @Test func `The start of a transfer is in the journal after a moment, and only once`() {
         var scene = TransferRunScene()
         #expect(scene.run.beginningNoted(scene.now) == [])
         _ = scene.run.exchangeBegan()
@@ -297,13 +297,13 @@ import Transfers
         let actions = scene.run.beginningNoted(scene.now)
         #expect(Self.kinds(actions) == [.note] && actions.flatMap(\.entries).map(\.decision) == [.started])
         #expect(scene.run.isNoted && scene.run.beginningNoted(scene.now) == [])
-        // A checkpoint, or an upload's, that comes before tells it as well.
+        // An earlier checkpoint of a download or upload commits the start as well.
         scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
         let told = scene.run.checkpointed(true, received: 0, synced: 0, scene.now).flatMap(\.entries).map(\.decision)
         #expect(told == [.started] && scene.run.entries.isEmpty)
     }
 
-    @Test func `A file with gaps is cut before one connection goes on alone`() {
+    @Test func `A file with gaps is truncated before a single connection continues`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()
         let map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
@@ -316,7 +316,7 @@ import Transfers
         #expect(scene.saved() == [.ask])
     }
 
-    /// A download whose connections have ended with `conclusion`, and bytes behind a gap.
+    /// A download whose connections have ended with `conclusion`, with bytes after a gap.
     private func refused(_ conclusion: DownloadConclusion) -> (actions: [TransferAction], scene: TransferRunScene) {
         var map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
         map.write(500..<900)
@@ -330,7 +330,7 @@ import Transfers
         return (actions, scene)
     }
 
-    @Test func `A refusal of parts is taken as that of the whole, and cuts nothing off`() {
+    @Test func `A refusal of parts counts like a refusal of the whole, and discards no bytes`() {
         let doubt = AnswerDoubt(fingerprint: "200 text/html", times: 1)
         let doubted = refused(.doubt(doubt, TransferFailure(.resourceChanged, "odd"))).actions
         #expect(Self.kinds(doubted) == [.closeFile, .report, .save])
@@ -349,7 +349,7 @@ import Transfers
         #expect(asked?.partial?.segments?.count == 410)
     }
 
-    @Test func `An upload's parts follow each other without a commit, where nothing is to be told`() {
+    @Test func `The parts of an upload follow each other without commits, except for journal entries`() {
         var scene = TransferRunScene()
         scene.run.entries = []
         _ = scene.run.exchangeBegan()
@@ -360,7 +360,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .smallerFirst)
     }
 
-    @Test func `T8: An untrusted certificate fails at once, and is waited for while the network wants a log-in`() {
+    @Test func `T8: An untrusted certificate fails at once, but is waited for behind a captive portal`() {
         let failure = TransferFailure(.untrustedServer, "self-signed")
         let point = FailurePoint(origin: "http://h:80", stage: .address)
         var alone = TransferRunScene()

@@ -4,25 +4,25 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Runs whose exchanges end at random, beside stops at any moment, against a model of what is legal when.
+/// Runs with random ends of exchanges and stops at any time, checked against a model of legal sequences.
 @Suite struct TransferRunWalkTests {
-    /// One run, with what has to hold of it.
+    /// One run, with its invariants.
     private struct Walk {
         var scene: TransferRunScene
         var random: ExchangeRandom
         let seed: UInt64
-        /// Whether an exchange goes on.
+        /// Whether an exchange is running.
         var isUnderWay = false
-        /// Whether it was told to end.
+        /// Whether the exchange was cancelled.
         var isCancelled = false
-        /// Whether somebody wants the task to stop, for more than another connection.
+        /// Whether the task has to stop, not only to change its connection.
         var isStopped = false
         var questions = 0
-        /// Questions that its app has to answer.
+        /// The number of questions for the app.
         var asked = 0
         var written: [JournalEntry] = []
         var end: TransferAction.Kind?
-        /// How often the end of an upload was tried to be written.
+        /// The number of attempts to commit the end of an upload.
         var conclusions = 0
 
         init(seed: UInt64, _ random: inout ExchangeRandom) {
@@ -38,7 +38,7 @@ import Transfers
                 }
                 if hasChecksum { record.request.checksum = Checksum(algorithm: .md5, hex: "0") }
             }
-            // The probe of its way, as often as not.
+            // Half of the runs are the probe of their route.
             if random.chance(0.5) {
                 scene.hosts.failed(
                     TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
@@ -66,7 +66,7 @@ import Transfers
             always(scene.hosts.allowance(TransferRunScene.way, later) > 0, "a probe for ever, seed \(seed)")
         }
 
-        /// Something happens while an exchange goes on.
+        /// A random event during an exchange.
         private mutating func step() {
             scene.now.bootSeconds += 1
             scene.hold = random.chance(0.2) ? .network : nil
@@ -94,14 +94,14 @@ import Transfers
             }
         }
 
-        /// One that forbids the task, or does not.
+        /// A device state that forbids or allows the task.
         private mutating func moment() -> DeviceMoment {
             var conditions = DeviceConditions()
             conditions.network.isAvailable = random.chance(0.9)
             return DeviceMoment(conditions: conditions)
         }
 
-        /// Whoever wants a task to stop, whenever.
+        /// A stop at any time, for any reason.
         private mutating func interrupt() {
             let interruptions: [Interruption] = [
                 .wait(.smallerFirst), .wait(.starting), .hold(.network, detail: nil, inputs: [:]), .reconnect,
@@ -156,7 +156,7 @@ import Transfers
             }
         }
 
-        /// Does what the run wants, as the service does, with stops in between.
+        /// Executes the actions of the run as the service does, with stops in between.
         private mutating func carryOut(_ actions: [TransferAction], isEnd: Bool) {
             let steps = actions.filter(\.isStep)
             always(steps.count == (isEnd ? 1 : 0), "\(actions.map(\.kind)), seed \(seed)")
@@ -201,7 +201,7 @@ import Transfers
         private mutating func ask() {
             questions += 1
             isUnderWay = true
-            // The file may be in trouble before anything is asked.
+            // The file may fail before the request is sent.
             if random.chance(0.05) {
                 isUnderWay = false
                 return carryOut(scene.troubled(TransferFailure(.inputOutput, "no file")), isEnd: true)
@@ -226,20 +226,20 @@ import Transfers
                 always(faults.isEmpty, "\(faults), seed \(seed)")
                 let states: [TaskState] = isConcluding ? [.completed, .failed] : [.waiting, .failed]
                 always(states.contains(record.state), "\(record.state), seed \(seed)")
-                // Nobody sees an end before it is on disk.
+                // No end is visible before it is on disk.
                 always(!scene.run.shown.state.isTerminal, "an end is seen too soon, seed \(seed)")
             }
             let entries = action.entries
             let goesOn = [.note, .question, .keepBody, .concludeLater, .admitOthers].contains(action.kind)
             always(goesOn || scene.run.entries.isEmpty, "an entry that is not written, seed \(seed)")
-            // The end of an upload is written until it works.
+            // The end of an upload is committed repeatedly until that succeeds.
             if !isConcluding || action.kind != .save { written += entries } else { conclusions += 1 }
         }
 
         private var isConcluding: Bool { if case .concluding = scene.run.phase { true } else { false } }
     }
 
-    @Test func `Every run comes to an end, obeys each stop, and blocks nobody`() {
+    @Test func `Every run ends, obeys each stop, and blocks no other task`() {
         let seed = ExchangeRandom.printedSeed("transferRun")
         var random = ExchangeRandom(seed: seed)
         var ends: [TransferAction.Kind: Int] = [:]
@@ -254,7 +254,7 @@ import Transfers
             questions += walk.questions
             asked += walk.asked
             conclusions += walk.conclusions
-            // One attempt is one entry about its end at most.
+            // One attempt has at most one entry about its end.
             let last = walk.written.filter { [.held, .failed].contains($0.decision) }
             always(last.count <= 1, "held twice, seed \(seed)")
         }

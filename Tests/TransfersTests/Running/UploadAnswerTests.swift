@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Verdicts on an upload's answer at the end of an exchange.
+/// The kept response at the end of an upload's exchange.
 @Suite struct UploadAnswerTests {
     private static let head = ResponseHead(
         status: 201, headers: [], httpVersion: "1.1", url: "http://h/", method: "PUT")
@@ -13,32 +13,32 @@ import Transfers
         UploadAnswer(ExchangeEnd(outcome: outcome, head: head, body: body), file: file)
     }
 
-    @Test func `A whole answer is in memory, or in its file`() {
+    @Test func `A complete response is in memory, or in its file`() {
         #expect(Self.answer(.complete, body: [1, 2]) == UploadAnswer(body: .memory([1, 2])))
         #expect(Self.answer(.complete, file: 5 << 20) == UploadAnswer(body: .file(count: 5 << 20)))
         #expect(Self.answer(.complete, file: Limits.responseBody)?.body == .file(count: Limits.responseBody))
     }
 
-    @Test func `An answer beyond the limit is an error, never a part`() {
+    @Test func `A response beyond the limit is an error, never a part`() {
         let answer = Self.answer(.complete, file: Limits.responseBody + 1)
         #expect(answer?.body == AnswerBody.none && answer?.failure?.code == .tooLarge)
         #expect(answer?.failure?.status == 201)
     }
 
     @Test(arguments: [TransferFailure.Code.diskFull, .inputOutput])
-    func `An answer that this disk does not take is an error of an upload that is done`(code: TransferFailure.Code) {
+    func `A response that this disk cannot store is an error of a complete upload`(code: TransferFailure.Code) {
         let answer = Self.answer(.failed(TransferFailure(code, "no room")), file: 1 << 20)
         #expect(answer?.body == AnswerBody.none && answer?.failure?.code == code)
         #expect(answer?.failure?.message.hasSuffix("no room") == true)
     }
 
-    @Test func `An answer that broke off on the way is none`() {
+    @Test func `A response that ended early does not count`() {
         let lost = TransferFailure(.connectionLost, "gone")
         #expect(Self.answer(.failed(lost), file: 1 << 20) == nil)
         #expect(Self.answer(.failed(lost)) == nil)
         #expect(Self.answer(.cancelled, file: 1 << 20) == nil)
         #expect(Self.answer(.complete, head: nil) == nil)
-        // Trouble before the answer needed a file is not the answer's.
+        // A failure before the response needed a file does not concern the response.
         #expect(Self.answer(.failed(TransferFailure(.inputOutput, "no descriptors"))) == nil)
     }
 }

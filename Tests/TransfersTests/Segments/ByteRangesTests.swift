@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 @Suite struct ByteRangesTests {
-    /// Against a set of single bytes.
+    /// Compared with a set of single bytes.
     @Test func randomSets() throws {
         let seed = ExchangeRandom.printedSeed("byte ranges")
         var random = ExchangeRandom(seed: seed)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// What answers to requests for parts mean.
+/// The verdicts on responses to requests for parts.
 @Suite struct SegmentAnswerTests {
     static let file = SourceIdentity(
         total: 100, validators: Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate),
@@ -54,21 +54,21 @@ import Transfers
     }
 
     @Test(arguments: [302, 401, 403, 404, 410, 501])
-    func `T8: a refusal for good is the task's to deal with, as over one connection`(_ status: Int) {
+    func `T8: The task handles a permanent refusal of a part as over one connection`(_ status: Int) {
         guard case .refused(.trouble(let failure, after: nil), let reason) = Self.answer(head(status)) else {
             Issue.record("\(Self.answer(head(status)))")
             return
         }
         #expect(failure.isPermanent && failure.status == status)
         #expect(reason == "the server answered a request for a part with \(HTTPStatus.name(status))")
-        // Whoever takes an error's page for the file has one connection fetch it.
+        // A task that accepts an error page as the file fetches it over one connection.
         guard case .distrusted = Self.answer(head(status), policy: lenient) else {
             Issue.record("\(Self.answer(head(status), policy: lenient))")
             return
         }
     }
 
-    @Test func `T8: what looks like a log-in page is doubted as over one connection, and counted as there`() {
+    @Test func `T8: A log-in page instead of a part is suspect, and counts as over one connection`() {
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"
@@ -95,7 +95,7 @@ import Transfers
             return
         }
         #expect(doubt.times < AnswerDoubts.enough)
-        // A part of the file ends the doubt.
+        // A part of the file ends the suspicion.
         guard case .serves(_, let served) = Self.answer(Self.part("40-59/100"), request) else {
             Issue.record("\(Self.answer(Self.part("40-59/100"), request))")
             return
@@ -103,7 +103,7 @@ import Transfers
         #expect(served.doubt == nil)
     }
 
-    @Test func `T8: of a new URL only a page is doubted, in parts as well`() {
+    @Test func `T8: From a new URL only a page is suspect, for parts as well`() {
         var moved = Self.file
         moved.mediaType = "application/zip"
         moved.isOfAnotherURL = true
@@ -116,7 +116,7 @@ import Transfers
         }
     }
 
-    @Test func `A question to a connection is the task's`() {
+    @Test func `The task handles a challenge on any connection`() {
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         #expect(
             SegmentAnswer(unanswered: .challenged(challenge))
@@ -124,7 +124,7 @@ import Transfers
         #expect(SegmentAnswer(unanswered: .cancelled) == nil)
     }
 
-    /// The ladder of plain downloads holds for parts as well.
+    /// The sequence of request forms of single downloads applies to parts as well.
     @Test func anIgnoredConditionIsStatedInAnotherWay() {
         let whole = head(200, ["ETag": "\"a\"", "Content-Length": "100", "Last-Modified": oldDate])
         #expect(Self.answer(whole) == .again(.lastModified))
@@ -159,9 +159,10 @@ import Transfers
         head(206, ["Content-Range": "bytes 40-59/100", "Last-Modified": modified, "Date": serverDate])
     }
 
-    /// Neither tags nor dates say anything across resources, nor both together; a digest of the whole decides.
+    /// Neither entity tags nor dates are comparable across resources, nor both together. Only a digest of the whole
+    /// decides.
     @Test(arguments: [part("40-59/100"), part("40-59/100", tag: "\"m\""), dated(oldDate), dated(newDate)])
-    func `B2: a mirror takes part only where a digest finds out if it has another file`(_ answer: ResponseHead) {
+    func `B2: A mirror is used only if a digest can detect another file`(_ answer: ResponseHead) {
         guard case .distrusted(let reason) = Self.answer(answer, Self.unknown), reason.contains("nothing proves") else {
             Issue.record("\(Self.answer(answer, Self.unknown))")
             return
@@ -173,7 +174,7 @@ import Transfers
         #expect(own.validators == Validators(head: answer) && own.place == "http://example.org:80/file?")
     }
 
-    @Test func `B2: a mirror's own digest is compared before a byte of it is taken`() {
+    @Test func `B2: A mirror's own digest is compared before any of its bytes is written`() {
         func announcing(_ base64: String) -> ResponseHead {
             var answer = Self.part("40-59/100")
             answer.headers.append(HeaderField(name: "Repr-Digest", value: "sha-256=:\(base64):"))
@@ -190,7 +191,7 @@ import Transfers
                 == .distrusted("the mirror's file has another digest"))
     }
 
-    @Test func `B2: parts that redirects bring from elsewhere need more than a tag`() {
+    @Test func `B2: Parts from redirects to other places need more than an entity tag`() {
         var own = Self.file
         own.place = "http://first.example:80/file?"
         let request = SegmentRequest(range: 40..<60, identity: own)
@@ -205,7 +206,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: a new URL serves parts by its tag only where it names the same resource`() {
+    @Test func `B2: A new URL serves parts by its tag only if it names the same resource`() {
         var moved = Self.file
         moved.isOfAnotherURL = true
         let places = [
@@ -235,7 +236,7 @@ import Transfers
         }
     }
 
-    /// A mirror's second answer is held to its own first one.
+    /// A mirror's second response is compared with its own first one.
     @Test func mirrorsHaveToAgreeWithThemselves() {
         let first = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown, hasChecksum: true)
         guard case .serves(_, let own) = first else {

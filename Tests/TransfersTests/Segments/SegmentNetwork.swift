@@ -2,33 +2,33 @@ import Store
 import Testing
 import Transfers
 
-/// Servers and paths in virtual time, as a script says, and the file that comes out of them.
+/// Servers and routes in virtual time, following a script, and the resulting file.
 ///
-/// It carries out what the scheduler wants and holds it to what it must never do.
+/// It executes the actions of the scheduler and checks its invariants.
 final class SegmentNetwork {
-    /// What the servers do.
+    /// The behaviour of the servers.
     struct Script {
-        /// Seconds from asking to the first byte.
+        /// Seconds from the request to the first byte.
         var latency = 0.02
-        /// Bytes per second of a connection, by its number and the time.
+        /// The rate of a connection in bytes per second, by its number and the time.
         var rate: (Int, Double) -> Double = { _, _ in 10_000_000 }
-        /// Bytes per second at most of who has the lowest, the second, ... free place at the server.
+        /// The highest rate in bytes per second of each place at the server. A connection takes the lowest free place.
         var place: (Int) -> Double = { _ in .infinity }
-        /// Bytes per second of all connections to a source together.
+        /// The total rate of all connections to a source in bytes per second.
         var total: (Int) -> Double = { _ in .infinity }
-        /// The same by the time.
+        /// The total rate of all connections at a time.
         var totalAt: (Double) -> Double = { _ in .infinity }
-        /// Seconds from one burst of a connection's bytes to the next, as of servers that keep a limit; 0 where bytes flow.
+        /// Seconds between bursts of a connection, as with rate-limited servers; 0 for a steady flow.
         var burst: Double = 0
-        /// Bytes after which a connection breaks, by its number.
+        /// The number of bytes after which a connection breaks, by its number.
         var dies: (Int) -> Int64? = { _ in nil }
-        /// Most bytes that one answer brings.
+        /// The most bytes of one response.
         var cap: Int64 = .max
-        /// Connections to one source beyond which answers are 503.
+        /// The number of connections to one source above which the server answers 503.
         var refusesBeyond = Int.max
-        /// The answer to a connection that is not what was asked for.
+        /// A response to a connection that does not match the request.
         var answer: (Int) -> SegmentEnd? = { _ in nil }
-        /// Bytes before the asked ones that come as well.
+        /// The number of additional bytes before the requested ones.
         var early: Int64 = 0
     }
 
@@ -44,7 +44,7 @@ final class SegmentNetwork {
         var received: Double = 0
         var heardAt = 0.0
         var place = 0
-        /// Bytes that come with the next burst, and when that is.
+        /// The bytes of the next burst, and its time.
         var held: Double = 0
         var burstAt = 0.0
     }
@@ -54,18 +54,18 @@ final class SegmentNetwork {
     private(set) var scheduler: SegmentScheduler
     private(set) var now = 0.0
     private(set) var running: [ConnectionID: Connection] = [:]
-    /// What was written by anybody.
+    /// The bytes written by all connections.
     private(set) var file = ByteRanges()
-    /// Bytes that came over all connections.
+    /// The number of bytes received over all connections.
     private(set) var received: Int64 = 0
     private(set) var log: [(time: Double, action: SegmentAction)] = []
     private(set) var outcome: SegmentAction?
     private(set) var most = 0
     private var begun: Set<ConnectionID> = []
     private var dropped: Set<Int> = []
-    /// Seconds: the step of the world.
+    /// The time step of the simulation in seconds.
     private let step = 0.01
-    /// Seconds: the transport's.
+    /// The transport's idle timeout in seconds.
     private let idleTimeout: Double = 60
 
     init(_ script: Script, map: SegmentMap, limits: SegmentLimits, sources: Int = 1) {
@@ -75,7 +75,7 @@ final class SegmentNetwork {
         file = map.written
     }
 
-    /// As the service does: a plain response flows from `position` on, and is adopted.
+    /// Adopts a single response that arrives from `position` on, as the service does.
     func adopt(at position: Int64 = 0) {
         let total = scheduler.map.total
         now = script.latency
@@ -95,7 +95,7 @@ final class SegmentNetwork {
         execute(scheduler.change(limits, now: now))
     }
 
-    /// Lets time pass until the machine is through, or so many seconds.
+    /// Lets time pass until the scheduler is done, or for this many seconds.
     func run(for seconds: Double = .infinity, limit: Double = 10_000) {
         let until = min(now + seconds, limit)
         while outcome == nil, now < until {
@@ -109,7 +109,7 @@ final class SegmentNetwork {
         if seconds == .infinity { always(outcome != nil, "it comes to an end") }
     }
 
-    /// Tells the positions.
+    /// Reports the positions to the scheduler.
     func reportProgress() {
         execute(scheduler.progressed(running.mapValues(\.position), now: now))
     }
@@ -121,7 +121,7 @@ final class SegmentNetwork {
         execute(scheduler.ended(id, position: connection.position, end, now: now))
     }
 
-    // MARK: - The world
+    // MARK: - The simulated network
 
     private func move() {
         var rates: [ConnectionID: Double] = [:]
@@ -140,7 +140,7 @@ final class SegmentNetwork {
             let bound = max(0, min(connection.end, connection.servedEnd) - connection.position)
             connection.held += rate * step
             if now >= connection.burstAt {
-                // The first brings what is allowed for the time until the second.
+                // The first burst has the bytes allowed for the time until the second.
                 let isFirst = connection.received == 0
                 connection.received += isFirst ? max(connection.held, rate * script.burst) : connection.held
                 connection.held = 0
@@ -197,7 +197,7 @@ final class SegmentNetwork {
         }
     }
 
-    // MARK: - What it must never do
+    // MARK: - Invariants
 
     private func execute(_ actions: [SegmentAction]) {
         for action in actions {
@@ -247,6 +247,6 @@ final class SegmentNetwork {
         most = max(most, running.count)
     }
 
-    /// Bytes that came twice.
+    /// The number of bytes received twice.
     var wasted: Int64 { received - file.count }
 }

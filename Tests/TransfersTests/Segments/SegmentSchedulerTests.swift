@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// Single decisions.
+/// Single decisions of the scheduler.
 @Suite struct SegmentSchedulerTests {
     static let mebibyte: Int64 = 1 << 20
     static let first = ConnectionID(0)
@@ -17,7 +17,7 @@ import Transfers
             sources: sources, now: 0)
     }
 
-    /// Two that have just begun to flow.
+    /// A scheduler with two connections that have just received their first bytes.
     static func two() -> SegmentScheduler {
         var scheduler = scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 * mebibyte, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -41,7 +41,7 @@ import Transfers
         }
     }
 
-    /// Both are done at the same time, which halves are not.
+    /// Both connections end at the same time, which halves of the bytes would not.
     @Test func sharesByTime() {
         var scheduler = Self.scheduler(forced: 2, sources: 1)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -63,13 +63,13 @@ import Transfers
         let left = Double(range.lowerBound - slow) / 2_000_000
         let taken = Double(range.count) / 10_000_000
         #expect(abs(left - taken - 0.1) < 0.2, "\(left) s and \(taken) s, which begin a tenth later")
-        // The one that works is cut when the other one has an answer, not before.
+        // The working connection is shortened when the other one has a response, not before.
         #expect(actions.count == 1)
         let answered = scheduler.answered(third, served: range, now: now + 0.1)
         #expect(answered.first == .setEnd(Self.first, range.lowerBound))
     }
 
-    /// What a connection brings of another one's part, which has no answer yet, is here.
+    /// A connection may write bytes of another connection's part while that has no response.
     @Test func aConnectionThatIsNotYetRelievedGoesOn() {
         var scheduler = Self.scheduler(forced: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -111,7 +111,7 @@ import Transfers
         #expect(scheduler.start(now: 7).isEmpty)
     }
 
-    /// What a second connection says does not count: the first goes on to the end of the file.
+    /// Wrong claims of a second connection do not count: the first continues to the end of the file.
     @Test func aSecondConnectionThatLiesIsDoneWithout() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -121,7 +121,7 @@ import Transfers
         #expect(scheduler.progressed([Self.first: 64 << 20], now: 5) == [.stop(Self.first, .finished), .finished])
     }
 
-    /// What the server says instead of parts is for the task, and what is here behind a gap stays.
+    /// The task handles the server's refusal, and the bytes after a gap stay.
     @Test func aRefusalOfTheOnlyConnectionKeepsWhatIsBehindGaps() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
@@ -132,7 +132,7 @@ import Transfers
         #expect(scheduler.map.count == 20 << 20)
     }
 
-    /// The limit of a server may well look like a refusal: whoever is still to be answered may bring parts.
+    /// A server's connection limit may look like a refusal: connections without a response may still bring parts.
     @Test func aRefusalDecidesOnlyWhereNobodyElseIsLeft() {
         for flows in [true, false] {
             var scheduler = Self.scheduler(forced: 2)
@@ -144,7 +144,7 @@ import Transfers
             let actions = scheduler.ended(Self.second, position: 32 << 20, .refused("forbidden"), now: 0.3)
             #expect(actions.contains(.single(reason: "forbidden")) && !actions.contains(.refused), "\(actions)")
             #expect(!flows || actions.contains(.setEnd(Self.first, 64 << 20)))
-            // The connection that is left breaks, and what takes its place is refused, too.
+            // The remaining connection breaks, and its replacement is refused, too.
             let next = scheduler.ended(Self.first, position: 0, .failed, now: 0.4)
             guard case .begin(let third, source: 0, _)? = next.last else {
                 Issue.record("\(next)")
@@ -234,7 +234,7 @@ import Transfers
         #expect(scheduler.map.written.ranges == [32 << 20..<34 << 20], "what it had brought stays")
     }
 
-    /// It had its second, and is not a tenth as fast as the other one.
+    /// The connection has had its second, and is less than a tenth as fast as the other one.
     @Test func aHopelessConnectionIsReplaced() {
         var scheduler = Self.two()
         var stops: [SegmentAction] = []
@@ -262,7 +262,7 @@ import Transfers
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         for look in 1...100 {
             let now = 0.4 + Double(look) / 10
-            // What would follow if the first had brought something at this look.
+            // The result if the first connection had received bytes at this reading.
             var other = scheduler
             let actions = other.progressed([Self.first: 2 << 20], now: now)
             #expect(!actions.contains(.stop(Self.first, .stalled)))
@@ -272,7 +272,7 @@ import Transfers
         Issue.record("the second was not stopped")
     }
 
-    /// Every look comes three times as late as it should: two thirds of the silence were not listened to.
+    /// Each reading is three times as late as it should be, so two thirds of the silence do not count.
     @Test func silenceThatABusyMachineMissesProvesNothing() {
         var (quiet, busy) = (Self.two(), Self.two())
         let positions: [ConnectionID: Int64] = [Self.first: 1 << 20, Self.second: 33 << 20]
@@ -282,7 +282,7 @@ import Transfers
         #expect(late.after >= soon.after * 2, "\(late.after) s, and \(soon.after) s where somebody listens")
     }
 
-    /// Two connections are silent from `start` on, and somebody looks `every` so many seconds.
+    /// Two connections are silent from `start` on, with a reading `every` so many seconds.
     private static func silence(
         _ scheduler: inout SegmentScheduler, from start: Double, every interval: Double = 0.1
     ) -> (stopped: [ConnectionID], after: Double) {
@@ -294,7 +294,7 @@ import Transfers
         return ([], .infinity)
     }
 
-    /// The only connection that brings bytes is silent, and nobody knows yet whether the server sends parts at all.
+    /// The only connection with bytes is silent, and it is unknown whether the server supports ranges.
     @Test func theOnlyOneIsKeptUntilAPartHasCome() {
         var scheduler = Self.scheduler()
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -317,7 +317,7 @@ import Transfers
         Issue.record("nobody was asked beside it: \(begun)")
     }
 
-    /// Reports of what is gone, and of more than there is, change nothing.
+    /// Reports about ended connections, and positions beyond the end, change nothing.
     @Test func lateReports() {
         var scheduler = Self.two()
         #expect(scheduler.ended(ConnectionID(9), position: 64 << 20, .complete, now: 1).isEmpty)

@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// What the number of connections and the distribution of bytes come to, in virtual time.
+/// The resulting number of connections and distribution of bytes, in virtual time.
 @Suite struct SegmentSimulationTests {
     static let mebibyte: Int64 = 1 << 20
 
@@ -17,7 +17,7 @@ import Transfers
         return network
     }
 
-    /// 64 MiB with one of four connections at 0.1 MB/s and the others at 10 MB/s: against 30.1 MB/s.
+    /// 64 MiB with one of four connections at 0.1 MB/s and the others at 10 MB/s, compared with 30.1 MB/s.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
     func slowConnection(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
@@ -31,7 +31,7 @@ import Transfers
         #expect(network.wasted <= 2 * Self.mebibyte)
     }
 
-    /// As before, but whoever takes the slow one's place is slow in turn.
+    /// The same, but the replacement of the slow connection is slow as well.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
     func slowPlace(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
@@ -44,7 +44,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
     }
 
-    /// 20 MB/s for each, 100 MB/s in all: five fill it.
+    /// 20 MB/s per connection, 100 MB/s in total: five connections use it fully.
     @Test(arguments: [6, 16]) func capPerConnection(limit: Int) {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 20_000_000 }
@@ -58,7 +58,8 @@ import Transfers
         #expect(network.now <= ideal * 1.15)
     }
 
-    /// More connections bring nothing: settled at one within a second, and looked at again ever more rarely.
+    /// More connections do not help: the scheduler settles at one within a second, and tries others less and less
+    /// often.
     @Test func sharedBottleneck() {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 50_000_000 }
@@ -74,7 +75,7 @@ import Transfers
         #expect(network.wasted <= Self.mebibyte)
     }
 
-    /// The same with rates that tremble by a fifth: one or two, with hardly a loss.
+    /// The same with rates that vary by a fifth: one or two connections, with almost no loss.
     @Test func noisyBottleneck() {
         let seed = ExchangeRandom.printedSeed("noise")
         var random = ExchangeRandom(seed: seed)
@@ -106,7 +107,7 @@ import Transfers
         return script
     }
 
-    /// Servers that keep a limit send a burst and wait (nginx's limit_rate: for a second): what comes in a short while is chance.
+    /// Rate-limited servers send a burst and wait (nginx's limit_rate: for a second), so short measurements are chance.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func bursts(burst: Double, latency: Double) {
         let network = Self.network(Self.bursts(of: burst, after: latency, rate: 1_000_000))
@@ -117,7 +118,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
     }
 
-    /// The same where more connections bring nothing.
+    /// Bursts, where more connections do not help.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func burstsOfABottleneck(burst: Double, latency: Double) {
         var script = Self.bursts(of: burst, after: latency, rate: 50_000_000)
@@ -129,7 +130,7 @@ import Transfers
         #expect(network.now <= 128 * 1_048_576 / 5_000_000.0 * 1.1, "\(network.now)")
     }
 
-    /// A long path: measured over longer windows, still found.
+    /// A path with a high latency: measurements take longer, and the number is still found.
     @Test func longPath() {
         var script = SegmentNetwork.Script()
         script.latency = 0.3
@@ -141,7 +142,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3)
     }
 
-    /// Connections die after so many bytes, at whatever place that is.
+    /// Connections break after this many bytes, wherever they are.
     @Test(arguments: [1, 70_000, 1_000_000, 3_333_333]) func dyingConnections(after bytes: Int64) {
         for dying in 1...6 {
             var script = SegmentNetwork.Script()
@@ -153,7 +154,7 @@ import Transfers
         }
     }
 
-    /// The plain response breaks at each point; the others go on, or the task waits with what it has.
+    /// The single response breaks at each point; the other connections continue, or the task waits with its bytes.
     @Test func firstConnectionDies() {
         for bytes in stride(from: Int64(1), to: 60 << 20, by: 2_345_678) {
             var script = SegmentNetwork.Script()
@@ -176,7 +177,7 @@ import Transfers
         #expect(network.outcome == .finished)
     }
 
-    /// Where a part is over as soon as it has begun, more connections bring little; they hardly cost.
+    /// With very short parts, more connections help little, and cost almost nothing.
     @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func cappedRanges(cap: Int64) {
         var script = SegmentNetwork.Script()
         script.cap = cap
@@ -187,7 +188,7 @@ import Transfers
         #expect(network.now <= (cap > 1 << 20 ? 0.5 : 1.05) * alone, "\(network.now / alone)")
     }
 
-    /// Not worth its requests: the first response goes on alone.
+    /// Such parts are not worth their requests: the first response continues alone.
     @Test func tinyParts() {
         var script = SegmentNetwork.Script()
         script.cap = 10_000
@@ -206,7 +207,7 @@ import Transfers
         #expect(network.outcome == .finished)
     }
 
-    /// A connection falls silent: its bytes are fetched by others within its patience.
+    /// A connection becomes silent: other connections fetch its bytes within its timeout.
     @Test(arguments: [0, 1, 2]) func stalledConnection(number: Int) {
         var script = SegmentNetwork.Script()
         script.rate = { $0 == number && $1 > 0.7 ? 0 : 10_000_000 }
@@ -228,7 +229,7 @@ import Transfers
         #expect(network.now <= 32 * 1_048_576 / 20_000_000.0 * 1.4, "\(network.now)")
     }
 
-    /// The network is gone without a word: connections are replaced ever more patiently, then the task waits.
+    /// The network is gone silently: connections are replaced after growing timeouts, then the task waits.
     @Test func deadNetwork() {
         var script = SegmentNetwork.Script()
         script.rate = { _, time in time > 1 ? 0 : 10_000_000 }
@@ -241,7 +242,7 @@ import Transfers
         #expect(network.log.count < 100)
     }
 
-    /// A mirror at a tenth of the speed loses what it was given; both together are not slower than the fast one alone.
+    /// A mirror at a tenth of the speed loses its part; both together are not slower than the fast one alone.
     @Test func mirrors() {
         var script = SegmentNetwork.Script()
         script.total = { $0 == 0 ? 20_000_000 : 2_000_000 }

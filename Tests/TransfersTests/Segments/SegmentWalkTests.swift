@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// Random servers, events and crashes, held to what ``SegmentNetwork`` says must never happen.
+/// Random servers, events and crashes, checked with the invariants of ``SegmentNetwork``.
 @Suite struct SegmentWalkTests {
     @Test func randomWalk() throws {
         let seed = ExchangeRandom.printedSeed("segments")
@@ -40,7 +40,7 @@ import Transfers
         #expect(outcomes["none"] == nil)
     }
 
-    /// Service and machine are lost again and again; what the checkpoints allow is taken up, nothing else is believed.
+    /// The service or the machine crashes repeatedly. The next run continues only bytes that the checkpoints prove.
     @Test func crashes() throws {
         let seed = ExchangeRandom.printedSeed("crashes")
         var random = ExchangeRandom(seed: seed)
@@ -71,7 +71,7 @@ import Transfers
     private func script(_ random: inout ExchangeRandom) -> SegmentNetwork.Script {
         var script = SegmentNetwork.Script()
         let salt = UInt64.random(in: 0...UInt64.max, using: &random)
-        /// The same for the same number, unlike another's.
+        /// A generator that is the same for the same number, and differs between numbers.
         func chance(_ number: Int, _ kind: UInt64) -> ExchangeRandom {
             ExchangeRandom(seed: salt ^ (UInt64(number) << 8 | kind))
         }

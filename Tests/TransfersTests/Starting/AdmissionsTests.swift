@@ -2,9 +2,9 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// What the service keeps from one decision over starting to the next.
+/// The state that scheduling decisions keep from one pass to the next.
 @Suite struct AdmissionsTests {
-    @Test func `One admission at a time, and one more for all who ask meanwhile`() {
+    @Test func `One scheduling pass runs at a time, and one more for all requests meanwhile`() {
         var loop = PumpLoop()
         #expect(loop.begin() == true)
         #expect(loop.next(isStopping: false) == true)
@@ -17,13 +17,13 @@ import Transfers
         #expect(loop.next(isStopping: true) == false)
     }
 
-    @Test func `Who keeps windows open hears of the first and the last`() {
+    @Test func `The owner of maintenance windows is notified of the first and the last task`() {
         var look = LatestLook()
         let heard = [0, 1, 5, 0, 0].map { look.note(discretionary: $0) }
         #expect(heard == [false, true, false, true, false])
     }
 
-    @Test func `Limits that nobody names stay`() {
+    @Test func `Limits that a change does not name stay`() {
         var limits = ServiceLimits()
         #expect(limits.settings == ServiceSettings(rateLimit: nil, maximumTransfers: 32))
         limits = limits.changed(by: ServiceSettings(rateLimit: 1_000))

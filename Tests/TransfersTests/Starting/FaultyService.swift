@@ -2,18 +2,18 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// A service one of whose tasks takes it down, as far as ``StartTrials`` sees it.
+/// A service with one task that crashes it, from the view of ``StartTrials``.
 struct FaultyService {
     let guilty: TaskID
     let count: Int64
-    /// Seconds from its start, or from its server's answer, to the fault.
+    /// Seconds from the task's start, or from its server's response, to the crash.
     let fuse: Double
     private let isFuseOfAnswer: Bool
     private let killsAtRandom: Bool
     private(set) var held: Set<TaskID> = []
     private(set) var faults = 0
     private(set) var kills = 0
-    /// Seconds for which everything else waited in one life of the service, at the most.
+    /// The longest time in seconds that the other tasks waited in one run of the service.
     private(set) var longestWait: Double = 0
     private var known: [TaskID: Int] = [:]
     private var legacy = StartLog.Legacy()
@@ -23,14 +23,14 @@ struct FaultyService {
         random = SplitMix64(seed: seed)
         count = Int64.random(in: 1...40, using: &random)
         guilty = TaskID(Int64.random(in: 1...count, using: &random))
-        // At once, after seconds, after minutes.
+        // At once, after seconds, or after minutes.
         let longest = ([0, 6, 60, 390] as [Double]).randomElement(using: &random) ?? 0
         fuse = Double.random(in: 0...longest, using: &random)
         isFuseOfAnswer = Bool.random(using: &random)
         killsAtRandom = Int.random(in: 0..<3, using: &random) == 0
     }
 
-    /// How often the suspects can be halved until one is left: where they cannot be tried one by one.
+    /// How often the suspects can be halved until one is left, if they cannot be tried one by one.
     var halvings: Int {
         let windows = Double(count) * ((fuse + Life.slowestAnswer) * 1.5 + 2)
         guard windows > StartTrials.patience else { return 0 }
@@ -44,21 +44,21 @@ struct FaultyService {
         }
     }
 
-    /// From one start of the service to its end.
+    /// One run of the service.
     private struct Life {
         static let slowestAnswer: Double = 5
 
         var now: Double = 0
         var trials: StartTrials
         var killedAt: Double = .infinity
-        /// The one that began last first.
+        /// The running tasks, the latest start first.
         var underWay: [(task: TaskID, since: Double, answer: Double)] = []
 
         init(_ service: FaultyService) {
             trials = StartTrials.examine(service.legacy, known: service.known).trials
         }
 
-        /// Whether everything goes on for good.
+        /// Whether the service runs without further crashes.
         mutating func isOver(_ service: inout FaultyService) -> Bool {
             let (_, findings) = StartTrials.examine(service.legacy, known: service.known)
             service.held.formUnion(findings.held.keys)
@@ -86,7 +86,7 @@ struct FaultyService {
             for number in 1...service.count {
                 let task = TaskID(number)
                 guard !service.held.contains(task), !underWay.contains(where: { $0.task == task }) else { continue }
-                // They come one after the other.
+                // The tasks start one after the other.
                 guard lives(until: now + Double.random(in: 0...0.5, using: &service.random), &service) else {
                     return false
                 }
@@ -100,7 +100,7 @@ struct FaultyService {
             underWay.insert((task, now, answer), at: 0)
         }
 
-        /// The next answer to one that is tried, before its trial ends.
+        /// The next response to a tried task, before its trial ends.
         private func nextAnswer() -> (task: TaskID, at: Double)? {
             guard let trial = trials.trial else { return nil }
             let open = underWay.filter { trial.tasks.contains($0.task) && $0.answer > now && $0.answer < trial.until }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Transfers
 
-/// What a task is told that waits for a place of the service.
+/// The explanation for a task that waits for a place of the service.
 @Suite struct HeldPlacesTests {
-    @Test func `T4: Who waits for a place reads which hosts hold the places, and how many of them are slow`() {
+    @Test func `T4: A waiting task names the hosts that hold the places, and how many are slow`() {
         #expect(HeldPlaces([]).sentence == "0 transfers run.")
         #expect(
             HeldPlaces([("http://a", true)]).sentence

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfers
 
-/// What the service may use, and how far it is in its life.
+/// The limits of the service, and its life cycle.
 @Suite struct ServiceBoundsTests {
     private static func moment(_ change: (inout DeviceConditions) -> Void) -> DeviceMoment {
         var conditions = DeviceConditions()
@@ -24,14 +24,14 @@ import Testing
         #expect(bounds.hold(Self.local) == nil)
     }
 
-    @Test func `A portal is between a task and every network but this machine's own`() {
+    @Test func `A captive portal blocks every network except this machine's own`() {
         let bounds = ServiceBounds(Self.moment { $0.network.connectivity = .portal })
         #expect(bounds.isBehindPortal(TaskMachineTests.record()))
         #expect(!bounds.isBehindPortal(Self.local))
         #expect(!ServiceBounds(DeviceMoment()).isBehindPortal(TaskMachineTests.record()))
     }
 
-    @Test func `Servers are told of uploads that nobody wants a few at a time, and only where they can be reached`() {
+    @Test func `A few servers at a time are asked to delete uploads, only if they can be reached`() {
         var bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
         let record = TaskMachineTests.record()
         var begun = bounds.beginCancellation(of: record)
@@ -48,7 +48,7 @@ import Testing
         #expect(begun)
     }
 
-    @Test func `A service that was stopped while it recovered does not run any more`() {
+    @Test func `A service that was stopped while it recovered does not start to run`() {
         let now = TaskMachineTests.start
         var life = ServiceLife(startedAt: now)
         #expect(!life.isRunning && !life.isStopping && life.startedAt == now)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfers
 
-/// The next process finds the tasks that were under way, and only those.
+/// The next process finds the tasks that were running, and only those.
 @Suite struct StartLogTests {
     private let directory: TemporaryDirectory
     private var path: String { directory.path("starts") }
@@ -23,10 +23,10 @@ import Testing
         for number in 1...5 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.end(TaskID(2))
         log.begin(TaskID(6), at: 10, faults: 0)
-        // Changed while it is under way.
+        // A change during the run.
         log.begin(TaskID(1), at: 10, faults: 0)
         #expect(underWay == [1, 6, 5, 4, 3].map { TaskID($0) })
-        // Which has taken the file over.
+        // This process has taken the file over.
         #expect(underWay == [])
     }
 
@@ -35,7 +35,7 @@ import Testing
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
         let legacy = StartLog.Legacy(fault: SIGTRAP, underWay: [.init(TaskID(7))])
-        // Killed before that.
+        // The process was killed before that.
         #expect(StartLog(path: path, bootID: "boot-1").legacy == legacy)
         let next = StartLog(path: path, bootID: "boot-1")
         #expect(next.legacy == legacy)
@@ -58,7 +58,7 @@ import Testing
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 3)
         log.begin(TaskID(8), at: 12.5, faults: 0)
-        // A change begins nothing anew.
+        // A change does not count as a new start.
         log.begin(TaskID(7), at: 20, faults: 3)
         log.noteFault(SIGILL, at: 30)
         let underWay: [StartLog.Attempt] = [
@@ -112,7 +112,7 @@ import Testing
         #expect(underWay == [TaskID(5_000), TaskID(7)])
     }
 
-    /// Real faults, in processes of their own.
+    /// Real crashes, in separate processes.
     @Test func aTrapIsNotedAndTheProcessEndsOfIt() async throws {
         let file = "/tmp/nightshift-start-log-\(getpid())"
         defer { unlink(file) }
@@ -125,7 +125,8 @@ import Testing
         }
         let legacy = StartLog(path: file, bootID: "boot-1").legacy
         #expect(legacy.fault != nil && legacy.underWay.map(\.task) == [TaskID(3)], "\(legacy)")
-        // The handler's clock is that of attempts: had it written no time, or another, it would be none, or days.
+        // The handler uses the same clock as attempts. With no time, or another clock, the result would be zero or
+        // days.
         #expect(legacy.underWay.allSatisfy { (0..<3_600).contains($0.seconds) && $0.seconds > 0 }, "\(legacy)")
     }
 }

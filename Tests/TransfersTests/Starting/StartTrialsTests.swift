@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A fault is held against the right tasks, and the guilty one is found whichever others were under way.
+/// A crash counts against the right tasks, and the guilty one is found whatever else was running.
 @Suite struct StartTrialsTests {
     private func ids(_ numbers: ClosedRange<Int64>) -> [TaskID] { numbers.map { TaskID($0) } }
 
-    /// After a fault of a service for which all of these had been under way for so long.
+    /// The trials after a crash, with these tasks running for this many seconds.
     private func afterFault(_ numbers: ClosedRange<Int64>, seconds: Double = 0, faults: Int = 0) -> StartTrials {
         let underWay = ids(numbers).map { StartLog.Attempt($0, seconds: seconds, faults: faults) }
         return StartTrials.examine(.init(fault: 4, underWay: underWay), known: [:]).trials
@@ -28,7 +28,7 @@ import Transfers
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(3), faults: 1)])
         let second = StartTrials.examine(legacy, known: [TaskID(3): 1, TaskID(4): 1])
         #expect(second.findings.held == [TaskID(3): 2])
-        // The fault is explained.
+        // The crash is explained.
         #expect(second.findings.cleared == [TaskID(4)])
         #expect(second.trials.suspects.isEmpty)
     }
@@ -46,7 +46,7 @@ import Transfers
     }
 
     @Test func aFaultThatIsFoundTwiceCountsOnce() {
-        // The service that found it first was killed before it could forget it.
+        // The run that found the crash first was killed before it could clear it.
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(3))])
         let first = StartTrials.examine(legacy, known: [:])
         let again = StartTrials.examine(legacy, known: first.trials.faults)
@@ -82,18 +82,18 @@ import Transfers
         #expect(trials.trial?.until == 112.5)
         let early = trials.tick(now: 112.4)
         #expect(early == [] && trials.trial?.tasks == [TaskID(1)])
-        // It makes room, so that the next one is alone.
+        // The task is interrupted, so that the next one is isolated.
         let tried = trials.tick(now: 112.5)
         #expect(tried == [TaskID(1)] && trials.trial == nil)
         let interrupted = trials.ended(TaskID(1), now: 113)
         #expect(!interrupted)
-        // Its fault is remembered until an attempt has ended by itself.
+        // Its crash is remembered until an attempt has ended without a crash.
         #expect(trials.faults[TaskID(1)] == 1)
         let (ended, again) = (trials.ended(TaskID(1), now: 114), trials.ended(TaskID(1), now: 115))
         #expect(ended && !again)
         #expect(trials.suspects == [TaskID(2)])
         trials.begin([TaskID(2)], now: 200)
-        // Nobody waits for the last one to make room.
+        // The last task need not be interrupted.
         let last = trials.tick(now: 300)
         #expect(last == [] && trials.trial == nil)
     }
@@ -104,7 +104,7 @@ import Transfers
         #expect(trials.trial?.until == 125)
         trials.answered(TaskID(1), now: 124)
         #expect(trials.trial?.until == 141)
-        // Of the same task, and of one that is not tried.
+        // A response to the same task, and to one that is not tried.
         trials.answered(TaskID(1), now: 130)
         trials.answered(TaskID(2), now: 130)
         #expect(trials.trial?.until == 141)
@@ -140,19 +140,19 @@ import Transfers
         }
         #expect(now <= StartTrials.patience)
         #expect(groups.map(\.count) == [16, 16])
-        // A fault leaves those that were tried, who are fewer.
+        // After another crash, only the tried tasks are suspects.
         let next = afterFault(1...4, seconds: 300, faults: 1)
         #expect(next.next(of: next.suspects).count == 2)
         let quick = afterFault(1...32, seconds: 20)
         #expect(quick.next(of: quick.suspects).count == 1)
-        // However long it took: two halves.
+        // Two halves, however long it took.
         let slow = afterFault(1...32, seconds: 86_400)
         #expect(slow.next(of: slow.suspects).count == 16)
     }
 
     @Test func whenEverythingHasWaitedForLongEnoughNobodyIsTriedAnyMore() {
         var trials = afterFault(1...3, seconds: 86_400)
-        // One that starts late, alone, as often as it likes.
+        // A task that starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)
         trials.answered(TaskID(1), now: 0)
         #expect(trials.trial?.until == StartTrials.longest)
@@ -169,13 +169,14 @@ import Transfers
         #expect(afterFault(1...2, faults: 1).interruptsOthers(TaskID(1)))
     }
 
-    /// A service that dies of one task a while after that one's start, or after its server's answer, and is killed from
-    /// outside now and then.
+    /// A service that crashes because of one task, a while after the start of the task or after its server's response.
+    /// It is killed from outside now and then.
     @Test(arguments: 0..<300) func theGuiltyOneIsFoundAndOnlyThatOne(seed: Int) {
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")
-        // One among all and one alone; between them as often as the suspects were halved. A kill loses what the fault told of time.
+        // One crash among all tasks and one alone; in between, one for each halving of the suspects. A kill loses the
+        // recorded time of the crash.
         #expect(model.faults <= 2 + model.halvings + model.kills * (1 + model.halvings), "seed \(seed): \(model)")
         #expect(model.longestWait < StartTrials.patience + 0.001, "seed \(seed): \(model)")
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfers
 
-/// Bytes that are thrown away are no progress.
+/// Discarded bytes are not progress.
 @Suite struct ProgressTests {
     private static func record(tag: String?) -> TaskRecord {
         var record = TaskMachineTests.record()
@@ -38,7 +38,7 @@ import Testing
         Self.attempt(&record, 1_000_000)
         #expect(record.continuableCount == 1_000_000 && record.furthest == 1_000_000)
         #expect(record.fruitless == 0 && record.failures == 0 && record.lossSentence == nil)
-        // The next attempt brings nothing.
+        // The next attempt receives no bytes.
         Self.attempt(&record, 1_000_000)
         #expect(record.fruitless == 1 && !record.hasAdvanced)
     }
@@ -46,7 +46,7 @@ import Testing
     @Test func whoBeginsAgainAndAgainHasToComeFurtherThanEver() {
         var record = Self.record(tag: "\"a\"")
         Self.attempt(&record, 1_000_000)
-        // The first time the file may well be another one.
+        // The first time, the file may really have changed.
         record.noteRestart()
         Self.attempt(&record, 500_000)
         #expect(record.hasAdvanced && record.fruitless == 0)
@@ -57,12 +57,12 @@ import Testing
         record.received = 600_000
         record.noteProgress()
         #expect(!record.hasAdvanced && record.fruitless == 1)
-        // They have to be continued, too.
+        // The bytes also have to be continued.
         record.noteContinuation(from: 600_000)
         #expect(record.hasAdvanced && record.fruitless == 0 && record.failures == 0)
     }
 
-    /// A response, and then a connection that breaks.
+    /// A response, and then a broken connection.
     private static func broken(
         _ record: inout TaskRecord, at count: Int64, offset: Int64 = 0, restart: String? = nil
     ) throws {
@@ -87,7 +87,7 @@ import Testing
             #expect(record.failures == number && record.fruitless == number - 1)
         }
         #expect(record.lossSentence?.contains("again and again") == true)
-        // A server that goes on at last is believed.
+        // A server that finally continues is trusted.
         try Self.broken(&record, at: 1_500, offset: 1_020)
         #expect(record.failures == 1 && record.fruitless == 0 && record.furthest == 1_020)
     }
@@ -152,7 +152,7 @@ import Testing
         #expect(record.attempts == 1 && record.fruitless == 1)
         record.withdrawAttempt()
         #expect(record.fruitless == 0)
-        // What came without being written down counts when the next one begins.
+        // Bytes that arrived without a commit count when the next attempt begins.
         record.beginAttempt()
         record.beginAttempt()
         record.failures = 2

@@ -23,7 +23,7 @@ import Testing
         Case(["no_proxy": "*"], "http://a/", nil),
         Case(["http_proxy": p], "http://a/", p),
         Case(["http_proxy": p], "https://a/", nil),
-        // Only in lower case: a web server makes HTTP_PROXY of a request's Proxy field.
+        // Only in lower case: a web server sets HTTP_PROXY from a request's Proxy field.
         Case(["HTTP_PROXY": p], "http://a/", nil),
         Case(["HTTPS_PROXY": p], "https://a/", p),
         Case(["https_proxy": p, "HTTPS_PROXY": "http://q"], "https://a/", p),
@@ -31,7 +31,7 @@ import Testing
         Case(["all_proxy": "socks5h://s:1080"], "https://a/", "socks5h://s:1080"),
         Case(["ALL_PROXY": p, "https_proxy": "http://q"], "https://a/", "http://q"),
         Case(["https_proxy": "p:3128"], "https://a/", p),
-        // GNOME's: any version of SOCKS, and the proxy looks up the names.
+        // GNOME's form: any version of SOCKS, and the proxy resolves the names.
         Case(["all_proxy": "socks://s:1080/"], "https://a/", "socks5h://s:1080/"),
         Case(["all_proxy": "SOCKS://u:p@s:1080"], "http://a/", "socks5h://u:p@s:1080"),
         Case(["all_proxy": "socks4://s:1080"], "https://a/", "socks4://s:1080"),
@@ -56,7 +56,7 @@ import Testing
         #expect(ProxyVariables(example.environment).proxy(for: example.url) == example.proxy)
     }
 
-    @Test func `T8: A proxy of the environment says which variable names it`() {
+    @Test func `T8: An error of a proxy from the environment names the variable`() {
         let variables = ProxyVariables([
             "HTTPS_PROXY": Self.p, "all_proxy": "socks://s", "NO_PROXY": "a", "http_proxy": "",
         ])
@@ -71,7 +71,7 @@ import Testing
         ("", true), ("http://p", true), ("SOCKS5h://u:p@p:1", true), ("socks://p", false), ("ftp://p", false),
         ("p:3128", false), ("http://p q", false), ("u:http://p", false),
     ])
-    func `T8: A proxy that cannot be used is known before anyone waits for it`(url: String, isGood: Bool) {
+    func `T8: An unusable proxy is detected before any task waits for it`(url: String, isGood: Bool) {
         #expect((ProxyAddress.flaw(of: url) == nil) == isGood)
     }
 }

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// How addresses are shown.
+/// The display form of URLs.
 @Suite struct RedactionTests {
     @Test(arguments: [
         "X-Amz-Signature=abc", "a=1&X-Amz-Credential=AKIA", "X-Goog-Signature=ff", "sv=2024&sig=a%3D", "signature=4711",
@@ -9,7 +9,7 @@ import Testing
         "md5=x&expires=5", "v=3f9aa01b7c44d2e8119b0c6e5f2a7d31", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
         "id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60", "a=1;sig=2", "auth_key=1", "verify=1", "x-oss-credential=a",
     ])
-    func `A query that lets people in is not shown`(query: String) {
+    func `A query with a secret is not shown`(query: String) {
         #expect(Redaction.url("https://example.org/f?\(query)") == "https://example.org/f?…")
     }
 
@@ -18,7 +18,7 @@ import Testing
         "?file=debian-installer-netboot",
         "?date=2026-11-22", "?flag",
     ])
-    func `Any other query is`(query: String) {
+    func `Any other query is shown`(query: String) {
         #expect(Redaction.url("https://example.org/f\(query)") == "https://example.org/f\(query)")
     }
 
@@ -28,11 +28,11 @@ import Testing
         ("Expires=1&Signature=a&Key-Pair-Id=K2&response-content-type=b", "response-content-type=b"),
         ("sp=r&sv=1&se=2&spr=https&rscd=name&sig=a", "rscd=name"), ("GoogleAccessId=a&Expires=1&Signature=b", ""),
         ("md5=x&expires=5&f=a.zip", "f=a.zip"),
-        // Without a signature these are names, too, and so is what only looks random.
+        // Without a signature these are ordinary names, and so is a value that only looks random.
         ("se=2&ts=3&expires=4", "se=2&ts=3&expires=4"),
         ("id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60&sig=a", "id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60"),
     ])
-    func `What is not a query's signature names what is asked for`(query: String, unsigned: String) {
+    func `The query without its signature identifies the resource`(query: String, unsigned: String) {
         #expect(Redaction.unsigned(query: query) == unsigned)
     }
 
@@ -41,11 +41,11 @@ import Testing
         ("https://a:b@c@example.org/x@y?z", "https://example.org/x@y?z"), ("/f?token=1", "/f?…"), ("/f@g", "/f@g"),
         ("https://example.org/f?a=1#sig=2", "https://example.org/f?a=1"), ("nonsense", "nonsense"), ("", ""),
     ])
-    func `Neither name, password nor fragment is shown`(url: String, shown: String) {
+    func `User name, password and fragment are not shown`(url: String, shown: String) {
         #expect(Redaction.url(url) == shown)
     }
 
-    @Test func `A proxy's name and password are hidden, and that there are some is not`() {
+    @Test func `A proxy's name and password are hidden, but their presence is visible`() {
         #expect(Redaction.proxy("http://bob:pw@proxy:3128") == "http://***@proxy:3128")
         #expect(Redaction.proxy("http://proxy:3128") == "http://proxy:3128")
         #expect(Redaction.proxy("bob:pw@proxy:3128") == "***@proxy:3128")
@@ -61,13 +61,13 @@ import Testing
             ("bob:pw@proxy:1", "proxy:1", "bob:pw"), ("proxy:1", "proxy:1", nil), ("http://@proxy", "http://proxy", ""),
             ("", "", nil),
         ] as [(String, String, String?)])
-    func `A proxy's URL is taken apart at its last @`(url: String, address: String, userinfo: String?) {
+    func `A proxy's URL is split at its last @`(url: String, address: String, userinfo: String?) {
         let parts = ProxyAddress(url)
         #expect(parts.url == address)
         #expect(parts.userinfo.map(String.init) == userinfo)
     }
 
-    @Test func `A field that nobody knows is hidden`() {
+    @Test func `The value of an unknown header field is hidden`() {
         #expect(HeaderField(name: "ETag", value: "x").shown.value == "x")
         #expect(HeaderField(name: "X-Client-Id", value: "x").shown.value == Redaction.mask)
         #expect(HeaderField(name: "location", value: "/f?token=1").shown.value == "/f?…")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Every rule that a request has to fulfil, with the place that the problem names.
+/// Every rule for requests, with the field that the problem names.
 @Suite struct RequestRulesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -178,7 +178,7 @@ import Transfers
     ]
 
     @Test(arguments: ["", "+22", "888", "1777", "00022", "0x12", "-1"])
-    func `A umask that is no three octal digits is refused`(umask: String) throws {
+    func `A umask that is not three octal digits is refused`(umask: String) throws {
         var request = TaskRequest(url: "http://example.org/f")
         request.destination = Destination(directory: "/tmp", filename: "nightshift-umask", umask: umask)
         let problem = #expect(throws: Problem.self) {
@@ -239,7 +239,7 @@ import Transfers
         "Content-Length", "CONNECTION", "Host", "expect", "Accept-Encoding", "Transfer-Encoding", "Upgrade",
         "Proxy-Authorization", "Proxy-Connection", "Keep-Alive", "TE", "Trailer",
     ])
-    func `T1: fields of the connection are left out, whoever gives them`(_ name: String) throws {
+    func `T1: Fields of the connection are removed, whatever their source`(_ name: String) throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.headers = [Self.field(name), Self.field("X-Own")]
         var settings = SessionSettings()
@@ -249,7 +249,7 @@ import Transfers
         #expect(try RequestRules.accepted(settings).headers.map(\.name) == ["X-Session"])
     }
 
-    @Test func `T1: a range and conditions are their giver's, and everything else goes out as it is`() throws {
+    @Test func `T1: The request's own range and conditions, and all other fields, are sent unchanged`() throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.headers = [
             "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
@@ -258,7 +258,7 @@ import Transfers
         #expect(try Self.record(request).request.headers == request.headers)
     }
 
-    @Test func `T1: what is refused says which error it is`() {
+    @Test func `T1: A refusal names the exact error`() {
         func code(_ change: (inout TaskRequest) -> Void) -> TransferFailure.Code? {
             var request = TaskRequest(url: "https://example.org/f")
             change(&request)
@@ -297,7 +297,7 @@ import Transfers
         #expect(record.priority == 0.9)
     }
 
-    @Test func `The files of TLS together, and its versions together, are the task's or else the session's`() throws {
+    @Test func `TLS files come from the task or the session as a group, and so do TLS versions`() throws {
         var settings = SessionSettings()
         settings.tls = TLSSettings(certificateAuthority: "/ca", maximumVersion: .tls12)
         var request = TaskRequest(url: "https://example.org/f")

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Numbers from outside become whole ones without ending the process.
+/// Numbers from outside are converted to integers without a trap.
 @Suite struct SaturatingConversionsTests {
     @Test(
         arguments: [

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// The task machine against its legality model.
+/// The task's state machine compared with its legality model.
 @Suite struct TaskMachineTests {
     static let start = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
@@ -100,7 +100,7 @@ import Transfers
     }
 
     @Test(arguments: TaskState.allCases.filter { $0 != .running })
-    func `An event that is not possible fails a task, and nothing changes one that has ended`(_ state: TaskState) {
+    func `An illegal event fails a task, and changes nothing in one that has ended`(_ state: TaskState) {
         let before = Self.record(state)
         var after = before
         let fault = IllegalTransition(state: state, event: .sendAgain(reason: "a secret"))
@@ -147,7 +147,7 @@ import Transfers
         #expect(ends - revivals == (record.state.isTerminal ? 1 : 0))
     }
 
-    /// What an event does to counters.
+    /// Checks the effect of an event on counters.
     private func check(_ before: TaskRecord, _ kind: TaskLegality.Kind, _ after: TaskRecord) {
         #expect(after.restarts >= before.restarts)
         if before.state == .suspended, after.state == .waiting { #expect(after.failures == 0) }
@@ -170,7 +170,7 @@ import Transfers
         #expect(record.timeLeft == 0)
     }
 
-    @Test func `B2: bytes of another URL are doubted, and a task that failed has its time again`() throws {
+    @Test func `B2: Bytes of another URL are suspect, and a failed task gets its full time again`() throws {
         var record = Self.record()
         record.partial = PartialFile(path: "/p/a", bootID: "b")
         record.partial?.condition = "unusable"
@@ -194,7 +194,7 @@ import Transfers
         #expect(record.currentURL == nil && record.request.url == "http://other/")
     }
 
-    @Test func `A request that was made from an older copy of the task keeps what has been changed since`() throws {
+    @Test func `A request from an older copy of the task keeps later changes`() throws {
         var record = Self.record()
         var request = record.request
         request.url = "http://h/other"
@@ -210,7 +210,7 @@ import Transfers
         }
     }
 
-    @Test func `What a server keeps of an upload is of no use at another URL`() throws {
+    @Test func `A partial upload on a server is not used for another URL`() throws {
         var record = Self.record()
         record.upload = UploadResource(
             url: "http://h/1", uploadProtocol: .tus, offset: 5, length: 9, source: "s", sharesSecrets: true)
@@ -223,7 +223,7 @@ import Transfers
         #expect(record.upload == nil && record.sent == 0)
     }
 
-    @Test func `B2: what is whole keeps its URL`() throws {
+    @Test func `B2: A complete task keeps its URL`() throws {
         var record = Self.record()
         _ = try record.apply(.finish(nil), now: Self.start)
         _ = try record.apply(
@@ -231,7 +231,7 @@ import Transfers
         #expect(throws: IllegalTransition.self) { try record.apply(.retarget(record.request), now: Self.start) }
     }
 
-    @Test func `T13: where a task made from resume data goes on is noted once`() throws {
+    @Test func `T13: The continuation of a task from resume data is recorded once`() throws {
         var record = Self.record()
         record.continues = true
         func accept(_ offset: Int64) throws {
@@ -289,7 +289,7 @@ import Transfers
         #expect(!record.isDiscretionForced)
     }
 
-    /// An attempt that brings `received` bytes of a file, and fails.
+    /// An attempt that fetches `received` bytes of a file, and fails.
     private static func attempt(_ record: inout TaskRecord, received: Int64, isContinuable: Bool = true) throws {
         _ = try record.apply(.begin, now: start)
         var partial = PartialFile(path: "/p/a", bootID: "b")
@@ -318,7 +318,7 @@ import Transfers
         for _ in 0..<4 { try Self.attempt(&record, received: 500, isContinuable: false) }
         #expect(record.failures == 4 && record.fruitless == 4)
         #expect(record.wait?.detail?.contains("from byte 0") == true)
-        // The first time a file may well have changed; from then on it has to come further than ever.
+        // The first time, a file may really have changed. From then on, an attempt must get further than ever.
         record = Self.record()
         var failures: [Int] = []
         for round in 0..<5 {
@@ -328,7 +328,7 @@ import Transfers
         }
         #expect(failures == [1, 1, 2, 3, 4])
         #expect(record.wait?.detail?.contains("again and again") == true)
-        // One byte more is here, and nobody knows whether it lasts before an answer goes on behind it.
+        // One more byte is on disk, but it does not count before a response continues after it.
         try Self.attempt(&record, received: 501)
         #expect(record.failures == 5 && record.fruitless > 0)
         _ = try record.apply(.begin, now: Self.start)
@@ -342,7 +342,7 @@ import Transfers
         #expect(record.fruitless == 1 && record.attempts == 1)
         _ = try record.apply(.interrupt(.smallerFirst), now: Self.start)
         #expect(record.fruitless == 0 && record.attempts == 1)
-        // One that dies with the service is: nobody takes it back.
+        // An attempt that ends with a crash of the service counts.
         _ = try record.apply(.begin, now: Self.start)
         _ = try record.apply(.begin, now: Self.start)
         #expect(record.fruitless == 2)

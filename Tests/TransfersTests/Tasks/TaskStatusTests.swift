@@ -4,7 +4,7 @@ import Store
 import Testing
 import Transfers
 
-/// What a task shows of itself.
+/// The visible status of a task.
 @Suite struct TaskStatusTests {
     static let now = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
@@ -34,7 +34,7 @@ import Transfers
         #expect(shown.response?.headers.first("ETag") == "\"x\"")
         #expect(shown.response?.headers.first("Set-Cookie") == Redaction.mask)
         #expect(shown.response?.headers.first("Location") == "https://example.org/g?…")
-        // Its own app continues with the whole.
+        // The task's own app continues with the full URL.
         #expect(record.status(now: Self.now).url == "https://example.org/f?a=1&sig=secret-signature")
     }
 
@@ -59,7 +59,7 @@ import Transfers
         record.partial = partial
         #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 77)
         #expect(record.status(now: Self.now).method == "GET")
-        // Whole, and kept by the service since it did not get to its destination.
+        // The file is complete, but stored by the service because it did not reach its destination.
         (record.partial, record.state, record.received, record.file) = (nil, .failed, 78, "/files/3")
         #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 78)
         record.request.kind = .upload

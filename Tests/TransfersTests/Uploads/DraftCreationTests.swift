@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The request that was asked for, with the draft's fields, and what its answers mean.
+/// The original request with the draft's fields, and the verdicts on its responses.
 @Suite struct DraftCreationTests {
     // MARK: - The request
 
@@ -24,7 +24,7 @@ import Transfers
     }
 
     @Test(arguments: ["Upload-Complete", "upload-draft-interop-version", "Tus-Resumable", "Content-Range"])
-    func `An app that speaks for itself is left alone`(name: String) {
+    func `An app with its own upload protocol is not changed`(name: String) {
         let own = [HeaderField(name: name, value: "1")]
         var scene = UploadScene(headers: own)
         #expect(scene.send().headers == own)
@@ -41,7 +41,7 @@ import Transfers
     // MARK: - Interim responses
 
     @Test(arguments: InteropVersion.allCases)
-    func `A 104 of the same version makes it resumable`(version: InteropVersion) {
+    func `A 104 of the same version makes the upload resumable`(version: InteropVersion) {
         var scene = UploadScene(.draft(version))
         scene.send()
         #expect(scene.supported(version) == .resumable)
@@ -57,7 +57,9 @@ import Transfers
         (.v8, ["Location": "ftp://example.org/1"], 104), (.v8, ["Location": "http://example.org/uploads/1"], 104),
         (.v8, ["Location": "https://"], 104), (.v8, ["Upload-Offset": "10"], 104),
     ])
-    func `Any other interim response does not`(version: InteropVersion?, fields: [String: String], status: Int) {
+    func `Any other interim response does not make the upload resumable`(
+        version: InteropVersion?, fields: [String: String], status: Int
+    ) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(version, fields, status: status) == .ignored)
@@ -66,7 +68,7 @@ import Transfers
         #expect(scene.send().purpose == .create)
     }
 
-    @Test func `Interim responses tell how much has arrived`() {
+    @Test func `Interim responses report how much has arrived`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.upload.progress(handedOver: 70) == 70)
@@ -82,14 +84,14 @@ import Transfers
         #expect(scene.upload.progress(handedOver: 100) == 100)
     }
 
-    @Test func `An offset of nothing does not hide that bytes are sent`() {
+    @Test func `An offset of zero does not hide that bytes are sent`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(.v8, ["Location": "/uploads/1", "Upload-Offset": "0"]) == .resumable)
         #expect(scene.upload.progress(handedOver: 50) == 50)
     }
 
-    @Test func `Two addresses for one upload are none`() {
+    @Test func `An upload with two named locations is not resumed`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.supported(.v8) == .resumable)
@@ -100,7 +102,7 @@ import Transfers
         #expect(scene.answer(200) == .finished)
     }
 
-    @Test func `Where a redirect led, the new address counts`() {
+    @Test func `After a redirect the new URL counts`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.supported(.v8) == .resumable)
@@ -109,7 +111,7 @@ import Transfers
         #expect(scene.upload.resource?.url == "https://example.org/uploads/2")
     }
 
-    @Test func `Limits and lifetime are noted`() {
+    @Test func `Limits and lifetime are recorded`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.interim(.v8, ["Location": "/uploads/1", "Upload-Limit": "max-size=100, max-age=60"])
@@ -117,7 +119,7 @@ import Transfers
         #expect(scene.upload.resource?.limits?.maxSize == 100)
     }
 
-    @Test func `What the server will not take whole is broken off`() {
+    @Test func `An upload that is too large for the server is cancelled`() {
         var scene = UploadScene()
         scene.send()
         let fields = ["Location": "/uploads/1", "Upload-Limit": "max-size=99"]
@@ -126,7 +128,7 @@ import Transfers
         #expect(scene.upload.cancellation()?.method == "DELETE")
     }
 
-    @Test func `What the server takes in parts is broken off and goes on in parts`() {
+    @Test func `An upload that is too large for one request continues in parts`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(.v8, ["Location": "/uploads/1", "Upload-Limit": "max-append-size=30"]) == .stop)
@@ -145,10 +147,10 @@ import Transfers
         #expect(verdict == .finished)
     }
 
-    // MARK: - Final answers
+    // MARK: - Final responses
 
     @Test(arguments: [200, 201, 204, 304, 400, 401, 403, 404, 409, 412, 413, 429, 500, 503])
-    func `From a server that does not know the protocol every answer counts`(status: Int) {
+    func `Every response of a server without the protocol is final`(status: Int) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(status) == .finished)
@@ -160,7 +162,7 @@ import Transfers
         [String: String](), ["Upload-Complete": "?1"], ["Upload-Incomplete": "?0"], ["Upload-Offset": "100"],
         ["Upload-Complete": "1"], ["Upload-Complete": "?1", "Upload-Incomplete": "?1"],
     ])
-    func `A 2xx is final also where nothing says that the upload is complete`(fields: [String: String]) {
+    func `A 2xx is final even if nothing says that the upload is complete`(fields: [String: String]) {
         for version in InteropVersion.allCases {
             var scene = UploadScene(.draft(version))
             scene.send()
@@ -169,7 +171,7 @@ import Transfers
         }
     }
 
-    @Test func `A 2xx that says that more is wanted is not final`() {
+    @Test func `A 2xx that asks for more is not final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -185,7 +187,7 @@ import Transfers
         #expect(lost.send().purpose == .create)
     }
 
-    @Test func `Where nothing is said of completeness, the offset of an upload that is kept counts`() {
+    @Test func `Without a field for completeness, the offset of the known upload decides`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -196,7 +198,7 @@ import Transfers
         #expect(unaware.answer(200, ["Upload-Offset": "60"]) == .finished)
     }
 
-    @Test func `A 4xx is the answer, and nothing is continued`() {
+    @Test func `A 4xx is the final response, and nothing is continued`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -204,7 +206,7 @@ import Transfers
         #expect(scene.send().purpose == .create)
     }
 
-    @Test func `A 5xx on the way is asked about, one of the target is the answer`() {
+    @Test func `A 5xx during the upload leads to a query, one of the target is final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -221,7 +223,7 @@ import Transfers
         #expect(target.send().purpose == .create)
     }
 
-    @Test func `A 413 with limits is asked again in parts`() {
+    @Test func `A 413 with limits leads to smaller parts`() {
         var scene = UploadScene()
         scene.send()
         let limits = ["Upload-Limit": "max-append-size=40", "Upload-Draft-Interop-Version": "8"]
@@ -237,7 +239,7 @@ import Transfers
         #expect(scene.answer(200, ["Upload-Complete": "?1"]) == .finished)
     }
 
-    @Test func `Redirected into another request the target has answered`() {
+    @Test func `A redirect to another request leads to the target's final response`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -246,7 +248,7 @@ import Transfers
 
     // MARK: - Versions
 
-    @Test func `A 400 with another version is asked again in that one`() {
+    @Test func `A 400 with another version is followed by a request in that version`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "6"]).isAskAgain)
@@ -266,7 +268,7 @@ import Transfers
     }
 
     @Test(arguments: ["7", "4", "99"])
-    func `A version that is not spoken here leads to none`(version: String) {
+    func `A version that is not supported here leads to an upload without a protocol`(version: String) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": version]).isAskAgain)
@@ -274,13 +276,13 @@ import Transfers
     }
 
     @Test(arguments: [[String: String](), ["Upload-Draft-Interop-Version": "8"], ["Upload-Draft-Interop-Version": "x"]])
-    func `Any other 400 is the answer`(fields: [String: String]) {
+    func `Any other 400 is the final response`(fields: [String: String]) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, fields) == .finished)
     }
 
-    @Test func `tusd is asked again in a version that it knows`() {
+    @Test func `tusd gets a second request in a version that it supports`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(412, ["Tus-Resumable": "1.0.0"]).isAskAgain)

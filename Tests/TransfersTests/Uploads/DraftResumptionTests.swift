@@ -3,12 +3,12 @@ import Store
 import Testing
 import Transfers
 
-/// Offset queries and appends in the draft's words.
+/// Offset queries and appends in the draft's protocol.
 @Suite struct DraftResumptionTests {
     // MARK: - Queries
 
     @Test(arguments: InteropVersion.allCases)
-    func `Asks, then sends the rest`(version: InteropVersion) {
+    func `An interrupted upload queries the offset, then sends the rest`(version: InteropVersion) {
         var scene = UploadScene.broken(version)
         let query = scene.send()
         #expect(query.method == "HEAD" && query.url == UploadScene.resource && query.body == nil)
@@ -28,7 +28,7 @@ import Transfers
         #expect(scene.upload.resource?.offset == 100)
     }
 
-    @Test func `Whatever arrived before is not sent again, and the rest of an end is its answer`() {
+    @Test func `Bytes that arrived are not sent again, and the response to the last part is final`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "100", "Upload-Complete": "?0"]).isAskAgain)
@@ -37,7 +37,7 @@ import Transfers
         #expect(scene.answer(200, ["Upload-Complete": "?1"]) == .finished)
     }
 
-    @Test func `A response that was missed is made up for by the query`() {
+    @Test func `The query recovers a response that was lost`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "100", "Upload-Complete": "?1"]) == .finished)
@@ -48,7 +48,7 @@ import Transfers
         ["Upload-Offset": "x"], ["Upload-Offset": "50", "Upload-Length": "99"],
         ["Upload-Offset": "50", "Upload-Complete": "?1"],
     ])
-    func `What cannot be continued is begun anew`(fields: [String: String]) {
+    func `An upload that cannot be continued starts again`(fields: [String: String]) {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(204, fields).isStartAgain)
@@ -58,7 +58,7 @@ import Transfers
     }
 
     @Test(arguments: [400, 401, 403, 404, 405, 410, 501, 304])
-    func `A resource that is gone or closed is begun anew`(status: Int) {
+    func `A resource that is gone or closed leads to a new upload`(status: Int) {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(status, ["Upload-Draft-Interop-Version": "8"]).isStartAgain)
@@ -66,7 +66,7 @@ import Transfers
     }
 
     @Test(arguments: [408, 423, 425, 429, 500, 502, 503])
-    func `Trouble that passes is waited out`(status: Int) {
+    func `A temporary error is waited for`(status: Int) {
         var scene = UploadScene.broken()
         for _ in 0..<8 {
             scene.send()
@@ -74,11 +74,11 @@ import Transfers
         }
         #expect(scene.upload.resource?.offset == 40)
         #expect(scene.send().purpose == .query)
-        // A server that fails for ever is not asked for ever.
+        // A server that always fails is not tried for ever.
         #expect(scene.answer(status).isStartAgain == (status >= 500))
     }
 
-    @Test func `A redirected query leads the append, until the next break`() {
+    @Test func `A redirected query redirects the append, until the next interruption`() {
         var scene = UploadScene.broken()
         scene.send()
         let there = "https://example.org/moved/1"
@@ -104,7 +104,7 @@ import Transfers
 
     // MARK: - Appends
 
-    @Test func `Interim responses to an append tell progress and name nothing`() {
+    @Test func `Interim responses to an append report progress and name no resource`() {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.upload.progress(handedOver: 5) == 45)
@@ -116,7 +116,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 303, 400, 404, 409, 500, 503])
-    func `Whatever the status, a complete upload has its answer`(status: Int) {
+    func `A complete upload has its response, whatever the status`(status: Int) {
         for field in [["Upload-Complete": "?1"], ["Upload-Incomplete": "?0"]] {
             var scene = UploadScene.continued()
             scene.send()
@@ -125,7 +125,7 @@ import Transfers
     }
 
     @Test(arguments: [["Upload-Offset": "70"], ["Upload-Offset": "70", "Upload-Complete": "?0"]])
-    func `A 2xx that took a part is continued`(fields: [String: String]) {
+    func `A 2xx that stored a part is continued`(fields: [String: String]) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(204, fields) == .proceed)
@@ -147,7 +147,7 @@ import Transfers
     }
 
     @Test(arguments: [404, 410])
-    func `An upload that is gone is begun anew`(status: Int) {
+    func `An upload that is gone starts again`(status: Int) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(status).isStartAgain)
@@ -155,14 +155,14 @@ import Transfers
     }
 
     @Test(arguments: [400, 401, 403, 415, 422, 501])
-    func `Any other refusal is the answer`(status: Int) {
+    func `Any other refusal is the final response`(status: Int) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(status) == .finished)
         #expect(scene.upload.cancellation()?.url == UploadScene.resource)
     }
 
-    @Test func `A 5xx that says nothing is asked about, and in the end taken`() {
+    @Test func `A 5xx without upload fields leads to queries, and is accepted in the end`() {
         var scene = UploadScene.continued()
         for _ in 0..<8 {
             scene.send()
@@ -202,7 +202,7 @@ import Transfers
     }
 
     @Test(arguments: [nil, 7, Int64.max])
-    func `The largest file that there can be is continued like any other`(partSize: Int64?) {
+    func `The largest possible file is continued like any other`(partSize: Int64?) {
         var resource = UploadResource(
             url: UploadScene.resource, uploadProtocol: .draft(.v8), length: .max, source: "s", sharesSecrets: true)
         resource.partSize = partSize
@@ -213,7 +213,7 @@ import Transfers
         #expect(append.body == 1_000..<(partSize == 7 ? 1_007 : .max) && append.completes == (partSize != 7))
     }
 
-    @Test func `A part that is taken for the whole is not continued`() {
+    @Test func `A part that the server treats as the whole is not continued`() {
         var scene = UploadScene()
         scene.send()
         let limits = ["Upload-Limit": "max-append-size=40", "Upload-Draft-Interop-Version": "8"]
@@ -222,7 +222,7 @@ import Transfers
         #expect(scene.answer(201, ["Location": "/uploads/1", "Upload-Complete": "?1"]).isStartAgain)
     }
 
-    @Test func `Answers that bring nothing do not go on for ever`() {
+    @Test func `Responses without progress do not repeat for ever`() {
         var scene = UploadScene.continued()
         var verdicts: [UploadVerdict] = []
         repeat {
@@ -235,7 +235,7 @@ import Transfers
 
     // MARK: - After a crash
 
-    @Test func `A known resource is asked first, one of another source never`() {
+    @Test func `A known resource is queried first, one of another source never`() {
         let resource = UploadScene.broken().upload.resource
         var scene = UploadScene(resource: resource)
         #expect(scene.send().purpose == .query)
@@ -250,7 +250,7 @@ import Transfers
     }
 
     @Test(arguments: [InteropVersion.v3, .v8])
-    func `What is not wanted any more is deleted`(version: InteropVersion) {
+    func `An upload that is no longer wanted is deleted`(version: InteropVersion) {
         let scene = UploadScene.broken(version)
         let request = scene.upload.cancellation()
         #expect(request?.method == "DELETE" && request?.url == UploadScene.resource && request?.body == nil)

@@ -18,7 +18,8 @@ import Transfers
             ])
     }
 
-    /// The body, with the pictures' bytes for those of files, read in pieces of at most `limit` bytes from `offset` on.
+    /// The body, with the pictures' bytes as the content of files, read in pieces of at most `limit` bytes from
+    /// `offset` on.
     private static func bytes(_ body: MultipartBody, from offset: Int64 = 0, limit: Int64 = .max) -> [UInt8] {
         var result: [UInt8] = []
         while let piece = body.piece(at: offset + Int64(result.count), limit: limit) {
@@ -32,7 +33,7 @@ import Transfers
         return result
     }
 
-    @Test func `Is framed and escaped as browsers do`() throws {
+    @Test func `A form is framed and escaped as browsers do`() throws {
         let expected = """
             --boundary-7f3a\r
             Content-Disposition: form-data; name="title"\r
@@ -61,7 +62,7 @@ import Transfers
         #expect(body.length == Int64(expected.utf8.count))
     }
 
-    @Test func `Is the same from every offset and in pieces of every size`() throws {
+    @Test func `A body is the same from every offset and in pieces of every size`() throws {
         let body = try MultipartBody(Self.form())
         let whole = Self.bytes(body)
         for offset in 0...whole.count {
@@ -74,7 +75,7 @@ import Transfers
         #expect(body.piece(at: -1) == nil)
     }
 
-    /// Python's parser of messages, which nobody here wrote, finds the parts again.
+    /// Python's message parser, an independent implementation, finds the parts.
     @Test func `Another parser finds the parts`() throws {
         let form = try Self.form()
         let python = Process()
@@ -115,16 +116,16 @@ import Transfers
     }
 
     @Test(arguments: ["", "a b", "a\"b", "a\r\nb", String(repeating: "a", count: 71), "ä"])
-    func `Refuses what is no boundary`(boundary: String) {
+    func `An invalid boundary is refused`(boundary: String) {
         #expect(throws: TransferFailure.self) { try MultipartFormData(boundary: boundary, parts: []) }
     }
 
-    @Test func `Refuses a media type that would begin another line`() {
+    @Test func `A media type with a line break is refused`() {
         let part = MultipartFormData.Part(name: "a", content: .text(""), contentType: "text/plain\r\nX: y")
         #expect(throws: TransferFailure.self) { try MultipartFormData(boundary: "b", parts: [part]) }
     }
 
-    @Test func `Large files cost no memory, and sizes that make no sum are refused`() throws {
+    @Test func `Large files use no memory, and sizes whose sum overflows are refused`() throws {
         let huge = MultipartFormData.Part(name: "a", content: .file(path: "/a", size: 1 << 62), fileName: "a")
         let body = try MultipartBody(MultipartFormData(boundary: "b", parts: [huge]))
         #expect(body.length > 1 << 62)
@@ -138,7 +139,7 @@ import Transfers
         #expect(throws: TransferFailure.self) { try MultipartBody(form) }
     }
 
-    @Test func `Outlives a crash as JSON`() throws {
+    @Test func `A form survives a crash as JSON`() throws {
         let form = try Self.form()
         #expect(try JSONDecoder().decode(MultipartFormData.self, from: JSONEncoder().encode(form)) == form)
     }

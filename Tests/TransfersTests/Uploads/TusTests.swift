@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// tus 1.0.0, behind the same machine.
+/// tus 1.0.0, in the same state machine.
 @Suite struct TusTests {
     private func created(_ fields: [String: String] = [:]) -> UploadScene {
         var scene = UploadScene(.tus)
@@ -12,7 +12,7 @@ import Transfers
         return scene
     }
 
-    @Test func `Creates, then appends`() {
+    @Test func `An upload is created, then appended to`() {
         var scene = UploadScene(.tus)
         let creation = scene.send()
         #expect(creation.method == "POST" && creation.url == UploadScene.url && creation.body == nil)
@@ -30,12 +30,12 @@ import Transfers
         #expect(scene.answer(204, ["Upload-Offset": "100"]) == .finished)
     }
 
-    @Test func `An app's own metadata stay`() {
+    @Test func `An app's own metadata is kept`() {
         var scene = UploadScene(.tus, headers: [HeaderField(name: "Upload-Metadata", value: "name YQ==")])
         #expect(scene.send().headers.all("Upload-Metadata") == ["name YQ=="])
     }
 
-    @Test func `Asks after a break, and expiry is noted`() {
+    @Test func `An interrupted upload queries the offset, and its expiry is recorded`() {
         var scene = created(["Upload-Expires": oldDate])
         #expect(scene.upload.resource?.expiresAt == someTime)
         scene.send()
@@ -51,20 +51,20 @@ import Transfers
         #expect(scene.answer(204, ["Upload-Offset": "100"]) == .finished)
     }
 
-    @Test func `An empty upload is complete when it is there`() {
+    @Test func `An empty upload is complete as soon as it exists`() {
         var scene = UploadScene(.tus, length: 0)
         #expect(scene.send().protocolFields["Upload-Length"] == "0")
         #expect(scene.answer(201, ["Location": "/uploads/1"]) == .finished)
     }
 
     @Test(arguments: [400, 403, 404, 412, 413, 500, 503])
-    func `A refusal to create is the answer`(status: Int) {
+    func `A refused creation is the final response`(status: Int) {
         var scene = UploadScene(.tus)
         scene.send()
         #expect(scene.answer(status) == .finished)
     }
 
-    @Test func `A server that does not speak it is found out before anything is sent`() {
+    @Test func `A server without tus is detected before any byte is sent`() {
         var scene = UploadScene(.tus)
         scene.send()
         #expect(scene.answer(200).failureCode == .protocolError)
@@ -73,7 +73,7 @@ import Transfers
         #expect(redirected.answer(200, ["Location": "/"], method: "GET").failureCode == .protocolError)
     }
 
-    @Test func `A mismatch and a wrong checksum are asked about, a lock is waited for`() {
+    @Test func `A mismatch and a wrong checksum lead to a query, a lock is waited for`() {
         for status in [409, 460] {
             var scene = created()
             scene.send()
@@ -87,14 +87,14 @@ import Transfers
     }
 
     @Test(arguments: [404, 410])
-    func `What has expired is begun anew`(status: Int) {
+    func `An expired upload starts again`(status: Int) {
         var scene = created()
         scene.send()
         #expect(scene.answer(status).isStartAgain)
         #expect(scene.send().method == "POST")
     }
 
-    @Test func `A server that takes nothing, or more than was sent, is not believed`() {
+    @Test func `A server that stores nothing, or more than was sent, is not trusted`() {
         var scene = created()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "0"]).isAskAgain)
@@ -104,13 +104,13 @@ import Transfers
         #expect(scene.answer(204, ["Tus-Resumable": "1.0.0"]).isStartAgain)
     }
 
-    @Test func `Interim responses mean nothing in tus`() {
+    @Test func `Interim responses are ignored in tus`() {
         var scene = created()
         scene.send()
         #expect(scene.interim(.v8, ["Upload-Offset": "50"]) == .ignored)
     }
 
-    @Test func `What is not wanted any more is terminated`() {
+    @Test func `An upload that is no longer wanted is terminated`() {
         let request = created().upload.cancellation()
         #expect(request?.method == "DELETE" && request?.protocolFields == ["Tus-Resumable": "1.0.0"])
     }

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Answers that look like nobody's who keeps an upload (T8).
+/// Suspect responses, which do not look like those of the upload's server (T8).
 @Suite struct UploadDoubtsTests {
     private static let page = ["Content-Type": "text/html; charset=utf-8"]
 
@@ -12,7 +12,7 @@ import Transfers
             (200, page), (200, [:]), (204, [:]), (200, ["Content-Type": "text/plain"]), (206, page), (304, [:]),
             (302, page), (400, [:]), (401, page), (403, page), (405, [:]), (501, [:]), (505, page),
         ] as [(Int, [String: String])])
-    func `T8: what says nothing of the upload that was asked for leaves it with its server`(
+    func `T8: A response without upload fields leaves the upload on its server`(
         status: Int, fields: [String: String]
     ) {
         var tus = UploadScene(.tus, resource: UploadScene.broken().upload.resource.map(Self.inTus))
@@ -34,7 +34,7 @@ import Transfers
             (403, ["Upload-Draft-Interop-Version": "8"], true), (501, ["Upload-Limit": "max-size=1"], true),
             (400, ["Tus-Resumable": "1.0.0"], true), (503, page, false), (511, page, false), (429, [:], false),
         ] as [(Int, [String: String], Bool)])
-    func `T8: the words of its server, that it is gone, and trouble that passes are believed`(
+    func `T8: Upload fields, a deleted upload and temporary errors are trusted`(
         status: Int, fields: [String: String], isStartAgain: Bool
     ) {
         var scene = UploadScene.broken()
@@ -44,7 +44,7 @@ import Transfers
         #expect(scene.upload.resource?.doubt == nil)
     }
 
-    @Test func `T8: a page is not the answer to the last bytes, unless their server has spoken before it`() {
+    @Test func `T8: A page does not answer the last bytes unless the server has responded before`() {
         for status in [200, 201, 403] {
             var scene = UploadScene.continued()
             scene.send()
@@ -64,7 +64,7 @@ import Transfers
         #expect(redirected.answer(200, Self.page, url: "http://login.example/", method: "GET").doubtCode != nil)
     }
 
-    @Test func `A 2xx without a word of the upload does not say that a part was taken`() {
+    @Test func `A 2xx without upload fields does not say that a part was stored`() {
         var resource = UploadScene.broken().upload.resource
         resource?.partSize = 10
         var scene = UploadScene(resource: resource)
@@ -76,7 +76,7 @@ import Transfers
         #expect(scene.send().purpose == .query)
     }
 
-    @Test func `T8: the same answer often enough is believed, also where crashes come between`() {
+    @Test func `T8: The same response is trusted after enough repetitions, even across crashes`() {
         var scene = UploadScene.broken()
         for times in 1..<AnswerDoubts.enough {
             scene.send()
@@ -86,13 +86,13 @@ import Transfers
         }
         var other = scene
         other.send()
-        // Another kind of answer is counted anew.
+        // The count starts again for another kind of response.
         #expect(other.answer(403, Self.page).doubtCode != nil && other.upload.resource?.doubt?.times == 1)
         scene.send()
         #expect(scene.answer(200, Self.page).isStartAgain)
     }
 
-    @Test func `T8: bytes that arrive after all end the doubt`() {
+    @Test func `T8: Bytes that finally arrive end the suspicion`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(200, Self.page).doubtCode != nil)
@@ -105,7 +105,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 204, 403, 404, 410, 413])
-    func `T8: what comes while the network wants a log-in never counts`(status: Int) {
+    func `T8: A response behind a captive portal never counts`(status: Int) {
         for var scene in [UploadScene.broken(), .continued()] {
             for _ in 0..<20 {
                 scene.send()
@@ -114,7 +114,7 @@ import Transfers
                 #expect(scene.upload.resource?.doubt?.times == 1)
             }
         }
-        // What costs nothing is waited out as ever, and the server itself gets through.
+        // A response that discards nothing is waited for as usual, and the server's own responses are trusted.
         var busy = UploadScene.broken()
         busy.send()
         #expect(busy.answer(503, ["Retry-After": "3"], isBehindPortal: true).retryCode == .serverUnavailable)
@@ -124,7 +124,7 @@ import Transfers
     }
 
     @Test(arguments: [(false, WaitReason.doubtfulAnswer, 30.0), (true, .portal, 3_600)])
-    func `T8: the upload waits for a while, or for somebody to log in`(
+    func `T8: The upload waits for a while, or for a log-in`(
         isBehindPortal: Bool, reason: WaitReason, pause: Double
     ) {
         var doubted = UploadScene.broken()

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Where upload resources may lie, and who gets to see what is secret.
+/// The allowed locations of upload resources, and the recipients of secrets.
 @Suite struct UploadOriginTests {
     private static let fields = [
         HeaderField(name: "Authorization", value: "Bearer x"), HeaderField(name: "X-Upload-Token", value: "y"),
@@ -13,7 +13,7 @@ import Transfers
     ]
 
     @Test(arguments: [
-        // Location, the URL that answered, the resource, whether secrets go there.
+        // Location, the URL that responded, the resource, and whether secrets are sent there.
         ("/uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
         ("../uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
         ("https://example.org:443/u", UploadScene.url, "https://example.org/u", true),
@@ -21,10 +21,10 @@ import Transfers
         ("https://example.org:8443/u", UploadScene.url, "https://example.org:8443/u", false),
         ("https://cdn.example.org/u", UploadScene.url, "https://cdn.example.org/u", false),
         ("/u", "https://cdn.example.org/x", "https://cdn.example.org/u", false),
-        // Named by somebody else it is not trusted with secrets, although it lies here.
+        // A resource at this origin that another origin has named gets no secrets.
         (UploadScene.resource, "https://cdn.example.org/x", UploadScene.resource, false),
     ])
-    func `Secrets go to the request's own origin when it has named the place`(
+    func `Secrets are sent to the request's own origin if it named the resource itself`(
         location: String, from: String, resource: String, sharesSecrets: Bool
     ) throws {
         var scene = UploadScene(headers: Self.fields)
@@ -45,7 +45,7 @@ import Transfers
         (UploadScene.resource, true, .query), ("https://example.org:443/u", true, .query),
         ("http://example.org/u", true, .create),
     ])
-    func `What another server keeps of an upload to itself is not gone on with`(
+    func `A partial upload on another server is not continued`(
         url: String, sharesSecrets: Bool, purpose: UploadRequest.Purpose
     ) {
         let resource = UploadResource(
@@ -61,7 +61,7 @@ import Transfers
     @Test(arguments: [
         "http://example.org/u", "http://localhost/u", "ftp://example.org/u", "file:///etc/passwd", "data:,x",
     ])
-    func `An upload over https never goes on in the open or elsewhere`(location: String) {
+    func `An upload over https never continues unencrypted or elsewhere`(location: String) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(.v8, ["Location": location]) == .ignored)

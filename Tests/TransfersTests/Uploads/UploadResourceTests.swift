@@ -5,7 +5,7 @@ import Transfers
 
 @Suite struct UploadResourceTests {
     @Test(arguments: [UploadProtocol.draft(.v3), .draft(.v8), .tus])
-    func `Outlives a crash as JSON`(uploadProtocol: UploadProtocol) throws {
+    func `An upload resource survives a crash as JSON`(uploadProtocol: UploadProtocol) throws {
         var resource = UploadResource(
             url: "https://example.org/uploads/1", uploadProtocol: uploadProtocol, offset: 5, length: 10, source: "a",
             sharesSecrets: true)
@@ -15,7 +15,7 @@ import Transfers
         #expect(try JSONDecoder().decode(UploadResource.self, from: row) == resource)
     }
 
-    @Test func `A file to upload is unchanged where its file system has no lasting number for it`() {
+    @Test func `A file to upload counts as unchanged without a lasting inode number`() {
         let accepted = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
         let file = UploadSource.File(path: "/mnt/card/photo.jpg", identity: accepted)
         var now = accepted

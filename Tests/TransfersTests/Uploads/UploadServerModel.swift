@@ -1,29 +1,30 @@
 import NightshiftAPI
 import Transfers
 
-/// A server of resumable uploads that keeps what it gets and misbehaves at random.
+/// A server of resumable uploads that stores bytes and misbehaves at random.
 ///
-/// It may forget, refuse, mislabel, break off and answer nonsense. It never says of an upload that it is complete unless it is.
+/// It may lose bytes, refuse, send wrong fields, break connections and send invalid responses. It reports an upload as
+/// complete only if it is.
 struct UploadServerModel {
     enum Dialect: CaseIterable {
         case unaware
         case exactly3, exactly5, exactly6, exactly8
-        /// NIO: 3, 5 and 6, a 400 for others, and final responses with the other version's field.
+        /// NIO: versions 3, 5 and 6, a 400 for others, and final responses with the other version's field.
         case nio
         case tus
     }
 
     let dialect: Dialect
     let length: Int64
-    /// Bytes at most in one request's content.
+    /// The most bytes in one request's content.
     let maximumPart: Int64?
     let announcesLimit: Bool
     let sendsInterim: Bool
-    /// Probability of trouble with each request.
+    /// The probability of misbehaviour for each request.
     var trouble: Double
     private(set) var kept: [String: [UInt8]] = [:]
     private(set) var complete: Set<String> = []
-    /// Bodies that reached the target whole.
+    /// The bodies that reached the target completely.
     private(set) var delivered: [[UInt8]] = []
     private var names = 0
 
@@ -36,12 +37,12 @@ struct UploadServerModel {
         trouble = random.chance(0.2) ? 0 : 0.3
     }
 
-    /// What the client sees, in order.
+    /// An event that the client sees, in order.
     enum Event {
         /// An interim response after that many bytes of content.
         case interim(ResponseHead, after: Int)
         case final(ResponseHead)
-        /// Somebody in between has answered, of whom the network says that he wants a log-in.
+        /// A captive portal has answered, and the network reports it.
         case page(ResponseHead)
         case broken
     }
@@ -135,7 +136,7 @@ struct UploadServerModel {
 
     private mutating func query(_ request: UploadRequest, _ random: inout ExchangeRandom) -> [Event] {
         guard let bytes = kept[request.url] else { return [.final(head(404, [:], request))] }
-        // One that has lost some and says so.
+        // A server that has lost some bytes and reports that.
         if random.chance(trouble * 0.1), !complete.contains(request.url) {
             kept[request.url] = bytes.dropLast(random.number(0..<bytes.count + 1))
         }
@@ -160,7 +161,7 @@ struct UploadServerModel {
         return receive(request.url, request, content, &random)
     }
 
-    /// Takes up content as far as it comes.
+    /// Stores content as far as it arrives.
     private mutating func receive(
         _ name: String, _ request: UploadRequest, _ content: [UInt8], _ random: inout ExchangeRandom
     ) -> [Event] {
@@ -175,13 +176,13 @@ struct UploadServerModel {
         if sendsInterim, dialect != .tus, random.chance(0.5) {
             events.append(.interim(head(104, ["Upload-Offset": "\(count)"], request), after: content.count))
         }
-        // In tus the last byte completes an upload, in the draft the end of the request that says so.
+        // In tus the last byte completes an upload; in the draft it is the end of the request that says so.
         let isComplete = dialect == .tus ? count == length : request.completes && !breaks && !isTooLarge
         if isComplete {
             complete.insert(name)
             delivered.append(kept[name] ?? [])
         }
-        // The answer may be lost on the way, too.
+        // The response may also be lost.
         if breaks || isComplete && random.chance(trouble * 0.5) { return events + [.broken] }
         if isTooLarge { return events + [.final(head(413, [:], request))] }
         var fields = random.chance(0.7) || !isComplete ? ["Upload-Offset": "\(count)"] : [:]
@@ -190,7 +191,7 @@ struct UploadServerModel {
         return events + [.final(head(isComplete ? 200 : 204, fields, request))]
     }
 
-    // MARK: - Words
+    // MARK: - Response fields
 
     private func completeness(_ isComplete: Bool, isFinal: Bool = false) -> [String: String] {
         let old = ["Upload-Incomplete": isComplete ? "?0" : "?1"]

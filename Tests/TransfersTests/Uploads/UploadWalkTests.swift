@@ -4,7 +4,8 @@ import Store
 import Testing
 import Transfers
 
-/// Uploads to servers that misbehave at random, with crashes in between: every byte in order, no false claim, and an end.
+/// Uploads to servers that misbehave at random, with crashes in between: every byte arrives in order, no claim is
+/// false, and each upload ends.
 @Suite struct UploadWalkTests {
     private static let url = "https://example.org/files/a"
 
@@ -14,7 +15,7 @@ import Transfers
         var server: UploadServerModel
         var upload: ResumableUpload
         let target: UploadTarget
-        /// What would be in the row.
+        /// The committed resource, as in the row.
         var committed: UploadResource?
         var waits = 0
         var sentBytes = 0
@@ -31,7 +32,7 @@ import Transfers
             upload = ResumableUpload(target, uploadProtocol: uploadProtocol)
         }
 
-        /// The head that ended it, or nil where it failed.
+        /// Runs the upload. Returns the head that ended it, or nil if it failed.
         mutating func run(_ random: inout ExchangeRandom) -> ResponseHead? {
             var immediate = 0
             while true {
@@ -48,7 +49,7 @@ import Transfers
                 case .retryLater, .doubt:
                     immediate = 0
                     waits += 1
-                    // Servers get well again; uploads have to come to an end then.
+                    // Servers recover at some time, and then the uploads must end.
                     if waits > 30 { server.trouble = 0 }
                     always(waits < 60, "waits for ever, seed \(seed), \(server.dialect)")
                     if waits >= 60 { return nil }
@@ -93,7 +94,7 @@ import Transfers
             return (later, nil)
         }
 
-        /// What the server has of the current resource is the beginning of the source.
+        /// Checks that the server's bytes of the current resource are the beginning of the source.
         private func check() {
             for bytes in server.kept.values { always(source.starts(with: bytes), "mixed bytes, seed \(seed)") }
             guard let resource = upload.resource else { return }
@@ -108,7 +109,7 @@ import Transfers
         }
     }
 
-    @Test func `Every byte arrives in order, nothing is claimed in vain, and there is an end`() {
+    @Test func `Every byte arrives in order, no false claim is made, and each upload ends`() {
         let seed = ExchangeRandom.printedSeed("uploadWalk")
         var random = ExchangeRandom(seed: seed)
         var successes = 0
@@ -123,11 +124,11 @@ import Transfers
             if walk.waits > 0, walk.sentBytes < walk.source.count * 2 { resumed += 1 }
         }
         #expect(successes > 4_000)
-        // The mean of so many walks is 540, and their standard deviation 22.
+        // The mean of this many walks is 540, and the standard deviation 22.
         #expect(resumed > 400)
     }
 
-    /// The acknowledged offset of one resource, through whatever the server says.
+    /// The acknowledged offset of one resource, whatever the server reports.
     @Test func `An offset never decreases`() {
         let seed = ExchangeRandom.printedSeed("uploadOffsets")
         var random = ExchangeRandom(seed: seed)
