@@ -1,4 +1,4 @@
-import CDispatch  // if loaded, the compiler looks for stat(2) in this module
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import CNightshift
 import Foundation
 import Glibc
@@ -144,7 +144,7 @@ struct PartialStorage: Sendable {
     /// `SEEK_HOLE` of lseek(2), which Glibc's module lacks.
     private static let seekHole: Int32 = 4
 
-    /// ext2 to ext4, xfs and tmpfs.
+    /// The magic numbers of ext2 to ext4, xfs and tmpfs in linux/magic.h.
     private static let keepsEveryByte: Set<Int64> = [0xef53, 0x5846_5342, 0x0102_1994]
 
     /// Reserves space so that the file can grow to `end`; returns nil on success.

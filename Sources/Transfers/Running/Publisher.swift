@@ -1,4 +1,4 @@
-import CDispatch  // if loaded, the compiler looks for stat(2) in this module
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import CNightshift
 import Foundation
 import Glibc
@@ -392,7 +392,7 @@ struct Publisher: Sendable {
         return !takingFewerCharacters.contains(nightshift_filesystem_type(descriptor))
     }
 
-    /// msdos and vfat, exfat.
+    /// The magic numbers of msdos, vfat and exfat in linux/magic.h.
     private static let takingFewerCharacters: Set<Int64> = [0x4d44, 0x2011_bab0]
 
     /// The path for the file. If the name is taken and may not be replaced, the path has the next free number.

@@ -1,4 +1,4 @@
-import CDispatch  // if loaded, the compiler looks for stat(2) in this module
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Glibc
 import NightshiftAPI
 import Store

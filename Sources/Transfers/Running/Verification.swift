@@ -37,13 +37,13 @@ enum Verification {
             }
             let isAsked = asked.map { digests[$0.algorithm] == $0.hex }
             guard let (coding, place) = coding, isAsked != true else {
-                if let asked, isAsked == false { throw mismatch(digests, asked, "was asked for") }
+                if let asked, isAsked == false { throw mismatch(digests, asked, "the request specified") }
                 return .success(Finding(names: names))
             }
             let decoded = try DecodedFile.make(descriptor, coding, at: place, asked?.algorithm, isCancelled)
             if let asked, decoded?.digest != asked.hex {
                 decoded?.discard()
-                throw mismatch(digests, asked, "was asked for")
+                throw mismatch(digests, asked, "the request specified")
             }
             return .success(Finding(names: names, decoded: decoded.map { ($0.file, $0.size) }))
         } catch {
@@ -56,8 +56,8 @@ enum Verification {
     ) -> TransferFailure {
         TransferFailure(
             .checksumMismatch,
-            "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), and "
-                + "\(checksum.hex) \(origin)."
+            "The file's \(checksum.algorithm.rawValue) is \(digests[checksum.algorithm] ?? "unknown"), but "
+                + "\(origin) \(checksum.hex)."
         )
     }
 

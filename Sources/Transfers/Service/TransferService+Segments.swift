@@ -167,7 +167,7 @@ extension TransferService {
             case .refused: active[id]?.segments?.concludeRefused()
             case .exhausted(let notBefore):
                 let failure =
-                    segments.lastFailure ?? TransferFailure(.connectionLost, "No connection received any more bytes.")
+                    segments.lastFailure ?? TransferFailure(.connectionLost, "No connection received further bytes.")
                 active[id]?.segments?.conclusion = .trouble(failure, notBefore: notBefore)
             }
         }

@@ -15,7 +15,7 @@ extension TransferService {
         let names = starts.legacy.underWay.map { "\($0.task)" }.joined(separator: ", ")
         logger.error("The previous run of the service crashed", metadata: ["signal": "\(fault)", "tasks": "\(names)"])
         let now = now
-        let detail = "Signal \(fault). " + (names.isEmpty ? "No transfer was running." : "Under way: \(names).")
+        let detail = "Signal \(fault). " + (names.isEmpty ? "No transfer was running." : "Running: \(names).")
         try await store.write { transaction in
             try transaction.record(JournalEntry(time: now.date, decision: .serviceFault, detail: detail))
             try transaction.putFaults(findings.counted)

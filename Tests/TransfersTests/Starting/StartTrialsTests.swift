@@ -175,8 +175,8 @@ import Transfers
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")
-        // One crash among all tasks and one alone; in between, one for each halving of the suspects. A kill loses the
-        // recorded time of the crash.
+        // Allowed are one crash with all tasks running, one with the guilty task alone, and one for each halving of the
+        // suspects in between. A kill loses the recorded time of the crash, so the halving starts again.
         #expect(model.faults <= 2 + model.halvings + model.kills * (1 + model.halvings), "seed \(seed): \(model)")
         #expect(model.longestWait < StartTrials.patience + 0.001, "seed \(seed): \(model)")
     }

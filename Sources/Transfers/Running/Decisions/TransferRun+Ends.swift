@@ -68,7 +68,7 @@ extension TransferRun {
             phase = .cutting(map, reason: reason)
             return [.cutFile(to: map.prefix)]
         case .trouble(let failure, let notBefore)? where stopping == nil:
-            // Only pauses that the server asked for. Pauses between connections do not apply to the task.
+            // The task waits only for pauses that the server requested, not for pauses between connections.
             let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
             let after = asked.map { RetryAfter.seconds($0 - context.now.bootSeconds) }
             return [.closeFile] + troubled(failure, after: after, at: point, context, &hosts)

@@ -186,7 +186,7 @@ package struct TransferRun: Sendable {
     /// Stops waiting for an exchange or sync that is blocked by a silent file system, because the task has to stop.
     package mutating func left(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         guard canBeLeft else { return [] }
-        // The sync may fail later, and nobody would notice.
+        // The sync may fail later, and this failure would not be noticed.
         record.partial?.distrustUnsynced()
         return interrupted(context, &hosts)
     }
