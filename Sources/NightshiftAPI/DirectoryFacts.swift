@@ -43,25 +43,25 @@ package struct DirectoryFacts: Hashable, Sendable {
         guard owner == viewer.user else {
             return Flaw(
                 message: "The directory \(path) belongs to user \(owner), not to you.",
-                remedy: "Use another directory, with NIGHTSHIFT_HOME, or: chown \(viewer.user) '\(path)'")
+                remedy: "Use another directory with NIGHTSHIFT_HOME, or run: chown \(viewer.user) '\(path)'")
         }
         guard isWritableByOthers(for: viewer) else { return nil }
         return Flaw(
-            message: "Others may write to the directory \(path).",
-            remedy: "Look for what is not yours in it, then: chmod 700 '\(path)'")
+            message: "Other users can write to the directory \(path).",
+            remedy: "Check it for files that are not yours, then run: chmod 700 '\(path)'")
     }
 
     /// What is wrong with a directory above one: others could put another one in its place.
     package func flaw(above child: DirectoryFacts, for viewer: Viewer) -> Flaw? {
         guard owner == viewer.user || viewer.trusted.contains(owner) else {
             return Flaw(
-                message: "The directory \(path), in which \(child.path) lies, belongs to user \(owner).",
-                remedy: "Use another directory, with NIGHTSHIFT_HOME, or: chown \(viewer.user) '\(path)'")
+                message: "The directory \(path), which contains \(child.path), belongs to user \(owner), not to you.",
+                remedy: "Use another directory with NIGHTSHIFT_HOME, or run: chown \(viewer.user) '\(path)'")
         }
         // The sticky bit leaves to each what is theirs.
         guard isWritableByOthers(for: viewer), mode & 0o1000 == 0 else { return nil }
         return Flaw(
-            message: "Others may write to the directory \(path) and so replace \(child.path).",
+            message: "Other users can write to the directory \(path), so they can replace \(child.path).",
             remedy: "chmod go-w '\(path)'")
     }
 

@@ -53,7 +53,7 @@ package struct UnreadablePart: Hashable, Sendable {
         self.reason = reason
     }
 
-    package var sentence: String { "\(path.joined(separator: "/")) cannot be read and is left out: \(reason)" }
+    package var sentence: String { "\(path.joined(separator: "/")) cannot be read and was left out: \(reason)" }
 }
 
 extension UnreadablePart {

@@ -19,7 +19,7 @@ package enum JSON {
             let text = try container.decode(String.self)
             if let date = Timestamp.date(text) { return date }
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "'\(text)' is not a time such as 2026-11-21T06:00:00Z.")
+                in: container, debugDescription: "'\(text)' is not a valid time, such as 2026-11-21T06:00:00Z.")
         }
         return try decoder.decode(type, from: data)
     }

@@ -69,7 +69,7 @@ package enum JSONCheck {
         private func checkInteger(_ bytes: Slice<UnsafeRawBufferPointer>) throws(Finding) {
             let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             guard let number = Double(text), Int64(exactly: number) == nil, Int64(text) == nil else { return }
-            throw Finding(path: [], detail: "\(text) has to be a whole number of at most 64 bits.")
+            throw Finding(path: [], detail: "\(text) must be an integer of at most 64 bits.")
         }
 
         /// - Parameter properties: nil where the shape leaves it open which keys there are.
@@ -81,7 +81,7 @@ package enum JSONCheck {
                 let key = try string()
                 if let properties, properties[key] == nil {
                     let known = properties.keys.sorted().joined(separator: ", ")
-                    throw Finding(path: [key], detail: "The key '\(key)' is unknown here; known are \(known).")
+                    throw Finding(path: [key], detail: "The key '\(key)' is unknown here. Known keys: \(known).")
                 }
                 guard keys.insert(key).inserted else {
                     throw Finding(path: [key], detail: "The key '\(key)' is given twice.")
@@ -146,7 +146,7 @@ package enum JSONCheck {
                 }
                 // JSON has no other way to write it.
                 if bytes[min(position + 1, bytes.count)...].starts(with: "u0000".utf8) {
-                    throw Finding(path: [], detail: "A text cannot hold the character NUL.", isValue: true)
+                    throw Finding(path: [], detail: "A string must not contain the character NUL.", isValue: true)
                 }
                 position += 2
             }

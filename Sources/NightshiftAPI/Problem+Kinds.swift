@@ -1,7 +1,7 @@
 extension Problem {
     package static func badRequest(_ detail: String, pointer: String? = nil) -> Problem {
         Problem(
-            type: "/problems/bad-request", title: "The request cannot be understood", status: 400, detail: detail,
+            type: "/problems/bad-request", title: "The request is malformed", status: 400, detail: detail,
             pointer: pointer)
     }
 
@@ -9,34 +9,34 @@ extension Problem {
         _ detail: String, pointer: String? = nil, code: TransferFailure.Code? = nil
     ) -> Problem {
         Problem(
-            type: "/problems/invalid", title: "The request asks for something that cannot be", status: 422,
+            type: "/problems/invalid", title: "The request is not valid", status: 422,
             detail: detail, pointer: pointer, code: code)
     }
 
     package static func forbidden(_ detail: String) -> Problem {
-        Problem(type: "/problems/forbidden", title: "That is not allowed", status: 403, detail: detail)
+        Problem(type: "/problems/forbidden", title: "Not allowed", status: 403, detail: detail)
     }
 
     package static func notFound(_ detail: String) -> Problem {
-        Problem(type: "/problems/not-found", title: "There is no such thing", status: 404, detail: detail)
+        Problem(type: "/problems/not-found", title: "Not found", status: 404, detail: detail)
     }
 
     /// There is no such session, or not yet: it may have been made by a request that is still on its way.
     package static func noSession(_ session: SessionID) -> Problem {
         Problem(
-            type: "/problems/no-session", title: "There is no such session", status: 404,
+            type: "/problems/no-session", title: "Session not found", status: 404,
             detail: "There is no session '\(session)'.")
     }
 
     /// The request is right, but not in the present state.
     package static func conflict(_ detail: String) -> Problem {
-        Problem(type: "/problems/conflict", title: "Not in the present state", status: 409, detail: detail)
+        Problem(type: "/problems/conflict", title: "Not possible in the current state", status: 409, detail: detail)
     }
 
     /// Another process reads the session's messages (NSURLErrorBackgroundSessionInUseByAnotherProcess).
     package static func sessionInUse(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/session-in-use", title: "Another process has the session", status: 409, detail: detail)
+            type: "/problems/session-in-use", title: "Another process uses the session", status: 409, detail: detail)
     }
 
     /// The calling process has no stream of commands: the service does not know whose process it is.
@@ -47,12 +47,14 @@ extension Problem {
     /// The app has no background time, or no more of it.
     package static func noBackgroundTime(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/no-background-time", title: "No background time can be had", status: 409, detail: detail)
+            type: "/problems/no-background-time", title: "No background time is available", status: 409, detail: detail)
     }
 
     /// The app's entry or its user does not let it submit the task (BGTaskSchedulerErrorCodeNotPermitted).
     package static func taskNotPermitted(_ detail: String) -> Problem {
-        Problem(type: "/problems/task-not-permitted", title: "The task is not permitted", status: 403, detail: detail)
+        Problem(
+            type: "/problems/task-not-permitted", title: "The scheduled task is not permitted", status: 403,
+            detail: detail)
     }
 
     /// Background refresh is switched off (BGTaskSchedulerErrorCodeUnavailable).
@@ -65,19 +67,21 @@ extension Problem {
     /// As many tasks wait as may (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
     package static func tooManyScheduledTasks(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/too-many-scheduled-tasks", title: "Too many tasks wait", status: 409, detail: detail)
+            type: "/problems/too-many-scheduled-tasks", title: "Too many scheduled tasks are waiting", status: 409,
+            detail: detail)
     }
 
     /// A continued task that may not wait has no room now (BGTaskSchedulerErrorCodeImmediateRunIneligible).
     package static func noRoomForTask(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/no-room-for-task", title: "There is no room for the task now", status: 409, detail: detail)
+            type: "/problems/no-room-for-task", title: "The scheduled task cannot start now", status: 409,
+            detail: detail)
     }
 
     /// The app watches as many regions as it may (kCLErrorRegionMonitoringFailure).
     package static func tooManyRegions(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/too-many-regions", title: "Too many regions are watched", status: 409, detail: detail)
+            type: "/problems/too-many-regions", title: "Too many regions are monitored", status: 409, detail: detail)
     }
 
     package static func tooLarge(_ detail: String) -> Problem {
@@ -85,7 +89,7 @@ extension Problem {
     }
 
     package static func tooMany(_ detail: String) -> Problem {
-        Problem(type: "/problems/too-many", title: "Too many at once", status: 429, detail: detail)
+        Problem(type: "/problems/too-many", title: "Too many requests", status: 429, detail: detail)
     }
 
     /// The service cannot do it now: disk trouble, or it is stopping.

@@ -38,17 +38,17 @@ package struct ProxyAddress: Hashable, Sendable {
         guard schemes.contains(address.scheme.lowercased()), url.utf8.count <= Limits.urlLength,
             !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f })
         else {
-            return "A proxy is a URL that begins with one of \(schemes.joined(separator: ", "))."
+            return "The proxy must be a URL that begins with one of \(schemes.joined(separator: ", "))."
         }
         if let userinfo = address.userinfo {
             let encoded: KeyValuePairs<UInt8, String> = [
                 UInt8(ascii: "@"): "%40", UInt8(ascii: "/"): "%2F", UInt8(ascii: "?"): "%3F", UInt8(ascii: "#"): "%23",
             ]
             if let (byte, code) = encoded.first(where: { userinfo.utf8.contains($0.key) }) {
-                return "The user name or password of the proxy holds a '\(Unicode.Scalar(byte))'. Write it as \(code)."
+                return "The user name or password of the proxy contains '\(Unicode.Scalar(byte))'. Write it as \(code)."
             }
         }
-        guard address.host.utf8.allSatisfy({ $0 < 0x80 }) else { return "The host of the proxy is not ASCII." }
+        guard address.host.utf8.allSatisfy({ $0 < 0x80 }) else { return "The host name of the proxy must be ASCII." }
         // A path after the port means nothing, and is common.
         let authority = Array(address.host.utf8.prefix { !"/?#".utf8.contains($0) })[...]
         do {
@@ -57,7 +57,7 @@ package struct ProxyAddress: Hashable, Sendable {
             _ = try URLHost.port(port)
             return nil
         } catch {
-            return "The proxy has no host or port that can be used. It is written like http://proxy.example:3128."
+            return "The proxy has no valid host or port. Use a form such as http://proxy.example:3128."
         }
     }
 

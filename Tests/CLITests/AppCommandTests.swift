@@ -92,7 +92,7 @@ struct AppCommandTests {
         let service = try world.service { _ in .json(200, Data(answer.utf8)) }
         defer { service.stop() }
         #expect(await world.run("app", "list") == .whole)
-        #expect(world.errors.text.contains("nightshift: apps/\(AppSamples.all[0].id) cannot be read and is left out: "))
+        #expect(world.errors.text.contains("nightshift: apps/\(AppSamples.all[0].id) cannot be read and was left out"))
         let rows = world.output.text.split(separator: "\n")
         #expect(rows.count == AppSamples.all.count, "the header and all apps but one")
         #expect(rows.contains { $0.contains("org.example.Faulty") })

@@ -36,7 +36,7 @@ struct DeviceCommandTests {
             switch (request.method, request.path) {
             case ("GET", "/v1/device"), ("PATCH", "/v1/device"): try .json(Self.device)
             case ("POST", "/v1/device/doze"):
-                throw Problem.conflict("The device does not doze now: It is in use.")
+                throw Problem.conflict("The device does not doze now: The device is in use.")
             default: throw Problem.notFound("There is nothing at \(request.path).")
             }
         }
@@ -112,7 +112,7 @@ struct DeviceCommandTests {
         let service = try service(world)
         defer { service.stop() }
         #expect(await world.run("device", "doze") == .failed)
-        #expect(world.errors.text.contains("It is in use."))
+        #expect(world.errors.text.contains("The device is in use."))
         #expect(try JSON.decode(DozeRequest.self, from: service.requests[0].body).phase == .dozing)
     }
 

@@ -25,7 +25,7 @@ enum TimelineSamples {
         entry(1_410, .backgroundTimeExpiring, app: "org.example.Photos"),
         entry(
             1_415, .appEnded, app: "org.example.Photos",
-            detail: "Its background time was over and a background task still open; it was ended.",
+            detail: "The service ended the app: a background task was still open when its background time was over.",
             inputs: ["cause": "taskOverdue"]),
         entry(1_425, .windowClosed),
         entry(1_500, .appWoken, app: "org.example.News", detail: "articles"),

@@ -111,7 +111,7 @@ import Transfers
             #expect(held.inputs == ["apps": "org.example.App"])
             try await scene.waitForAlarm(at: nil)
             let refusal = await #expect(throws: Problem.self) { try await scene.conductor.request(.dozing) }
-            #expect(refusal?.status == 409 && refusal?.detail?.contains("holds it awake") == true)
+            #expect(refusal?.status == 409 && refusal?.detail?.contains("keeps the device awake") == true)
             scene.apps()
             try await eventually("no holder") { await scene.conductor.status().holders.isEmpty }
             try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)

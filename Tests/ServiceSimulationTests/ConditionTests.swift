@@ -242,7 +242,7 @@ extension Simulations {
                     #expect(
                         why.sentence
                             == "\(WaitReason.battery.sentence) The battery holds 34 %; it asks for 50 %.")
-                    #expect(why.endedBy == "the battery being charged")
+                    #expect(why.endedBy == "charging the battery")
                     // A start is explained by what was looked at, too.
                     await world.change { $0.conditions.batteryPercentage = 80 }
                     await world.advance(by: 5)

@@ -38,7 +38,7 @@ struct BackgroundTimeTests {
                 .suffix(4)
                 == [
                     "125 backgroundTimeExpiring", "127 backgroundTaskEnded export",
-                    "127.1 stintEnded It had finished and was suspended.", "127.1 appEntered suspended",
+                    "127.1 stintEnded The app had finished its work and was suspended.", "127.1 appEntered suspended",
                 ])
         #expect(play.totals(of: "a")?.kills == [])
     }

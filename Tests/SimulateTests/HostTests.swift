@@ -106,15 +106,15 @@ struct HostTests {
 
     @Test(
         arguments: [
-            (#"{"at": 0, "host": {"fails": "no"}}"#, "'host' needs the 'name'"),
-            (#"{"at": 0, "host": {"name": "", "fails": "no"}}"#, "'host' needs the 'name'"),
+            (#"{"at": 0, "host": {"fails": "no"}}"#, "'host' needs 'name'"),
+            (#"{"at": 0, "host": {"name": "", "fails": "no"}}"#, "'host' needs 'name'"),
             (#"{"at": 0, "host": {"name": "h"}}"#, "'host' needs 'fails'"),
             (#"{"at": 0, "host": {"name": "h", "fails": "slow"}}"#, "one of no, unreachable, busy, missing, lost"),
-            (#"{"at": 0, "host": {"name": "h", "fails": "no", "retryAfter": 3}}"#, "it goes with"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "no", "retryAfter": 3}}"#, "only allowed together with"),
             (#"{"at": 0, "host": {"name": "h", "fails": "busy", "retryAfter": -1}}"#, "a number from 0 to 86400"),
-            (#"{"at": 0, "host": {"name": "h", "fails": "no", "port": 1}}"#, "'host' has no 'port'"),
+            (#"{"at": 0, "host": {"name": "h", "fails": "no", "port": 1}}"#, "'host' has no key 'port'"),
             (#"{"at": 0, "app": "a", "host": {"name": "h", "fails": "no"}}"#, "leave 'app' out"),
-            (#"{"at": 0, "request": "doze", "host": {"name": "h", "fails": "no"}}"#, "several things happen"),
+            (#"{"at": 0, "request": "doze", "host": {"name": "h", "fails": "no"}}"#, "several events"),
         ])
     func `B3: A mistake in a host's line is told with what belongs there`(line: String, words: String) {
         #expect {

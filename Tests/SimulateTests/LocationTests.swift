@@ -130,24 +130,24 @@ import Testing
 
     @Test(
         arguments: [
-            (#""at": 0, "region": {"identifier": "a", "center": "1,2", "radius": 3}"#, "needs the 'app'"),
-            (#""at": 0, "app": "a", "region": {"center": "1,2", "radius": 3}"#, "needs its 'identifier'"),
+            (#""at": 0, "region": {"identifier": "a", "center": "1,2", "radius": 3}"#, "needs 'app'"),
+            (#""at": 0, "app": "a", "region": {"center": "1,2", "radius": 3}"#, "needs 'identifier'"),
             (#""at": 0, "app": "a", "region": {"identifier": "x", "radius": 3}"#, "needs a 'center'"),
             (#""at": 0, "app": "a", "region": {"identifier": "x", "center": "1,2"}"#, "a 'radius'"),
             (
                 #""at": 0, "app": "a", "region": {"identifier": "x", "center": "91,2", "radius": 3}"#,
-                "'center' is a latitude"
+                "'center' must be a latitude"
             ),
-            (#""at": 0, "app": "a", "region": {"identifier": "x", "center": "1,2,3", "radius": 3}"#, "'center' is a"),
+            (#""at": 0, "app": "a", "region": {"identifier": "x", "center": "1,2,3", "radius": 3}"#, "'center' must"),
             (
                 #""at": 0, "app": "a", "region": {"identifier": "x", "center": "1,2", "radius": -1}"#,
-                "'radius' is a number"
+                "'radius' must be a number"
             ),
-            (#""at": 0, "app": "a", "region": {"identifier": "x", "remove": true, "radius": 3}"#, "nothing else"),
-            (#""at": 0, "app": "a", "location": {}"#, "says nothing that changes"),
-            (#""at": 0, "app": "a", "location": {"permission": "yes"}"#, "'permission' is one of ask, denied"),
-            (#""at": 0, "location": {"changes": true}"#, "needs the 'app'"),
-            (#""at": 0, "device": {"location": "91,0"}"#, "location is latitude,longitude"),
+            (#""at": 0, "app": "a", "region": {"identifier": "x", "remove": true, "radius": 3}"#, "only 'identifier'"),
+            (#""at": 0, "app": "a", "location": {}"#, "must contain at least one change"),
+            (#""at": 0, "app": "a", "location": {"permission": "yes"}"#, "'permission' must be one of ask, denied"),
+            (#""at": 0, "location": {"changes": true}"#, "needs 'app'"),
+            (#""at": 0, "device": {"location": "91,0"}"#, "location must be latitude,longitude"),
         ])
     func `B3: A mistake in what is said of location is told with what belongs there`(line: String, words: String) {
         #expect {

@@ -114,21 +114,21 @@ import Testing
 
     @Test(
         arguments: [
-            (#""at": 0, "app": "a", "declare": {"interval": "often"}"#, "'interval' is never, minimum, or seconds"),
-            (#""at": 0, "app": "a", "declare": {"result": "some"}"#, "'result' is one of newData, noData, failed"),
-            (#""at": 0, "app": "a", "declare": {"fetch": -1}"#, "'fetch' is a number from 0"),
-            (#""at": 0, "app": "a", "submit": {"kind": "refresh"}"#, "needs the 'identifier'"),
-            (#""at": 0, "app": "a", "submit": {"identifier": "x"}"#, "needs its 'kind'"),
+            (#""at": 0, "app": "a", "declare": {"interval": "often"}"#, "'interval' must be never, minimum, or a"),
+            (#""at": 0, "app": "a", "declare": {"result": "some"}"#, "'result' must be one of newData, noData, failed"),
+            (#""at": 0, "app": "a", "declare": {"fetch": -1}"#, "'fetch' must be a number from 0"),
+            (#""at": 0, "app": "a", "submit": {"kind": "refresh"}"#, "needs 'identifier'"),
+            (#""at": 0, "app": "a", "submit": {"identifier": "x"}"#, "needs 'kind'"),
             (#""at": 0, "app": "a", "submit": {"identifier": "x", "kind": "continued"}"#, "one of refresh, processing"),
-            (#""at": 0, "submit": {"identifier": "x", "kind": "refresh"}"#, "needs the 'app'"),
+            (#""at": 0, "submit": {"identifier": "x", "kind": "refresh"}"#, "needs 'app'"),
             (
                 #""at": 0, "app": "a", "submit": {"identifier": "x", "kind": "refresh", "power": true}"#,
-                "conditions of processing tasks"
+                "only allowed for processing tasks"
             ),
-            (#""at": 0, "refresh": {}"#, "says nothing that changes"),
-            (#""at": 0, "refresh": {"dailyCap": 3}"#, "needs the 'app'"),
+            (#""at": 0, "refresh": {}"#, "must contain at least one change"),
+            (#""at": 0, "refresh": {"dailyCap": 3}"#, "needs 'app'"),
             (#""at": 0, "app": "a", "refresh": {"dailyBytes": 3}"#, "leave 'app' out"),
-            (#""at": 0, "app": "a", "refresh": {"dailyCap": 3.5}"#, "'dailyCap' is a whole number"),
+            (#""at": 0, "app": "a", "refresh": {"dailyCap": 3.5}"#, "'dailyCap' must be an integer"),
         ])
     func `B3: A mistake in what is said of refresh is told with what belongs there`(line: String, words: String) {
         #expect {

@@ -36,37 +36,37 @@ struct TraceTests {
 
     @Test(
         arguments: [
-            ("nonsense", "this is not a JSON object"),
+            ("nonsense", "the line is not a JSON object"),
             ("[1]", "JSON object"),
-            (#"{"at": 1"#, "this is not a JSON object"),
-            (#"{"device": {"idle": true}}"#, "there is no 'at'"),
+            (#"{"at": 1"#, "the line is not a JSON object"),
+            (#"{"device": {"idle": true}}"#, "'at' is missing"),
             (
                 #"{"at": -1, "end": true}"#,
-                "'at' is 0 to 31622400 seconds (366 days) from the trace's beginning, not -1"
+                "'at' must be 0 to 31622400 seconds (366 days) from the start, not -1"
             ),
             (#"{"at": 1e9, "end": true}"#, "not 1000000000"),
             (#"{"at": 0, "at": 5, "end": true}"#, "The key 'at' is given twice"),
             (#"{"at": 0, "device": {"power": "battery", "power": "external"}}"#, "The key 'power' is given twice"),
-            (#"{"at": "25:00", "end": true}"#, "'at' is a number of seconds"),
-            (#"{"at": 0, "at2": 1}"#, "a line has no 'at2'"),
-            (#"{"at": 0}"#, "nothing happens"),
-            (#"{"at": 0, "use": "front"}"#, "needs the 'app'"),
+            (#"{"at": "25:00", "end": true}"#, "'at' must be seconds"),
+            (#"{"at": 0, "at2": 1}"#, "a line has no key 'at2'"),
+            (#"{"at": 0}"#, "the line has no event"),
+            (#"{"at": 0, "use": "front"}"#, "needs 'app'"),
             (#"{"at": 0, "app": "a", "end": true}"#, "leave 'app' out"),
             (#"{"at": 0, "app": "a", "use": "fornt"}"#, "one of front, background, quit, forceQuit"),
-            (#"{"at": 0, "app": "a", "use": "front", "task": {"seconds": 1}}"#, "several things happen (use, task)"),
-            (#"{"at": 0, "device": {}}"#, "names no condition"),
-            (#"{"at": 0, "device": {"batery": 3}}"#, "'device' has no 'batery'; there are power, battery"),
-            (#"{"at": 0, "device": {"battery": 130}}"#, "battery is a percentage from 0 to 100, or none, not '130'"),
+            (#"{"at": 0, "app": "a", "use": "front", "task": {"seconds": 1}}"#, "several events (use, task)"),
+            (#"{"at": 0, "device": {}}"#, "must contain at least one condition"),
+            (#"{"at": 0, "device": {"batery": 3}}"#, "'device' has no key 'batery'; its keys are power"),
+            (#"{"at": 0, "device": {"battery": 130}}"#, "must be a percentage from 0 to 100, or none, not '130'"),
             (#"{"at": 0, "device": {"interface": [1]}}"#, "not 'an object'"),
-            (#"{"at": 0, "bytesPerSecond": 0}"#, "'bytesPerSecond' is a number from 1"),
+            (#"{"at": 0, "bytesPerSecond": 0}"#, "'bytesPerSecond' must be a number from 1"),
             (#"{"at": 0, "request": "sleep"}"#, "one of doze, window, wake"),
-            (#"{"at": 0, "app": "a", "declare": {"policy": "lazy"}}"#, "'policy' is contiguous or opportunistic"),
-            (#"{"at": 0, "app": "a", "declare": {"launch": "soon"}}"#, "'launch' is a number from 0"),
+            (#"{"at": 0, "app": "a", "declare": {"policy": "lazy"}}"#, "'policy' must be contiguous or opportunistic"),
+            (#"{"at": 0, "app": "a", "declare": {"launch": "soon"}}"#, "'launch' must be a number from 0"),
             (#"{"at": 0, "app": "a", "task": {"name": "x"}}"#, "'seconds'"),
             (#"{"at": 0, "transfer": {"host": "h"}}"#, "'bytes'"),
-            (#"{"at": 0, "transfer": {"bytes": 1.5}}"#, "'bytes' is a whole number"),
-            (#"{"at": 0, "transfer": {"bytes": 1, "cellular": 3}}"#, "'cellular' is true or false"),
-            (#"{"trace": {"start": "yesterday"}}"#, "start is a time such as"),
+            (#"{"at": 0, "transfer": {"bytes": 1.5}}"#, "'bytes' must be an integer"),
+            (#"{"at": 0, "transfer": {"bytes": 1, "cellular": 3}}"#, "'cellular' must be true or false"),
+            (#"{"trace": {"start": "yesterday"}}"#, "'start' must be a time such as"),
             (#"{"at": 5, "trace": {}}"#, "'at' is 0"),
         ])
     func `B3: A mistake is told with what belongs there`(line: String, words: String) {
@@ -80,8 +80,8 @@ struct TraceTests {
 
     @Test(
         arguments: [
-            (#"{"at": 5, "request": "doze"}"# + "\n" + #"{"at": 4, "request": "wake"}"#, "the lines go by 'at'"),
-            (#"{"at": 5, "end": true}"# + "\n" + #"{"at": 6, "request": "wake"}"#, "the trace has ended already"),
+            (#"{"at": 5, "request": "doze"}"# + "\n" + #"{"at": 4, "request": "wake"}"#, "sort the lines by 'at'"),
+            (#"{"at": 5, "end": true}"# + "\n" + #"{"at": 6, "request": "wake"}"#, "the trace has already ended"),
             (#"{"at": 0, "request": "doze"}"# + "\n" + #"{"trace": {}}"#, "in the first line only"),
         ])
     func `B3: A line in the wrong place is a mistake of its own`(text: String, words: String) {

@@ -44,7 +44,7 @@ enum AppText {
         return reason + " " + TerminalText.escaped(subject)
     }
 
-    /// "A signal ended it. (signal 11, SIGSEGV)". Escaped.
+    /// "The app was ended by a signal. (signal 11, SIGSEGV)". Escaped.
     static func exit(_ exit: AppExit) -> String {
         var particulars: [String] = []
         if let status = exit.status, status != 0 { particulars.append("status \(status)") }

@@ -4,7 +4,7 @@ import NightshiftAPI
 struct DecisionText {
     var style: Style
 
-    /// "12:01:04  org.example.Photos #12  The transfer has to wait. … (…) [battery=34 power=battery]".
+    /// "12:01:04  org.example.Photos #12  The transfer is waiting. … (…) [battery=34 power=battery]".
     func line(_ entry: JournalEntry, time: String) -> String {
         var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
         let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)

@@ -84,7 +84,7 @@ export function taskSentence(task) {
   switch (task.state) {
     case "waiting": {
       const wait = task.wait;
-      if (!wait) return "It is about to start.";
+      if (!wait) return "The transfer is about to start.";
       const until = wait.until ? ` Until ${moment(wait.until)}.` : "";
       const failure = wait.failure ?? task.lastError;
       if (["retry", "hostBackoff"].includes(wait.reason) && failure) {
@@ -95,7 +95,7 @@ export function taskSentence(task) {
     case "running":
       return task.kind === "upload" ? "It is being sent." : "It is being fetched.";
     case "finishing":
-      return "All bytes are here; they are being checked and put in their place.";
+      return "All bytes have arrived. The file is being checked and moved to its destination.";
     case "suspended":
       return "It is paused, and goes on when it is resumed.";
     case "completed":

@@ -139,7 +139,7 @@ package struct UnreadableApp: Hashable, Sendable, Codable {
     }
 
     package var sentence: String {
-        "What is kept of \(id) cannot be read: \(reason) 'nightshift app remove \(id)' removes it, and leaves the app installed."
+        "The stored data of \(id) cannot be read: \(reason) 'nightshift app remove \(id)' deletes it and keeps the app."
     }
 }
 

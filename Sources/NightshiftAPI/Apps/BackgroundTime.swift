@@ -80,10 +80,10 @@ package struct BackgroundStint: Hashable, Sendable, Codable {
 
         package var sentence: String {
             switch self {
-            case .suspended: "It had finished and was suspended."
-            case .foreground: "Its user brought it to the front."
-            case .ended: "Its process ended."
-            case .terminated: "The service ended it."
+            case .suspended: "The app had finished its work and was suspended."
+            case .foreground: "You brought the app to the foreground."
+            case .ended: "The process of the app ended."
+            case .terminated: "The service ended the app."
             }
         }
     }

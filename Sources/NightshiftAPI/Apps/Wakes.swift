@@ -63,16 +63,16 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
 
     package var sentence: String {
         switch self {
-        case .sessionEvents: "The last transfer of a session has ended."
-        case .challenge: "A server asks the app for an answer."
+        case .sessionEvents: "The last transfer of a session ended."
+        case .challenge: "A server asked for authentication, which the app has to answer."
         case .delayedRequest: "A delayed transfer is about to begin."
-        case .fetch: "The app may fetch what is new."
-        case .push: "A remote notification has come."
+        case .fetch: "A background fetch is due."
+        case .push: "A remote notification arrived."
         case .region: "The boundary of a region was crossed."
-        case .significantChange: "The location has changed significantly."
+        case .significantChange: "The location changed significantly."
         case .processing: "A processing task may run."
-        case .continued: "A task that its user has begun goes on."
-        case .response: "Its user has answered a notification."
+        case .continued: "A continued task that you started in the app is running."
+        case .response: "You responded to a notification of the app."
         }
     }
 }

@@ -56,7 +56,7 @@ package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConver
             throw DecodingError.dataCorruptedError(
                 in: container,
                 debugDescription:
-                    "'\(text)' is no policy: contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted.")
+                    "'\(text)' is not a policy. Use contiguous or opportunistic, if needed with :SECONDS (10 to 3600).")
         }
         self = policy
     }

@@ -22,16 +22,16 @@ extension DeviceChange {
         let allowed = DeviceSettings.leadAllowed
         if let expirationLead, !allowed.contains(expirationLead) {
             throw .invalid(
-                "The lead of expiration handlers is \(allowed.lowerBound) to \(allowed.upperBound) seconds.",
+                "The expiration warning time must be \(allowed.lowerBound) to \(allowed.upperBound) seconds.",
                 pointer: "/expirationLead")
         }
         for (key, value) in overrides ?? [:] {
             var probe = DeviceConditions()
             guard let value, !probe.set(key, to: value) else { continue }
             // A place is not repeated, not even one that is none: it may be mistyped by a digit.
-            let what = key == .location ? "What was given" : "'\(value)'"
+            let what = key == .location ? "The value" : "'\(value)'"
             throw .invalid(
-                "\(what) is no value of \(key.rawValue), which is \(key.grammar).",
+                "\(what) is not valid for \(key.rawValue). Use \(key.grammar).",
                 pointer: "/overrides/\(key.rawValue)")
         }
     }

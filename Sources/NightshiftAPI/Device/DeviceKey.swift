@@ -32,7 +32,7 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
         case .interface: Self.words(NetworkKind.self)
         case .networkName: "any text, or none"
         case .freeBytes: "a number of bytes, or none"
-        case .location: "latitude,longitude in degrees, with ,metres of accuracy if wanted, or none"
+        case .location: "latitude,longitude in degrees, optionally followed by ,accuracy in metres, or none"
         case .lowPower, .network, .expensive, .constrained, .idle, .sleeping: "yes or no"
         }
     }

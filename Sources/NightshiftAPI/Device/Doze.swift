@@ -24,9 +24,9 @@ package enum WindowReason: String, Sendable, Codable, CaseIterable {
     package var sentence: String {
         switch self {
         case .maintenance: "It was time for a maintenance window."
-        case .deviceWoke: "The machine woke from sleep anyway."
-        case .appWoken: "An app had to be woken anyway."
-        case .requested: "It was asked for."
+        case .deviceWoke: "The machine woke from sleep."
+        case .appWoken: "An app had to be woken."
+        case .requested: "It was requested with 'nightshift device window'."
         }
     }
 }
@@ -44,11 +44,11 @@ package enum AwakeReason: String, Sendable, Codable, CaseIterable {
 
     package var sentence: String {
         switch self {
-        case .inUse: "It is in use."
-        case .externalPower: "It has external power."
-        case .held: "An app holds it awake."
-        case .settling: "It has been left alone only a moment ago."
-        case .requested: "It was asked to wake."
+        case .inUse: "The device is in use."
+        case .externalPower: "The device has external power."
+        case .held: "An app keeps the device awake."
+        case .settling: "The device has not been idle for long enough."
+        case .requested: "It was woken with 'nightshift device wake'."
         }
     }
 }

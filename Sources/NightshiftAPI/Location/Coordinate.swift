@@ -22,7 +22,7 @@ package struct Coordinate: Hashable, Sendable, Codable {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "A latitude is -90 to 90 degrees, a longitude -180 to 180."))
+                    debugDescription: "A latitude must be -90 to 90 degrees, a longitude -180 to 180 degrees."))
         }
         self = place
     }

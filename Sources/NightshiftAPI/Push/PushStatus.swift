@@ -197,18 +197,18 @@ package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
         let command = "nightshift app notifications \(app.rawValue)"
         return switch self {
         case .permission:
-            "Its alert is kept until you say whether notifications of the app are shown: '\(command) --allow' shows them, "
+            "The alert waits until you allow or deny notifications of the app: '\(command) --allow' shows them, "
                 + "'\(command) --deny' does not."
-        case .server: "No notification server runs; its alert is shown when one does."
-        case .shown: "Its alert was shown."
-        case .badge: "It has no text: it set the badge of the app, and nothing else was shown."
-        case .noText: "It has no text, so nothing was shown. A sound is played with a text only."
+        case .server: "No notification server is running. The alert is shown when one starts."
+        case .shown: "The alert was shown."
+        case .badge: "The push has no text. It set the badge of the app, and nothing else was shown."
+        case .noText: "The push has no text, so nothing was shown. A sound is played only together with a text."
         case .denied:
-            "Notifications of the app are denied, so its alert was not shown. '\(command) --allow' shows the next ones."
-        case .inApp: "The app was in front, and chose that its alert is not shown."
-        case .refused: "The notification server refused its alert; it is in the app's list only."
-        case .replaced: "A newer push with the same identifier replaced its alert before it was shown."
-        case .crowded: "\(Limits.notifications) newer notifications of the app waited, so its alert was not kept."
+            "You denied notifications of the app, so the alert was not shown. '\(command) --allow' shows the next ones."
+        case .inApp: "The app was in the foreground and decided not to show the alert."
+        case .refused: "The notification server refused the alert. It is only in the app's list of notifications."
+        case .replaced: "A newer push with the same identifier replaced the alert before it was shown."
+        case .crowded: "\(Limits.notifications) newer notifications of the app were waiting, so the alert was not kept."
         }
     }
 }

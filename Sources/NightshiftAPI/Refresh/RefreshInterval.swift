@@ -63,7 +63,7 @@ extension RefreshInterval: Codable {
         let container = try decoder.singleValueContainer()
         guard let interval = Self(written: try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "An interval is never, minimum, or seconds up to a year.")
+                in: container, debugDescription: "An interval must be never, minimum, or seconds up to one year.")
         }
         self = interval
     }

@@ -18,15 +18,15 @@ package struct Trace: Hashable, Sendable {
             guard !row.isEmpty, !row.hasPrefix("#") else { continue }
             let number = index + 1
             guard !isOver else {
-                throw TraceSyntaxError(line: number, message: "the trace has ended already; take the line away")
+                throw TraceSyntaxError(line: number, message: "the trace has already ended; remove this line")
             }
             let line = try Self.line(row, number)
             guard line.at >= last else {
                 throw TraceSyntaxError(
-                    line: number, message: "this happens before what the lines above tell; the lines go by 'at'")
+                    line: number, message: "'at' is earlier than in the lines above; sort the lines by 'at'")
             }
             guard line.settings == nil || lines.isEmpty else {
-                throw TraceSyntaxError(line: number, message: "'trace' stands in the first line only")
+                throw TraceSyntaxError(line: number, message: "'trace' is only allowed in the first line")
             }
             last = line.at
             isOver = line.isEnd
@@ -45,7 +45,7 @@ package struct Trace: Hashable, Sendable {
         } catch let mistake as TraceMistake {
             throw TraceSyntaxError(line: number, message: mistake.message)
         } catch {
-            throw TraceSyntaxError(line: number, message: "this is not a JSON object; each line holds one")
+            throw TraceSyntaxError(line: number, message: "the line is not a JSON object; each line must be one")
         }
     }
 }

@@ -10,7 +10,7 @@ extension TraceLine: Decodable {
         let line = try TraceObject(decoder, keys: CodingKeys.self)
         settings = try line.object(.trace)
         guard let moment: TraceMoment = try line.object(.at) ?? (settings == nil ? nil : TraceMoment(seconds: 0)) else {
-            throw TraceMistake("there is no 'at'; it gives the seconds from the trace's beginning")
+            throw TraceMistake("'at' is missing; it is the number of seconds since the start of the trace")
         }
         at = moment.seconds
         if let values: TracedConditions = try line.object(.device) { device = values.conditions }
@@ -41,23 +41,23 @@ extension TraceLine: Decodable {
             isEnd ? "end" : nil,
         ].compactMap(\.self)
         guard let thing = things.first else {
-            throw TraceMistake("nothing happens; a line has one of \(Self.things)")
+            throw TraceMistake("the line has no event; it needs one of \(Self.things)")
         }
         guard things.count == 1 else {
-            throw TraceMistake("several things happen (\(things.joined(separator: ", "))); give each its own line")
+            throw TraceMistake("several events (\(things.joined(separator: ", "))); put each on its own line")
         }
         let isAboutApp =
             behaviour != nil || use != nil || task != nil || submit != nil || refresh?.isAboutApp == true
             || region != nil || location != nil
-        if isAboutApp, app == nil { throw TraceMistake("'\(thing)' needs the 'app' that it is about") }
-        if let app, app.rawValue.isEmpty { throw TraceMistake("'app' is an app's id, such as org.example.Photos") }
+        if isAboutApp, app == nil { throw TraceMistake("'\(thing)' needs 'app'") }
+        if let app, app.rawValue.isEmpty { throw TraceMistake("'app' must be an app id, such as org.example.Photos") }
         if app != nil, refresh?.isAboutDevice == true {
-            throw TraceMistake("'dailyEnergy' and 'dailyBytes' are the device's; leave 'app' out")
+            throw TraceMistake("'dailyEnergy' and 'dailyBytes' apply to the device; leave 'app' out")
         }
         if app != nil, !isAboutApp, transfer == nil, refresh == nil {
-            throw TraceMistake("'\(thing)' is not about an app; leave 'app' out")
+            throw TraceMistake("'\(thing)' does not apply to an app; leave 'app' out")
         }
-        if settings != nil, at != 0 { throw TraceMistake("'trace' stands at the beginning, where 'at' is 0") }
+        if settings != nil, at != 0 { throw TraceMistake("'trace' is only allowed at the start, where 'at' is 0") }
     }
 
     private static let things =
@@ -95,11 +95,11 @@ private struct TracedConditions: Decodable {
             guard let text, probe.set(key, to: text) else {
                 // A place is not repeated, not even a mistyped one: mistakes are logged.
                 let what = key == .location ? "this" : "'\(text ?? "an object")'"
-                throw TraceMistake("\(key.rawValue) is \(key.grammar), not \(what)")
+                throw TraceMistake("\(key.rawValue) must be \(key.grammar), not \(what)")
             }
             conditions[key] = text
         }
-        guard !conditions.isEmpty else { throw TraceMistake("'device' names no condition that changes") }
+        guard !conditions.isEmpty else { throw TraceMistake("'device' must contain at least one condition") }
     }
 }
 
@@ -112,7 +112,7 @@ extension TraceSettings: Decodable {
         let settings = try TraceObject(decoder, keys: CodingKeys.self)
         if let text = try settings.text(.start, limit: 64) {
             guard let date = Timestamp.date(text) else {
-                throw TraceMistake("start is a time such as 2026-01-05T00:00:00Z, not '\(text)'")
+                throw TraceMistake("'start' must be a time such as 2026-01-05T00:00:00Z, not '\(text)'")
             }
             start = date.timeIntervalSince1970
         }
@@ -168,14 +168,14 @@ extension TracedHost: Decodable {
     package init(from decoder: any Decoder) throws {
         let host = try TraceObject(decoder, keys: CodingKeys.self)
         guard let name = try host.text(.name, limit: 255), !name.isEmpty else {
-            throw TraceMistake("'host' needs the 'name' that transfers give it, such as example.org")
+            throw TraceMistake("'host' needs 'name', the host name that transfers use, such as example.org")
         }
         guard let word = try host.word(.fails, as: Word.self) else {
-            throw TraceMistake("'host' needs 'fails', which says how, or that it does not any more")
+            throw TraceMistake("'host' needs 'fails', which says how the host fails, or that it no longer fails")
         }
         let retryAfter = try host.number(.retryAfter, in: 0...86_400)
         guard retryAfter == nil || word == .busy else {
-            throw TraceMistake("'retryAfter' is what a host that is busy says; it goes with \"fails\": \"busy\"")
+            throw TraceMistake("'retryAfter' is only allowed together with \"fails\": \"busy\"")
         }
         self.init(name: name, failing: word.failing(retryAfter))
     }
@@ -190,7 +190,7 @@ extension TracedTask: Decodable {
         let task = try TraceObject(decoder, keys: CodingKeys.self)
         name = try task.text(.name, limit: Limits.backgroundTaskNameLength) ?? "task"
         guard let seconds = try task.number(.seconds, in: 0...31_536_000) else {
-            throw TraceMistake("'task' needs the 'seconds' of work that it takes")
+            throw TraceMistake("'task' needs 'seconds', the duration of its work")
         }
         self.seconds = seconds
     }
@@ -207,7 +207,7 @@ extension TracedTransfer: Decodable {
         session = try transfer.text(.session, limit: Limits.sessionIdentifierLength) ?? session
         host = try transfer.text(.host, limit: 255) ?? host
         guard let bytes = try transfer.whole(.bytes, in: 0...(1 << 50)) else {
-            throw TraceMistake("'transfer' needs the 'bytes' that it moves")
+            throw TraceMistake("'transfer' needs 'bytes', its size")
         }
         self.bytes = bytes
         if let count = try transfer.whole(.count, in: 1...Int64(Limits.tasksPerRequest)) { self.count = Int(count) }

@@ -10,7 +10,7 @@ struct TraceMistake: Error, Hashable, CustomStringConvertible {
     }
 
     static func unknown(_ name: String, among names: [String], in place: String) -> TraceMistake {
-        TraceMistake("\(place) has no '\(name)'; there are \(names.joined(separator: ", "))")
+        TraceMistake("\(place) has no key '\(name)'; its keys are \(names.joined(separator: ", "))")
     }
 }
 
@@ -34,7 +34,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         let names = Key.allCases.map(\.rawValue)
         let place = decoder.codingPath.last.map { "'\($0.stringValue)'" } ?? "a line"
         guard let all = try? decoder.container(keyedBy: TraceKey.self) else {
-            throw TraceMistake("\(place) is a JSON object with \(names.joined(separator: ", "))")
+            throw TraceMistake("\(place) must be a JSON object with the keys \(names.joined(separator: ", "))")
         }
         let unknown = all.allKeys.map(\.stringValue).filter { Key(rawValue: $0) == nil }.min()
         if let unknown { throw TraceMistake.unknown(unknown, among: names, in: place) }
@@ -55,7 +55,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         guard container.contains(key) else { return nil }
         guard let value = try? container.decode(Double.self, forKey: key), range.contains(value) else {
             throw TraceMistake(
-                "'\(key.rawValue)' is a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
+                "'\(key.rawValue)' must be a number from \(text(range.lowerBound)) to \(text(range.upperBound))")
         }
         return value
     }
@@ -63,7 +63,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
     func whole(_ key: Key, in range: ClosedRange<Int64>) throws -> Int64? {
         guard container.contains(key) else { return nil }
         guard let value = try? container.decode(Int64.self, forKey: key), range.contains(value) else {
-            throw TraceMistake("'\(key.rawValue)' is a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw TraceMistake("'\(key.rawValue)' must be an integer from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }
@@ -73,14 +73,14 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         switch (try? container.decode(TraceText.self, forKey: key))?.text {
         case "yes": return true
         case "no": return false
-        default: throw TraceMistake("'\(key.rawValue)' is true or false")
+        default: throw TraceMistake("'\(key.rawValue)' must be true or false")
         }
     }
 
     func text(_ key: Key, limit: Int) throws -> String? {
         guard container.contains(key) else { return nil }
         guard let value = try? container.decode(String.self, forKey: key), value.utf8.count <= limit else {
-            throw TraceMistake("'\(key.rawValue)' is a text of at most \(limit) bytes")
+            throw TraceMistake("'\(key.rawValue)' must be a string of at most \(limit) bytes")
         }
         return value
     }
@@ -90,7 +90,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         guard container.contains(key) else { return nil }
         guard let word = (try? container.decode(String.self, forKey: key)).flatMap(Word.init(rawValue:)) else {
             let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            throw TraceMistake("'\(key.rawValue)' is one of \(words)")
+            throw TraceMistake("'\(key.rawValue)' must be one of \(words)")
         }
         return word
     }
@@ -99,7 +99,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         guard container.contains(key) else { return nil }
         guard let policy = (try? container.decode(String.self, forKey: key)).flatMap({ BackgroundPolicy($0) }) else {
             throw TraceMistake(
-                "'\(key.rawValue)' is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted")
+                "'\(key.rawValue)' must be contiguous or opportunistic, optionally followed by :SECONDS (10 to 3600)")
         }
         return policy
     }
@@ -145,11 +145,11 @@ struct TraceMoment: Decodable {
         let text = try container.decode(TraceText.self).text ?? ""
         guard let seconds = Double(text) ?? Self.seconds(text), seconds.isFinite else {
             throw TraceMistake(
-                "'at' is a number of seconds from the trace's beginning, or written like 07:30, 07:30:15 or '1d 07:30'")
+                "'at' must be seconds since the start of the trace, or a time such as 07:30, 07:30:15 or '1d 07:30'")
         }
         guard (0...Self.latest).contains(seconds) else {
             throw TraceMistake(
-                "'at' is 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the trace's beginning, not \(text)"
+                "'at' must be 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the start, not \(text)"
             )
         }
         // A millisecond is what the output shows: nothing happens in between.

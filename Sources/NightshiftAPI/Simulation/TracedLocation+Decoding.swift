@@ -9,7 +9,7 @@ extension TracedRegion: Decodable {
         let traced = try TraceObject(decoder, keys: CodingKeys.self)
         guard let identifier = try traced.text(.identifier, limit: Limits.regionIdentifierLength), !identifier.isEmpty
         else {
-            throw TraceMistake("'region' needs its 'identifier', such as home")
+            throw TraceMistake("'region' needs 'identifier', such as home")
         }
         let (center, radius) = (
             try traced.text(.center, limit: 128), try traced.number(.radius, in: 0...MonitoredRegion.largestRadius)
@@ -17,7 +17,7 @@ extension TracedRegion: Decodable {
         let (entry, exit) = (try traced.truth(.entry), try traced.truth(.exit))
         if try traced.truth(.remove) ?? false {
             guard center == nil, radius == nil, entry == nil, exit == nil else {
-                throw TraceMistake("a region that is removed has its 'identifier' and nothing else")
+                throw TraceMistake("a region that is removed must have only 'identifier'")
             }
             self.init(identifier: identifier, region: nil)
             return
@@ -27,7 +27,7 @@ extension TracedRegion: Decodable {
         }
         // An accuracy is none of a centre's.
         guard center.filter({ $0 == "," }).count == 1, let place = SetPlace(center)?.place else {
-            throw TraceMistake("'center' is a latitude and a longitude in degrees, such as \"52.5163,13.3777\"")
+            throw TraceMistake("'center' must be a latitude and a longitude in degrees, such as \"52.5163,13.3777\"")
         }
         self.init(
             identifier: identifier,
@@ -47,6 +47,6 @@ extension TracedLocation: Decodable {
         self.init()
         permission = try traced.word(.permission, as: LocationPermission.self)
         changes = try traced.truth(.changes)
-        if self == TracedLocation() { throw TraceMistake("'location' says nothing that changes") }
+        if self == TracedLocation() { throw TraceMistake("'location' must contain at least one change") }
     }
 }

@@ -14,17 +14,17 @@ extension TracedSubmission: Decodable {
         let task = try TraceObject(decoder, keys: CodingKeys.self)
         guard let identifier = try task.text(.identifier, limit: Limits.taskIdentifierLength), !identifier.isEmpty
         else {
-            throw TraceMistake("'submit' needs the 'identifier' of the task, such as org.example.refresh")
+            throw TraceMistake("'submit' needs 'identifier', such as org.example.refresh")
         }
         guard let word = try task.word(.kind, as: Word.self) else {
-            throw TraceMistake("'submit' needs its 'kind': refresh or processing")
+            throw TraceMistake("'submit' needs 'kind': refresh or processing")
         }
         self.init(identifier: identifier, kind: word == .refresh ? .refresh : .processing)
         after = try task.number(.after, in: 0...TraceMoment.latest)
         requiresNetwork = try task.truth(.network)
         requiresPower = try task.truth(.power)
         guard kind == .processing || (requiresNetwork == nil && requiresPower == nil) else {
-            throw TraceMistake("'network' and 'power' are conditions of processing tasks")
+            throw TraceMistake("'network' and 'power' are only allowed for processing tasks")
         }
     }
 }
@@ -42,7 +42,7 @@ extension TracedRefresh: Decodable {
         dailyCap = try refresh.whole(.dailyCap, in: -1...1_000).map { Int($0) }
         dailyEnergy = try refresh.number(.dailyEnergy, in: 0...1e15)
         dailyBytes = try refresh.number(.dailyBytes, in: 0...1e15)
-        if self == TracedRefresh() { throw TraceMistake("'refresh' says nothing that changes") }
+        if self == TracedRefresh() { throw TraceMistake("'refresh' must contain at least one change") }
     }
 }
 
@@ -54,6 +54,6 @@ extension TraceObject {
         guard let value = try value(key) else { return nil }
         if let text = value.text, text == word || RefreshInterval(text) != nil { return text }
         let words = ["never", "minimum", word].compactMap(\.self).joined(separator: ", ")
-        throw TraceMistake("'\(key.rawValue)' is \(words), or seconds up to a year")
+        throw TraceMistake("'\(key.rawValue)' must be \(words), or a number of seconds up to one year")
     }
 }

@@ -114,7 +114,7 @@ extension TransferURL {
 
     private static func checkLength(_ length: Int) throws(TransferFailure) {
         guard length <= Limits.urlLength else {
-            throw TransferFailure(.badURL, "The URL is \(length) bytes long; at most \(Limits.urlLength) are allowed.")
+            throw TransferFailure(.badURL, "The URL is \(length) bytes long. At most \(Limits.urlLength) are allowed.")
         }
     }
 
@@ -144,20 +144,20 @@ extension TransferURL {
         }
         throw TransferFailure(
             .unsupportedURL,
-            "URLs of the scheme “\(scheme)” are not supported; use one that begins with https:// or http://.")
+            "The scheme “\(scheme)” is not supported. Use a URL that begins with https:// or http://.")
     }
 
     private static func missingScheme(_ input: ArraySlice<UInt8>) -> TransferFailure {
         let text = String(Redaction.url(String(decoding: input, as: UTF8.self)).prefix(200))
         if input.contains(UInt8(ascii: "@")) {
-            return TransferFailure(.badURL, "The URL does not say how to get there; put https:// in front of it.")
+            return TransferFailure(.badURL, "The URL has no scheme. Add https:// or http://.")
         }
         let bare = text.drop { $0 == "/" || $0 == "\\" }
         guard !bare.isEmpty, !text.hasPrefix("/") || text.hasPrefix("//") else {
-            return TransferFailure(.badURL, "“\(text)” is not a URL; it has to begin with https:// or http://.")
+            return TransferFailure(.badURL, "“\(text)” is not a URL. It must begin with https:// or http://.")
         }
         return TransferFailure(
-            .badURL, "“\(text)” does not say how to get there; did you mean https://\(bare)?")
+            .badURL, "“\(text)” has no scheme. Did you mean https://\(bare)?")
     }
 
     private static func credential(_ userinfo: ArraySlice<UInt8>) throws(TransferFailure) -> Credential? {

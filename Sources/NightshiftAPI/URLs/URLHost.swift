@@ -9,12 +9,12 @@ enum URLHost {
         let colon: ArraySlice<UInt8>.Index?
         if text.first == UInt8(ascii: "[") {
             guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else {
-                throw TransferFailure(.badURL, "The URL's host begins with [ and has no ].")
+                throw TransferFailure(.badURL, "The host of the URL begins with [ but has no closing ].")
             }
             let after = text[(bracket + 1)...]
             guard after.isEmpty || after.first == UInt8(ascii: ":") else {
                 throw TransferFailure(
-                    .badURL, "After the ] of the URL's host only a port may follow, as in [::1]:8080.")
+                    .badURL, "In the URL, only a port may follow the ] of the host, as in [::1]:8080.")
             }
             colon = after.isEmpty ? nil : after.startIndex
         } else {
@@ -30,7 +30,7 @@ enum URLHost {
         guard text.allSatisfy(\.isASCIIDigit), let port = Int(String(decoding: text, as: UTF8.self)), port > 0,
             port < 65_536
         else {
-            throw TransferFailure(.badURL, "The URL's port is not a number from 1 to 65535.")
+            throw TransferFailure(.badURL, "The port of the URL must be a number from 1 to 65535.")
         }
         return port
     }
@@ -38,12 +38,12 @@ enum URLHost {
     /// As it is looked up: lower-case ASCII, an address in its canonical form, one of IPv6 in brackets.
     static func parse(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> String {
         guard !text.isEmpty else {
-            throw TransferFailure(.badURL, "The URL has no host; it should be like https://host/path.")
+            throw TransferFailure(.badURL, "The URL has no host. Use a form such as https://host/path.")
         }
         if text.first == UInt8(ascii: "[") {
             let address = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
             guard let canonical = canonicalIPv6(address) else {
-                throw TransferFailure(.badURL, "What stands between [ and ] in the URL is not an IPv6 address.")
+                throw TransferFailure(.badURL, "The text between [ and ] in the URL is not an IPv6 address.")
             }
             return "[\(canonical)]"
         }
@@ -54,13 +54,13 @@ enum URLHost {
         guard isHostName(host) else { throw invalid }
         guard IPv4Host.endsInNumber(host) else { return host }
         guard let address = IPv4Host.canonical(host) else {
-            throw TransferFailure(.badURL, "The URL's host ends in a number and is not an IPv4 address.")
+            throw TransferFailure(.badURL, "The host of the URL ends in a number but is not a valid IPv4 address.")
         }
         return address
     }
 
     private static let invalid = TransferFailure(
-        .badURL, "The URL's host is not a name or an address; look for spaces and special characters in it.")
+        .badURL, "The host of the URL is not a valid name or address. Check it for spaces and special characters.")
 
     /// Foundation carries the mapping tables of IDNA (UTS 46), which also turn capitals, full-width letters and the full
     /// stops of other scripts into what is looked up.

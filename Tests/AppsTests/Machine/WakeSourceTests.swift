@@ -75,7 +75,7 @@ import Testing
             statuses == [#"{"reason":"sessionEvents","session":"photos"}"#, #"{"key":"home","reason":"region"}"#])
         #expect(
             app.notes(.appWoken) == [
-                "photos: The last transfer of a session has ended. home: The boundary of a region was crossed."
+                "photos: The last transfer of a session ended. home: The boundary of a region was crossed."
             ])
     }
 

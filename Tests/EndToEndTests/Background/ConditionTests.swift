@@ -37,7 +37,7 @@ import Testing
         try await service.wait(id, for: "a good moment") { $0.wait?.reason == .discretionary }
         #expect(origin.requests.isEmpty)
         let why = try await service.cli(["why", "\(id)"]).output
-        #expect(why.contains("good moment"), "\(why)")
+        #expect(why.contains("good conditions"), "\(why)")
         try await upower.set(["OnBattery": "b false"])
         let task = try await service.waitForEnd(id)
         #expect(task.state == .completed && task.lastError == nil)

@@ -72,7 +72,7 @@ import app_probe
         #expect(device.holders.map(\.app.rawValue) == [app.app] && device.holders.first?.tasks == ["work"])
         await #expect(throws: Problem.self) { try await app.service.doze(.dozing) }
         let refused = try await app.service.cli(["device", "doze"])
-        #expect(refused.exit == .code(1) && refused.errors.contains("holds it awake"), "\(refused)")
+        #expect(refused.exit == .code(1) && refused.errors.contains("keeps the device awake"), "\(refused)")
         try await eventually("a child that runs") { try await !child.rests() }
         try app.open(scratch.path("gate"))
         try await app.waitUntilSuspended()
@@ -87,7 +87,7 @@ import app_probe
         let service = try Service()
         try await service.start()
         let refused = try await service.cli(["device", "doze"])
-        #expect(refused.exit == .code(1) && refused.errors.contains("It is in use."), "\(refused)")
+        #expect(refused.exit == .code(1) && refused.errors.contains("The device is in use."), "\(refused)")
         #expect(try await service.device().doze.awakeReason == .inUse)
     }
 
