@@ -1,17 +1,18 @@
 package import Foundation
 
-/// One look at the clocks of the machine.
+/// One reading of all clocks of the machine.
 package struct ClockReading: Hashable, Sendable {
-    /// Differs after every boot.
+    /// An id that changes with every boot.
     package var bootID: String
-    /// Seconds since boot, time asleep included: what timeouts and pauses count in.
+    /// Seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
     package var bootSeconds: Double
-    /// Seconds since boot without time asleep: what an app's limits and its background time count in.
+    /// Seconds since boot, without time asleep. The limits of an app and its background time are measured on this
+    /// clock.
     package var awakeSeconds: Double
     /// Seconds since 1970, by a wall clock that may be set at any time.
     package var wallSeconds: Double
 
-    /// - Parameter awakeSeconds: as many as `bootSeconds` where the machine never slept.
+    /// - Parameter awakeSeconds: nil if the machine never slept; the value is then `bootSeconds`.
     package init(bootID: String, bootSeconds: Double, awakeSeconds: Double? = nil, wallSeconds: Double) {
         self.bootID = bootID
         self.bootSeconds = bootSeconds
@@ -19,19 +20,22 @@ package struct ClockReading: Hashable, Sendable {
         self.wallSeconds = wallSeconds
     }
 
-    /// What to add to boot seconds noted at or before `earlier` so that they mean the same moment now.
+    /// The number of seconds to add to a boot time recorded at or before `earlier`, so that it means the same moment
+    /// now.
     ///
-    /// 0 within one boot. After a reboot the time the machine was off is known from the wall clock alone; one that runs
-    /// behind the last reading counts as no time at all.
+    /// The result is 0 within one boot. After a reboot, only the wall clock shows how long the machine was off. If the
+    /// wall clock is earlier than at the last reading, that time counts as 0.
     package func shift(from earlier: ClockReading) -> Double {
         guard bootID != earlier.bootID else { return 0 }
         let passed = max(0, wallSeconds - earlier.wallSeconds)
         return bootSeconds - (earlier.bootSeconds + passed)
     }
 
-    /// The same, counting only time that was seen to pass: up to `earlier`, and since the present boot.
+    /// Like ``shift(from:)``, but counts only time that this service observed: up to `earlier`, and since the present
+    /// boot.
     ///
-    /// Deadlines that end or delete something are counted so: after a reboot the wall clock may be wrong by any amount.
+    /// Deadlines that end or delete something are shifted this way, because the wall clock may be wrong by any amount
+    /// after a reboot.
     package func seenShift(from earlier: ClockReading) -> Double {
         bootID == earlier.bootID ? 0 : -earlier.bootSeconds
     }
@@ -42,12 +46,12 @@ extension ClockReading {
 
     package static func date(wallSeconds: Double) -> Date { Date(timeIntervalSince1970: wallSeconds) }
 
-    /// What the wall clock, as it goes now, shows at a moment of the boot clock.
+    /// The wall-clock time, as the wall clock runs now, of a moment on the boot clock.
     package func wallTime(ofBootSeconds moment: Double) -> Date {
         Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
     }
 
-    /// The same for a moment of the awake clock, provided that the machine does not sleep before.
+    /// The wall-clock time of a moment on the awake clock, provided that the machine does not sleep before then.
     package func wallTime(ofAwakeSeconds moment: Double) -> Date {
         Date(timeIntervalSince1970: wallSeconds + moment - awakeSeconds)
     }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A coding of a response's body that can be decoded (RFC 9110, section 8.4.1). The service never asks for one.
+/// A content coding of a response that can be decoded (RFC 9110, section 8.4.1). The service never requests one.
 package enum ContentCoding: String, Hashable, Sendable, Codable {
     case gzip
     case deflate
 
-    /// The coding of a body that is to be decoded; nil where it has none, where it cannot be decoded here, and where the coded
-    /// bytes are the file.
+    /// The coding of a body that has to be decoded. It is nil if the body has no coding, if the coding cannot be
+    /// decoded here, or if the coded bytes are the file itself.
     ///
-    /// A name that ends in `.gz` stands for compressed bytes, whose coding many servers announce although they send the file as it
-    /// is. Firefox and Chrome save those as they came, too.
+    /// A name that ends in `.gz` means that the file itself is compressed. Many servers announce a coding for such a
+    /// file although they send it unchanged. Firefox and Chrome save such files unchanged as well.
     ///
     /// - Parameters:
-    ///   - url: the address that answered.
-    ///   - name: the name that the file is to have, where its owner has chosen one.
+    ///   - url: the URL that responded.
+    ///   - name: the name for the file, if the client has chosen one.
     package init?(decoding headers: [HeaderField], url: String, name: String? = nil) {
         let codings = Self.names(in: headers)
         guard codings.count == 1, let coding = Self.known[codings[0]] else { return nil }
@@ -21,14 +21,15 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
         self = coding
     }
 
-    /// The codings that a response has, outermost last, in lower case and without `identity`.
+    /// The codings of a response in lower case, outermost last, without `identity`.
     package static func names(in headers: [HeaderField]) -> [String] {
         headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }.map {
             String($0).trimmedOfBlanks.lowercased()
         }.filter { !["", "identity"].contains($0) }
     }
 
-    /// Whether so many decoded bytes may come of so many coded ones. A file that swells by more is made to fill disks.
+    /// Whether this ratio of decoded to coded bytes is plausible. A file that expands more is assumed to be an attempt
+    /// to fill the disk.
     package static func allows(_ decoded: Int64, of coded: Int64) -> Bool {
         decoded <= freeSize || decoded / mostSwelling < coded
     }
@@ -36,14 +37,14 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
     private static let known: [String: ContentCoding] = ["gzip": .gzip, "x-gzip": .gzip, "deflate": .deflate]
     private static let compressedTypes = ["gzip", "tgz", "x-compressed-tar"]
 
-    /// Whether the coded bytes are the file, by its type or its name.
+    /// Whether the media type or the name shows that the file itself is compressed.
     private static func isCompressedItself(_ headers: [HeaderField], url: String, name: String?) -> Bool {
         let type = headers.first("Content-Type")?.lowercased().prefix { $0 != ";" } ?? ""
         let path = (try? TransferURL(parsing: url))?.path.removingPercentEncoding ?? ""
         return compressedTypes.contains { type.contains($0) } || [path, name ?? ""].contains(where: namesCompressed)
     }
 
-    /// Whether a file that is kept as it came holds coded bytes under a name that does not say so.
+    /// Whether a file that is stored unchanged holds coded bytes although its name does not show this.
     package static func isHidden(in headers: [HeaderField], url: String, name: String?) -> Bool {
         !names(in: headers).isEmpty && !isCompressedItself(headers, url: url, name: name)
     }
@@ -53,8 +54,8 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
         return [".gz", ".tgz", ".svgz"].contains { name.hasSuffix($0) }
     }
 
-    /// More than texts and tables shrink by; zlib itself reaches 1,032.
+    /// The largest accepted expansion. Text and tables compress less than this; zlib itself reaches 1,032.
     package static let mostSwelling: Int64 = 100
-    /// Decoded bytes that are harmless whatever they come from.
+    /// The number of decoded bytes that is always accepted, whatever the expansion.
     package static let freeSize: Int64 = 64 << 20
 }

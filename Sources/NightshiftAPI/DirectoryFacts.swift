@@ -1,12 +1,12 @@
-/// The owner and the permissions of a directory, which decide whether others could put something in its place.
+/// The owner and the permissions of a directory. They decide whether other users could replace its contents.
 package struct DirectoryFacts: Hashable, Sendable {
     package var path: String
     package var owner: UInt32
     package var group: UInt32
-    /// The permission bits with the sticky one.
+    /// The permission bits, including the sticky bit.
     package var mode: UInt32
-    /// Whether more users and groups than these have permissions of their own (acl(5)): those of the group are then the most that
-    /// any of them has.
+    /// Whether the directory has an access control list with entries for further users or groups (acl(5)). The group
+    /// bits are then the maximum of what any of them is granted.
     package var hasAccessList: Bool
 
     package init(path: String, owner: UInt32, group: UInt32, mode: UInt32, hasAccessList: Bool = false) {
@@ -17,12 +17,14 @@ package struct DirectoryFacts: Hashable, Sendable {
         self.hasAccessList = hasAccessList
     }
 
-    /// The user who asks, and the users whom this one trusts.
+    /// The user on whose behalf a directory is checked, and the other users that this user trusts.
     package struct Viewer: Hashable, Sendable {
         package var user: UInt32
-        /// The group that only this user is in, where there is one: many systems make everything writable by it.
+        /// The group whose only member is this user, if there is such a group. Many systems make all files of a user
+        /// group-writable for it.
         package var privateGroup: UInt32?
-        /// Owners beside the user who may do anything anyway: root, and what root is called in a user namespace.
+        /// The owners that are trusted because they may do anything: root, and the id that root has in a user
+        /// namespace.
         package var trusted: Set<UInt32>
 
         package init(user: UInt32, privateGroup: UInt32?, trusted: Set<UInt32> = [0]) {
@@ -32,13 +34,13 @@ package struct DirectoryFacts: Hashable, Sendable {
         }
     }
 
-    /// What is wrong with a directory, and the command that mends it.
+    /// A problem with a directory, and the command that fixes it.
     package struct Flaw: Hashable, Sendable, Error {
         package var message: String
         package var remedy: String
     }
 
-    /// What is wrong with a directory that holds private things: others own it, or may write to it.
+    /// The problem with a directory for private files: another user owns it or can write to it.
     package func flaw(for viewer: Viewer) -> Flaw? {
         guard owner == viewer.user else {
             return Flaw(
@@ -51,14 +53,14 @@ package struct DirectoryFacts: Hashable, Sendable {
             remedy: "Check it for files that are not yours, then run: chmod 700 '\(path)'")
     }
 
-    /// What is wrong with a directory above one: others could put another one in its place.
+    /// The problem with a parent directory: other users could replace the directory in it.
     package func flaw(above child: DirectoryFacts, for viewer: Viewer) -> Flaw? {
         guard owner == viewer.user || viewer.trusted.contains(owner) else {
             return Flaw(
                 message: "The directory \(path), which contains \(child.path), belongs to user \(owner), not to you.",
                 remedy: "Use another directory with NIGHTSHIFT_HOME, or run: chown \(viewer.user) '\(path)'")
         }
-        // The sticky bit leaves to each what is theirs.
+        // The sticky bit prevents users from renaming or deleting files of others.
         guard isWritableByOthers(for: viewer), mode & 0o1000 == 0 else { return nil }
         return Flaw(
             message: "Other users can write to the directory \(path), so they can replace \(child.path).",

@@ -1,4 +1,4 @@
-/// Reads the bytes of a header field from left to right. Never traps, whatever the bytes are.
+/// A scanner that reads the bytes of a header field from left to right. It never traps, whatever the bytes are.
 package struct FieldScanner {
     private let bytes: [UInt8]
     package private(set) var position = 0
@@ -15,14 +15,14 @@ package struct FieldScanner {
         if !isAtEnd { position += 1 }
     }
 
-    /// Takes `character` if it comes next.
+    /// Consumes `character` if it comes next.
     package mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard let next, next == UInt8(truncatingIfNeeded: character.value) else { return false }
         position += 1
         return true
     }
 
-    /// Takes `text` if it comes next, without regard to case; `text` is lower-case ASCII.
+    /// Consumes `text` if it comes next, ignoring case. `text` must be lower-case ASCII.
     package mutating func consumeIgnoringCase(_ text: StaticString) -> Bool {
         let wanted = text.withUTF8Buffer { Array($0) }
         guard bytes.count - position >= wanted.count else { return false }
@@ -33,7 +33,7 @@ package struct FieldScanner {
         return true
     }
 
-    /// Skips spaces and tabs; tells whether there were any.
+    /// Skips spaces and tabs, and returns whether there were any.
     @discardableResult
     package mutating func skipSpaces() -> Bool {
         let start = position
@@ -41,7 +41,8 @@ package struct FieldScanner {
         return position > start
     }
 
-    /// A number of `range` many digits; nil if there are fewer, or if it does not fit. More digits stay unread.
+    /// Reads a number with a count of digits in `range`. Returns nil if there are fewer digits or if the number does
+    /// not fit. Further digits stay unread.
     package mutating func number(digits range: ClosedRange<Int> = 1...19) -> Int64? {
         var value: Int64 = 0
         var count = 0
@@ -56,7 +57,7 @@ package struct FieldScanner {
         return count >= range.lowerBound ? value : nil
     }
 
-    /// The bytes up to the first for which `stop` is true, or to the end.
+    /// Consumes the bytes up to the first one for which `stop` returns true, or up to the end.
     package mutating func consume(until stop: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let start = position
         while let next, !stop(next) { position += 1 }
@@ -83,7 +84,7 @@ extension UInt8 {
 }
 
 extension String {
-    /// Without spaces and tabs at both ends.
+    /// The text without leading and trailing spaces and tabs.
     package var trimmedOfBlanks: String {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         guard let first = utf8.firstIndex(where: { !isBlank($0) }), let last = utf8.lastIndex(where: { !isBlank($0) })

@@ -1,11 +1,12 @@
-/// Dates of header fields (RFC 9110, section 5.6.7).
+/// Parser and formatter for dates in header fields (RFC 9110, section 5.6.7).
 ///
-/// Written by hand because it runs for every response and must not depend on a locale.
+/// It is written by hand because it runs for every response and must not depend on a locale.
 package enum HTTPDate {
-    /// Seconds since 1970, from any of the three formats that recipients have to accept; nil for anything else.
+    /// Parses any of the three formats that recipients have to accept. Returns seconds since 1970, or nil for any other
+    /// text.
     ///
-    /// The name of the day is not compared with the date. Two-digit years of the RFC 850 format are taken for 1970 to
-    /// 2069: the rule of RFC 9110 ("not more than 50 years ahead") would need a clock.
+    /// The name of the day is not compared with the date. Two-digit years of the RFC 850 format are read as 1970 to
+    /// 2069, because the rule of RFC 9110 ("not more than 50 years ahead") would need a clock.
     package static func parse(_ text: String) -> Double? {
         var scanner = FieldScanner(text)
         scanner.skipSpaces()
@@ -23,7 +24,7 @@ package enum HTTPDate {
         return fields.secondsSince1970
     }
 
-    /// As `Sun, 06 Nov 1994 08:49:37 GMT`. Times before 1970 and after 9999 are moved to those bounds.
+    /// Formats a time like `Sun, 06 Nov 1994 08:49:37 GMT`. Times before 1970 and after 9999 are clamped to this range.
     package static func format(_ seconds: Double) -> String {
         let latest = 253_402_300_799.0
         let whole = Int64(saturating: max(0, min(seconds.isNaN ? 0 : seconds, latest)))
@@ -44,7 +45,7 @@ package enum HTTPDate {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// `06 Nov 1994 08:49:37 GMT` or `06-Nov-94 08:49:37 GMT`.
+    /// Parses `06 Nov 1994 08:49:37 GMT` or `06-Nov-94 08:49:37 GMT`.
     private static func dayFirst(_ scanner: inout FieldScanner) -> Fields? {
         guard let day = scanner.number(digits: 1...2) else { return nil }
         let dashes = scanner.consume("-")
@@ -62,7 +63,7 @@ package enum HTTPDate {
         return Fields(year: year, month: month, day: day, time: time)
     }
 
-    /// `Nov  6 08:49:37 1994`.
+    /// Parses `Nov  6 08:49:37 1994`.
     private static func asctime(_ scanner: inout FieldScanner) -> Fields? {
         guard scanner.skipSpaces(), let month = month(&scanner), scanner.skipSpaces(),
             let day = scanner.number(digits: 1...2), scanner.skipSpaces(), let time = time(&scanner),
@@ -88,12 +89,12 @@ package enum HTTPDate {
         var year: Int64
         var month: Int64
         var day: Int64
-        /// Seconds of the day.
+        /// Seconds since midnight.
         var time: Int64
 
         var secondsSince1970: Double? {
             let days = CivilDate.daysSince1970(year: year, month: month, day: day)
-            // A day that its month does not have comes back as another one.
+            // A day that does not exist in its month is converted back to a different date.
             let date = CivilDate(daysSince1970: days)
             guard date.day == day, date.month == month else { return nil }
             return Double(days * 86_400 + time)

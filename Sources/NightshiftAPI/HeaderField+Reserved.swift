@@ -1,8 +1,8 @@
 extension HeaderField {
-    /// Whether the service sets the field itself, so that a request cannot.
+    /// Whether the service sets this field itself, so that a request may not set it.
     ///
-    /// Such a field belongs to the connection, to the framing of the message, or to a proxy (Apple: URLRequest, "Reserved HTTP
-    /// headers"). Bytes are asked for as they are stored.
+    /// Such a field belongs to the connection, to the framing of the message, or to a proxy (Apple: URLRequest,
+    /// "Reserved HTTP headers"). `Accept-Encoding` is among them because the service requests bytes as they are stored.
     package var isReserved: Bool {
         let name = name.lowercased()
         return Self.reserved.contains(name) || name.hasPrefix("proxy-")

@@ -1,4 +1,4 @@
-/// One HTTP header field, its name compared without regard to case (RFC 9110, section 5.1).
+/// One HTTP header field. Its name is compared ignoring case (RFC 9110, section 5.1).
 package struct HeaderField: Hashable, Sendable, Codable {
     package var name: String
     package var value: String
@@ -8,16 +8,17 @@ package struct HeaderField: Hashable, Sendable, Codable {
         self.value = value
     }
 
-    /// Whether anybody may see the value and any server may have it.
+    /// Whether the value may be shown to anybody and sent to any server.
     ///
-    /// A list of what is known, because services name their keys as they like (`PRIVATE-TOKEN`, `X-Client-Id`): a field lost
-    /// on the way to another origin, or hidden in a listing, costs less than a secret given away. `Referer`, `Location` and
-    /// the like are missing because they hold addresses, which may hold secrets.
+    /// This is a list of known fields, because services choose names for their keys freely (`PRIVATE-TOKEN`,
+    /// `X-Client-Id`). It is better to drop a harmless field on the way to another origin, or to hide it in a listing,
+    /// than to reveal a secret. `Referer`, `Location` and similar fields are not in the list because they contain URLs,
+    /// which may contain secrets.
     package var isHarmless: Bool {
         Self.harmlessNames.contains(name.lowercased())
     }
 
-    /// The field as it is listed: an address shortened, any other value that may be a secret hidden.
+    /// The field as listings show it: URLs are shortened, and any other value that may be a secret is hidden.
     package var shown: HeaderField {
         if isHarmless { return self }
         let holdsAddress = ["content-location", "location", "referer"].contains(name.lowercased())
@@ -31,10 +32,10 @@ package struct HeaderField: Hashable, Sendable, Codable {
         "if-modified-since", "if-unmodified-since", "if-range", "want-content-digest", "want-repr-digest",
         "want-digest",
         "expect", "te",
-        // A body's description and its framing.
+        // Description and framing of a body.
         "content-type", "content-length", "content-encoding", "content-language", "content-disposition",
         "content-range", "content-digest", "content-md5", "repr-digest", "digest", "transfer-encoding", "trailer",
-        // How an upload is continued, but for `Upload-Metadata`, which holds what an app likes.
+        // Fields for resuming an upload, except `Upload-Metadata`, which holds arbitrary values of an app.
         "upload-complete", "upload-incomplete", "upload-length", "upload-offset", "upload-limit", "upload-expires",
         "upload-draft-interop-version", "tus-resumable", "tus-version", "tus-extension", "tus-max-size",
         // Metadata of responses.
@@ -42,7 +43,8 @@ package struct HeaderField: Hashable, Sendable, Codable {
         "last-modified", "preference-applied", "retry-after", "server", "strict-transport-security", "vary", "via",
     ]
 
-    /// Whether the name says that the value is a secret: for what stays with its owner, where an unknown field does no harm.
+    /// Whether the name suggests that the value is a secret. Used for data that stays with its owner, where keeping an
+    /// unknown field does no harm.
     package var soundsSecret: Bool {
         let name = name.lowercased()
         return Self.secretWords.contains { name.contains($0) }
@@ -60,7 +62,7 @@ extension [HeaderField] {
         return first { $0.name.lowercased() == wanted }?.value
     }
 
-    /// Every value of the field `name`, in order.
+    /// All values of the field `name`, in order.
     package func all(_ name: String) -> [String] {
         let wanted = name.lowercased()
         return filter { $0.name.lowercased() == wanted }.map(\.value)

@@ -1,4 +1,4 @@
-/// A task, unique in one service for all time: numbers are never given twice.
+/// The id of a transfer. Ids are never reused, so an id is unique in one service forever.
 package struct TaskID: RawRepresentable, Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
     package let rawValue: Int64
 
@@ -26,7 +26,7 @@ package struct TaskID: RawRepresentable, Hashable, Sendable, Codable, Comparable
     package var description: String { String(rawValue) }
 }
 
-/// A session's identifier, as its owner chose it: not empty, at most ``Limits/sessionIdentifierLength`` bytes.
+/// The identifier of a session, chosen by its client: not empty, and at most ``Limits/sessionIdentifierLength`` bytes.
 package struct SessionID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
@@ -43,7 +43,7 @@ package struct SessionID: RawRepresentable, Hashable, Sendable, Codable, CustomS
         try container.encode(rawValue)
     }
 
-    /// Where tasks live that name no session: those of people at a terminal.
+    /// The session of transfers that name no session, such as those started at a terminal.
     package static let terminal = SessionID(rawValue: "terminal")
 
     package var description: String { rawValue }

@@ -1,19 +1,20 @@
 package import Foundation
 
 extension JSON {
-    /// What is known of a value that a service says, which may be newer than this program: apps have the library linked in.
+    /// Decodes a value as far as this program knows its format. The service may be newer than this program, because
+    /// apps link the library statically.
     ///
-    /// Words that this program does not know, such as a new reason to wait, are left out, and with each the smallest part of the value
-    /// that cannot do without it. What is left has to be the value still.
+    /// An unknown enum value, such as a new reason to wait, is left out together with the smallest enclosing part that
+    /// is invalid without it. The rest must still be a valid value.
     package static func decodeKnown<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try decodeReadable(type, from: data).value
     }
 
     /// Returns a value without the parts that this program cannot read, and the names of those parts.
     ///
-    /// One element that cannot be read does not take the list with it.
+    /// One element that cannot be read does not invalidate its list.
     ///
-    /// - Throws: The first error, where what is left is not the value.
+    /// - Throws: The first error, if the remaining data is not a valid value.
     package static func decodeReadable<Value: Decodable>(
         _ type: Value.Type, from data: Data
     ) throws -> (value: Value, unreadable: [UnreadablePart]) {
@@ -37,15 +38,15 @@ extension JSON {
         }
     }
 
-    /// Parts of one value that are left out; equal ones in a list count as one.
+    /// The maximum number of parts of one value that are left out. Equal parts of a list count as one.
     private static let mostLeftOut = 64
 }
 
-/// A part of an answer that could not be read and was left out.
+/// A part of a response that could not be read and was left out.
 package struct UnreadablePart: Hashable, Sendable {
-    /// The keys on the way to it. Elements of lists have their identifier there, or else their index.
+    /// The path of keys to this part. Elements of lists are named by their identifier, or else by their index.
     package var path: [String]
-    /// For a person: what is wrong with it.
+    /// A description of the problem for people.
     package var reason: String
 
     package init(path: [String], reason: String) {
@@ -69,7 +70,8 @@ extension UnreadablePart {
 }
 
 extension [UnreadablePart] {
-    /// Adds a part. It takes the place of parts of its own, and keeps the reason of the first of them: it is missing them.
+    /// Adds a part. It replaces recorded parts inside it and keeps the reason of the first of them, because this part
+    /// is left out as a consequence.
     fileprivate mutating func add(_ part: UnreadablePart) {
         var part = part
         if let first = first(where: { $0.path.starts(with: part.path) }) { part.reason = first.reason }
@@ -78,7 +80,7 @@ extension [UnreadablePart] {
     }
 }
 
-/// A value of JSON whose type nobody knows.
+/// A JSON value of any type.
 private enum JSONTree: Hashable, Codable {
     case null
     case boolean(Bool)
@@ -120,9 +122,10 @@ private enum JSONTree: Hashable, Codable {
         }
     }
 
-    /// The tree without what an attempt to read it has failed at, nor its like in other elements of the lists on the way there.
+    /// The tree without the part at which decoding failed. In lists on the path to it, equal parts of other elements
+    /// are removed as well.
     ///
-    /// - Returns: nil where nothing would be left, or nothing would be gone.
+    /// - Returns: nil if nothing would be left or nothing would be removed.
     func leavingOut(_ error: DecodingError) -> JSONTree? {
         let path: [any CodingKey]
         let isMeant: (JSONTree) -> Bool
@@ -143,7 +146,7 @@ private enum JSONTree: Hashable, Codable {
         return less
     }
 
-    /// The path for a person.
+    /// The path in a form for people.
     func names(_ path: ArraySlice<any CodingKey>) -> [String] {
         guard let step = path.first else { return [] }
         switch self {
@@ -156,7 +159,7 @@ private enum JSONTree: Hashable, Codable {
         }
     }
 
-    /// The value of the key that tells an element of a list from the others.
+    /// The value of the key that identifies an element of a list.
     private var identifier: String? {
         guard case .object(let members) = self else { return nil }
         for key in ["id", "identifier", "app", "name", "key"] {

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The one way JSON is written and read: RFC 3339 times in UTC with milliseconds, sorted keys, plain slashes.
+/// The only JSON encoder and decoder of the project: RFC 3339 times in UTC with milliseconds, sorted keys, unescaped
+/// slashes.
 package enum JSON {
     package static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()

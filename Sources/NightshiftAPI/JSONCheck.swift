@@ -1,26 +1,28 @@
 package import Foundation
 
-/// The shape that a JSON value is to have, as far as ``JSONCheck`` looks at it.
+/// The expected shape of a JSON value, as far as ``JSONCheck`` examines it.
 package protocol JSONShape {
-    /// The keys that an object may have; nil where that is open.
+    /// The allowed keys of an object; nil if any key is allowed.
     var properties: [String: Self]? { get }
-    /// The elements of an array; nil where that is open.
+    /// The shape of the elements of an array; nil if any shape is allowed.
     var items: Self? { get }
     var isInteger: Bool { get }
-    /// A shape that leaves everything open.
+    /// A shape that allows any value.
     static var any: Self { get }
-    /// The same shape without references to others.
+    /// The same shape with references to other shapes resolved.
     var resolved: Self { get }
 }
 
-/// Refuses keys that a shape does not know, at any depth: a mistyped option must not be silently without effect. Also
-/// refuses a key that stands twice in one object, where two readers may take two different values for it (RFC 8259, section
-/// 4), texts with the character NUL, which no path, argument or column of the database can hold, and finds the numbers that
-/// are not whole where they have to be.
+/// A check of JSON that decoding alone does not do. It refuses:
 ///
-/// Walks the bytes once; they are known to be JSON.
+/// - keys that a shape does not know, at any depth, because a mistyped option must not be ignored silently;
+/// - a key that occurs twice in one object, because two readers may use different values for it (RFC 8259, section 4);
+/// - strings with the character NUL, which no path, argument or database column can hold;
+/// - numbers that are not integers where the shape requires integers.
+///
+/// The check reads the bytes once. They must already be known to be valid JSON.
 package enum JSONCheck {
-    /// The first thing that is wrong; nil where nothing is.
+    /// Returns the first problem, or nil if there is none.
     package static func finding<Shape: JSONShape>(in data: Data, against shape: Shape) -> Finding? {
         data.withUnsafeBytes { bytes -> Finding? in
             var scanner = Scanner<Shape>(bytes: bytes)
@@ -36,7 +38,7 @@ package enum JSONCheck {
     package struct Finding: Error {
         package var path: [String]
         package var detail: String
-        /// Whether the value cannot be, rather than its form.
+        /// Whether the value itself is not allowed, as opposed to its form.
         package var isValue = false
 
         fileprivate func inside(_ key: String) -> Finding {
@@ -72,7 +74,7 @@ package enum JSONCheck {
             throw Finding(path: [], detail: "\(text) must be an integer of at most 64 bits.")
         }
 
-        /// - Parameter properties: nil where the shape leaves it open which keys there are.
+        /// - Parameter properties: nil if the shape allows any key.
         private mutating func object(_ properties: [String: Shape]?) throws(Finding) {
             position += 1
             skipSpace()
@@ -120,7 +122,7 @@ package enum JSONCheck {
             skipSpace()
         }
 
-        /// Goes behind a string, a number, or a word.
+        /// Skips a string, a number, or a literal.
         private mutating func skipValue() throws(Finding) {
             if peek == UInt8(ascii: "\"") { return try skipString() }
             while let byte = peek, byte != UInt8(ascii: "}"), byte != UInt8(ascii: "]"), byte != UInt8(ascii: ",") {
@@ -144,7 +146,7 @@ package enum JSONCheck {
                     position += 1
                     continue
                 }
-                // JSON has no other way to write it.
+                // JSON has no other way to write NUL.
                 if bytes[min(position + 1, bytes.count)...].starts(with: "u0000".utf8) {
                     throw Finding(path: [], detail: "A string must not contain the character NUL.", isValue: true)
                 }

@@ -1,13 +1,13 @@
 package import Foundation
 
 extension JournalEntry {
-    /// Tasks that were accepted together, told at the first of them.
+    /// Transfers that were accepted together. The entry belongs to the first of them.
     package static func accepted(_ first: TaskID, through last: TaskID, at time: Date) -> JournalEntry {
         JournalEntry(
             time: time, decision: .accepted, task: first, detail: first == last ? nil : "Tasks \(first) to \(last).")
     }
 
-    /// An app came to the front, and so many of its tasks need not wait for a good moment any more.
+    /// An app came to the foreground, so `count` of its transfers no longer need to wait for good conditions.
     package static func conditionsLifted(of app: AppID, tasks count: Int, at time: Date) -> JournalEntry {
         JournalEntry(
             time: time, decision: .conditionsLifted, app: app, detail: count == 1 ? "1 task." : "\(count) tasks.")

@@ -1,21 +1,21 @@
 package import Foundation
 
-/// One decision of the service, kept so that it can be explained later.
+/// One decision of the service, stored so that it can be explained later.
 package struct JournalEntry: Hashable, Sendable, Codable {
-    /// Grows with every entry; the `id` of the event streams.
+    /// The number of the entry, increasing with every entry. It is the `id` in event streams.
     package var id: Int64
     package var time: Date
     package var decision: Decision
-    /// The task it is about; nil where it is about the service or a host.
+    /// The transfer that the entry is about; nil if it is about the service or a host.
     package var task: TaskID?
-    /// The app it is about.
+    /// The app that the entry is about.
     package var app: AppID?
-    /// For ``Decision/held``: what the task waits for.
+    /// For ``Decision/held``: the reason why the transfer waits.
     package var wait: Wait?
     package var error: TransferFailure?
-    /// The particulars in a person's words.
+    /// Details for people.
     package var detail: String?
-    /// What was looked at, value by value.
+    /// The values that the decision was based on.
     package var inputs: [String: String]?
 
     package init(
@@ -34,9 +34,9 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     }
 }
 
-/// How the journal's entry of a launch begins: who has launched the app.
+/// The first words of a journal entry about a launch. They name who launched the app.
 package enum LaunchWords: String, Sendable, CaseIterable {
-    /// The service launched it, at the request of a person.
+    /// The service launched the app because a person asked for it.
     case forUser = "As process"
     case byUser = "By its user, as process"
     case inBackground = "In the background, as process"
@@ -49,7 +49,7 @@ package enum LaunchWords: String, Sendable, CaseIterable {
     package func detail(_ process: Int32) -> String { "\(rawValue) \(process)." }
 }
 
-/// Every kind of decision there is.
+/// All kinds of decisions.
 package enum Decision: String, Sendable, Codable, CaseIterable {
     case serviceStarted
     case serviceStopping
@@ -140,7 +140,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case pushDiscarded
     case pushHandled
     case notificationShown
-    /// A notification that a provider has sent waits, or is not shown.
+    /// A notification from a provider waits or is not shown.
     case notificationNotShown
     case notificationChosen
     case notificationPermission

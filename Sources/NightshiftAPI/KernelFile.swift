@@ -1,11 +1,11 @@
 import Foundation
 
-/// Reads files that the kernel writes as they are read: those of /proc, of /sys and of cgroups.
+/// A reader for files whose content the kernel generates on each read: those of /proc, /sys and cgroups.
 package enum KernelFile {
-    /// The whole text of a file; nil where it cannot be read.
+    /// The whole text of a file; nil if it cannot be read.
     ///
-    /// The size of such a file says 0, and each read brings a page at most. `String(contentsOfFile:)` and `Data(contentsOf:)` stop
-    /// after the first read, so that long tables lack their end.
+    /// The size of such a file is reported as 0, and each read returns at most one page. `String(contentsOfFile:)` and
+    /// `Data(contentsOf:)` stop after the first read, so long tables would be truncated.
     package static func text(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

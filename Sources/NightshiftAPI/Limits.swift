@@ -1,101 +1,108 @@
-/// Bounds for everything a client can grow; `docs/limits.md` lists them with their reasons.
+/// Limits for everything that a client can make grow. `docs/limits.md` lists them with their reasons.
 package enum Limits {
-    /// Tasks in one `POST /v1/tasks`.
+    /// Transfers in one `POST /v1/tasks`.
     package static let tasksPerRequest = 10_000
-    /// Tasks in one `POST /v1/actions`.
+    /// Transfers in one `POST /v1/actions`.
     package static let tasksPerAction = 1_000
-    /// Bytes of one request's body: ten thousand tasks of 1.6 KiB.
+    /// Bytes in the body of one request: enough for ten thousand transfers of 1.6 KiB.
     package static let requestBody = 16 << 20
-    /// Tasks or entries in one page of an answer.
+    /// Transfers or entries in one page of a response.
     package static let pageSize = 1_000
-    /// Bytes of the texts in one page of tasks, about: it ends behind the task that reaches them.
+    /// Approximate bytes of the strings in one page of transfers. A page ends after the transfer that reaches this
+    /// limit.
     package static let pageBytes = 4 << 20
-    /// Event streams open at once.
+    /// Event streams that are open at the same time.
     package static let eventStreams = 64
-    /// Streams of commands and of messages open at once, for the processes of apps; counted apart from the others.
+    /// Streams of commands and messages to app processes that are open at the same time. They are counted separately
+    /// from event streams.
     package static let processStreams = 1_024
-    /// Bytes of an app's picture of itself.
+    /// Bytes of the snapshot that an app sends for the app switcher.
     package static let snapshotBytes = 8 << 20
-    /// Background tasks of one app that are open at once.
+    /// Open background tasks of one app.
     package static let backgroundTasks = 1_000
     /// Bytes of a background task's name.
     package static let backgroundTaskNameLength = 256
-    /// Stints in the background that are kept of an app.
+    /// Background runs recorded for each app.
     package static let stints = 20
-    /// Fetches that are kept of an app.
+    /// Background fetches recorded for each app.
     package static let fetches = 20
-    /// Scheduled tasks of an app that wait: one for refresh and ten for processing (Apple's numbers), and continued ones.
+    /// Waiting scheduled tasks of an app: one for refresh and ten for processing (Apple's numbers), and continued
+    /// tasks.
     package static let refreshTasks = 1
     package static let processingTasks = 10
     package static let continuedTasks = 10
-    /// Continued tasks of all apps that run at once.
+    /// Continued tasks of all apps that run at the same time.
     package static let runningContinuedTasks = 4
-    /// Pushes of an app that its status lists.
+    /// Pushes listed in the status of an app.
     package static let pushes = 20
-    /// Bytes of a push's payload (Apple's, for `voip`); a message of UnifiedPush has 4,096.
+    /// Bytes in the payload of a push (Apple's limit for `voip`). A UnifiedPush message may have 4,096.
     package static let pushPayload = 5_120
-    /// Notifications of an app that are listed, and as many that wait for their time; the oldest go first.
+    /// Listed notifications of an app, and likewise its notifications that wait for their time. The oldest are removed
+    /// first.
     package static let notifications = 64
-    /// Bytes of each text of a notification.
+    /// Bytes in each string of a notification.
     package static let notificationText = 4_096
-    /// Bytes of each of its identifiers, and of an action's title.
+    /// Bytes in each identifier of a notification, and in the title of an action.
     package static let notificationIdentifierLength = 256
     package static let notificationCategories = 50
-    /// The highest number at an app's icon.
+    /// The largest badge number on the icon of an app.
     package static let badge = 999_999
     package static let notificationActions = 8
-    /// Regions that an app may watch (Apple's).
+    /// Monitored regions of an app (Apple's limit).
     package static let regions = 20
     package static let regionIdentifierLength = 256
-    /// Requests of an app for the place that are open at once.
+    /// Open location update requests of an app.
     package static let locationUpdates = 64
-    /// Bytes of an app's reason for wanting to know where its user is.
+    /// Bytes in the reason that an app gives for using the location.
     package static let locationReasonLength = 512
-    /// Identifiers of tasks that an entry may declare, and bytes of one.
+    /// Task identifiers that a desktop entry may declare, and also the maximum bytes of one.
     package static let taskIdentifiers = 100
     package static let taskIdentifierLength = 256
-    /// Bytes of a continued task's title or subtitle.
+    /// Bytes in the title or subtitle of a continued task.
     package static let taskTitleLength = 512
     package static let urlLength = 16_384
 
-    /// Joules, and bytes, of a day that background refresh may be given: more than any device has, and exact as a `Double`.
+    /// The largest daily budget for background refresh, in joules and in bytes. It is more than any device needs, and
+    /// exact as a `Double`.
     package static let dailyBudget = 1e15
-    /// Fetches of a day to which an app can be limited: more than the service ever begins.
+    /// The largest number of daily fetches that can be set as a limit for an app. The service never starts that many.
     package static let dailyFetches = 1_000
     package static let headerFields = 100
-    /// Bytes of all header fields of one task.
+    /// Bytes in all header fields of one transfer.
     package static let headerBytes = 65_536
-    /// Bytes that a download sends along: they are stored with the task.
+    /// Bytes in the request body of a download. The body is stored with the transfer.
     package static let downloadBody = 1 << 20
-    /// Connections with one host that a session may allow; more are taken for so many.
+    /// The largest number of connections per host of a session. Larger values are reduced to this one.
     package static let connectionsPerHost = 1_000
-    /// Other URLs of one file.
+    /// Mirror URLs of one file.
     package static let mirrors = 16
-    /// Connections of one download: more brought nothing anywhere, and each costs memory at both ends.
+    /// Connections of one download. More connections did not improve the speed anywhere, and each one uses memory at
+    /// both ends.
     package static let connectionsPerTask = 32
-    /// Fields of one form: as many files may be open for each upload that runs.
+    /// Fields of one form. Each running upload may keep that many files open.
     package static let formFields = 100
-    /// Bytes of a form's names and texts.
+    /// Bytes in the names and texts of a form.
     package static let formTextBytes = 1 << 20
     package static let descriptionLength = 65_536
-    /// Bytes that an app's library may note with a task.
+    /// Bytes of client data that the library stores with a transfer.
     package static let clientDataLength = 131_072
-    /// The greatest number that an app may give a task: exact in every reader of JSON, and the next one is a number too.
+    /// The largest task identifier that an app may use. It is exact in every JSON reader, and so is the next number.
     package static let taskIdentifier: Int64 = 1 << 53 - 1
     package static let pathLength = 4_096
     package static let sessionIdentifierLength = 512
     package static let sessions = 10_000
-    /// Tasks in the store, ended ones that nobody removed included.
+    /// Transfers in the store, including ended ones that have not been removed.
     package static let tasks = 1_000_000
-    /// Bytes of an upload's response. A longer one fails the task, and none is cut.
+    /// Bytes in the response to an upload. A longer response fails the transfer; it is never truncated.
     package static let responseBody: Int64 = 1 << 30
-    /// Bytes of an upload's response that are held in memory; a longer one goes to a file as it comes.
+    /// Bytes of the response to an upload that are held in memory. A longer response is written to a file as it
+    /// arrives.
     package static let responseMemory = 1 << 20
-    /// Bytes of a response's header fields that are kept.
+    /// Bytes of the header fields of a response that are stored.
     package static let responseHeaderBytes = 65_536
-    /// Journal entries kept; the oldest go first.
+    /// Journal entries that are kept. The oldest are removed first.
     package static let journalEntries = 200_000
     package static let redirects = 20
-    /// Seconds: 100 years, so that sums of times never overflow.
+    /// Seconds: 100 years. The limit prevents sums of times from overflowing.
     package static let longestTimeout: Double = 3_155_760_000
 }

@@ -1,11 +1,12 @@
 package import Foundation
 
-/// `POST /v1/tasks`: up to ``Limits/tasksPerRequest`` tasks, all accepted or none.
+/// The body of `POST /v1/tasks`: up to ``Limits/tasksPerRequest`` transfers. Either all are accepted or none.
 package struct EnqueueRequest: Sendable, Codable {
-    /// `terminal` unless given; the session is made with default settings where it does not exist.
+    /// The session of the transfers; `terminal` by default. A session that does not exist is created with default
+    /// settings.
     package var session: SessionID?
-    /// The app for which this is done: `session` is then what it calls its session, and the end of the session's last task
-    /// wakes it.
+    /// The app for which the transfers are added. `session` is then the identifier that the app uses for its session,
+    /// and the app is woken when the last transfer of the session ends.
     package var app: AppID?
     package var tasks: [TaskRequest]
 
@@ -16,10 +17,10 @@ package struct EnqueueRequest: Sendable, Codable {
     }
 }
 
-/// The ids of the accepted tasks, in the order of the request. They are on disk.
+/// The ids of the accepted transfers, in the order of the request. They are stored on disk.
 package struct EnqueueResponse: Sendable, Codable {
     package var ids: [TaskID]
-    /// Those of ``ids`` that were there before (``TakenName/join``); nil where there are none.
+    /// The ids among ``ids`` of transfers that already existed (``TakenName/join``); nil if there are none.
     package var joined: [TaskID]?
 
     package init(ids: [TaskID], joined: [TaskID] = []) {
@@ -28,10 +29,10 @@ package struct EnqueueResponse: Sendable, Codable {
     }
 }
 
-/// One page of tasks; `next` is the `after` of the following page.
+/// One page of transfers. `next` is the value of `after` for the following page.
 package struct TaskPage: Sendable, Codable {
     package var tasks: [TaskStatus]
-    /// Tasks in between of which nothing can be told but that they can be removed; nil where there are none.
+    /// Transfers in the range of this page whose rows cannot be read. They can only be removed. Nil if there are none.
     package var unreadable: [UnreadableTask]?
     package var next: TaskID?
 
@@ -42,10 +43,10 @@ package struct TaskPage: Sendable, Codable {
     }
 }
 
-/// A task whose row makes no sense.
+/// A transfer whose row cannot be read.
 package struct UnreadableTask: Hashable, Sendable, Codable {
     package var id: TaskID
-    /// For a person: what is wrong with it.
+    /// A description of the problem for people.
     package var reason: String
 
     package init(id: TaskID, reason: String) {
@@ -73,7 +74,7 @@ package struct SessionList: Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/tasks/{id}`: only what is given changes. A rate limit of 0 is none.
+/// The body of `PATCH /v1/tasks/{id}`: only the given values change. A rate limit of 0 means no limit.
 package struct TaskChange: Sendable, Equatable, Codable {
     package var priority: Double?
     package var rateLimit: Int64?
@@ -86,14 +87,14 @@ package struct TaskChange: Sendable, Equatable, Codable {
     }
 }
 
-/// `POST /v1/tasks/{id}/retarget`. What is nil stays where the new URL is of the same origin; elsewhere nothing secret goes
-/// along.
+/// The body of `POST /v1/tasks/{id}/retarget`. Values that are nil stay unchanged if the new URL has the same origin.
+/// Secrets are not sent to a different origin.
 package struct RetargetRequest: Sendable, Codable {
     package var url: String
-    /// In place of all fields that the task has.
+    /// Header fields that replace all header fields of the transfer.
     package var headers: [HeaderField]?
     package var credential: Credential?
-    /// The note that the task's library keeps with it from now on.
+    /// The new client data that the library stores with the transfer.
     package var clientData: String?
 
     package init(
@@ -106,9 +107,10 @@ package struct RetargetRequest: Sendable, Codable {
     }
 }
 
-/// `POST /v1/tasks/{id}/cancel`.
+/// The body of `POST /v1/tasks/{id}/cancel`.
 package struct CancelRequest: Sendable, Codable {
-    /// Keeps the bytes and answers with a token to continue from, where the server allows it.
+    /// Whether the downloaded bytes are kept and the response contains a token to resume from, if the server supports
+    /// it.
     package var producingResumeData: Bool?
 
     package init(producingResumeData: Bool? = nil) {
@@ -116,11 +118,11 @@ package struct CancelRequest: Sendable, Codable {
     }
 }
 
-/// Settings of the whole service. A rate limit of 0 is none.
+/// Settings of the whole service. A rate limit of 0 means no limit.
 package struct ServiceSettings: Hashable, Sendable, Codable {
-    /// Bytes per second, all transfers together.
+    /// Bytes per second for all transfers together.
     package var rateLimit: Int64?
-    /// Transfers that run at once.
+    /// The maximum number of transfers that run at the same time.
     package var maximumTransfers: Int?
 
     package init(rateLimit: Int64? = nil, maximumTransfers: Int? = nil) {
@@ -129,7 +131,7 @@ package struct ServiceSettings: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/status`.
+/// The response of `GET /v1/status`.
 package struct ServiceStatus: Sendable, Codable {
     package var version: String
     package var processID: Int32
@@ -137,15 +139,16 @@ package struct ServiceStatus: Sendable, Codable {
     package var home: String
     package var networkAvailable: Bool
     package var settings: ServiceSettings
-    /// Tasks by state.
+    /// The number of transfers in each state.
     package var tasks: [String: Int]
     package var bytesPerSecond: Double
     package var lastJournalEntry: Int64
-    /// Hosts that are left alone for now.
+    /// Hosts that currently receive no requests after failures.
     package var pausedHosts: [PausedHost]
-    /// File systems that do not answer; nil where all do.
+    /// File systems that do not respond; nil if all respond.
     package var silentFileSystems: [SilentFileSystem]?
-    /// The variables of the service that name the proxies of tasks that say nothing of one. Nil from an older service.
+    /// The environment variables of the service that name proxies. They apply to transfers without a proxy of their
+    /// own. Nil from an older service.
     package var proxyVariables: [String]?
 
     package init(
@@ -166,9 +169,9 @@ package struct ServiceStatus: Sendable, Codable {
     }
 }
 
-/// A file system that does not answer: a call to it has been under way for at least five seconds.
+/// A file system that does not respond: a call to it has been running for at least five seconds.
 package struct SilentFileSystem: Hashable, Sendable, Codable {
-    /// The path of that call.
+    /// The path that was passed to this call.
     package var path: String
     package var since: Date
 
@@ -179,7 +182,7 @@ package struct SilentFileSystem: Hashable, Sendable, Codable {
 }
 
 package struct PausedHost: Hashable, Sendable, Codable {
-    /// Scheme, host and port, as `https://example.org:443`.
+    /// Scheme, host and port, such as `https://example.org:443`.
     package var origin: String
     package var until: Date
 
@@ -189,14 +192,14 @@ package struct PausedHost: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/tasks/{id}/why`: the present state with its reason, and how it came to be.
+/// The response of `GET /v1/tasks/{id}/why`: the current state, its reason, and the decisions that led to it.
 package struct Explanation: Sendable, Codable {
     package var task: TaskStatus
-    /// The answer in a person's words.
+    /// The explanation as a sentence for people.
     package var sentence: String
-    /// What will change it: a time or an event.
+    /// The time or event that will end the current state.
     package var endedBy: String?
-    /// The task's last decisions, oldest first.
+    /// The latest decisions about the transfer, oldest first.
     package var history: [JournalEntry]
 
     package init(task: TaskStatus, sentence: String, endedBy: String?, history: [JournalEntry]) {
@@ -207,16 +210,16 @@ package struct Explanation: Sendable, Codable {
     }
 }
 
-/// RFC 9457 problem details, `application/problem+json`.
+/// Problem details as defined by RFC 9457, with the media type `application/problem+json`.
 package struct Problem: Error, Hashable, Sendable, Codable {
-    /// A relative reference, stable: `/problems/not-found`.
+    /// A stable relative reference, such as `/problems/not-found`.
     package var type: String
     package var title: String
     package var status: Int
     package var detail: String?
-    /// Which part of the request is meant, as a JSON pointer: `/tasks/3/url`.
+    /// The part of the request that caused the problem, as a JSON pointer: `/tasks/3/url`.
     package var pointer: String?
-    /// The failure that a transfer would have had that was begun with this.
+    /// The failure code that a transfer created from this request would have ended with.
     package var code: TransferFailure.Code?
 
     package init(

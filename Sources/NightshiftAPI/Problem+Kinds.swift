@@ -21,14 +21,14 @@ extension Problem {
         Problem(type: "/problems/not-found", title: "Not found", status: 404, detail: detail)
     }
 
-    /// There is no such session, or not yet: it may have been made by a request that is still on its way.
+    /// The session does not exist, or not yet: the request that creates it may still be on its way.
     package static func noSession(_ session: SessionID) -> Problem {
         Problem(
             type: "/problems/no-session", title: "Session not found", status: 404,
             detail: "There is no session '\(session)'.")
     }
 
-    /// The request is right, but not in the present state.
+    /// The request is valid, but not possible in the current state.
     package static func conflict(_ detail: String) -> Problem {
         Problem(type: "/problems/conflict", title: "Not possible in the current state", status: 409, detail: detail)
     }
@@ -39,18 +39,19 @@ extension Problem {
             type: "/problems/session-in-use", title: "Another process uses the session", status: 409, detail: detail)
     }
 
-    /// The calling process has no stream of commands: the service does not know whose process it is.
+    /// The calling process has no command stream, so the service does not know which app it belongs to.
     package static func notConnected(_ detail: String) -> Problem {
         Problem(type: "/problems/not-connected", title: "The process is not connected", status: 409, detail: detail)
     }
 
-    /// The app has no background time, or no more of it.
+    /// The app has no background time, or none left.
     package static func noBackgroundTime(_ detail: String) -> Problem {
         Problem(
             type: "/problems/no-background-time", title: "No background time is available", status: 409, detail: detail)
     }
 
-    /// The app's entry or its user does not let it submit the task (BGTaskSchedulerErrorCodeNotPermitted).
+    /// The desktop entry of the app or the user does not allow the scheduled task
+    /// (BGTaskSchedulerErrorCodeNotPermitted).
     package static func taskNotPermitted(_ detail: String) -> Problem {
         Problem(
             type: "/problems/task-not-permitted", title: "The scheduled task is not permitted", status: 403,
@@ -64,21 +65,21 @@ extension Problem {
             detail: detail)
     }
 
-    /// As many tasks wait as may (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
+    /// The maximum number of scheduled tasks is waiting (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
     package static func tooManyScheduledTasks(_ detail: String) -> Problem {
         Problem(
             type: "/problems/too-many-scheduled-tasks", title: "Too many scheduled tasks are waiting", status: 409,
             detail: detail)
     }
 
-    /// A continued task that may not wait has no room now (BGTaskSchedulerErrorCodeImmediateRunIneligible).
+    /// A continued task that must start immediately cannot start now (BGTaskSchedulerErrorCodeImmediateRunIneligible).
     package static func noRoomForTask(_ detail: String) -> Problem {
         Problem(
             type: "/problems/no-room-for-task", title: "The scheduled task cannot start now", status: 409,
             detail: detail)
     }
 
-    /// The app watches as many regions as it may (kCLErrorRegionMonitoringFailure).
+    /// The app already monitors the maximum number of regions (kCLErrorRegionMonitoringFailure).
     package static func tooManyRegions(_ detail: String) -> Problem {
         Problem(
             type: "/problems/too-many-regions", title: "Too many regions are monitored", status: 409, detail: detail)
@@ -92,7 +93,7 @@ extension Problem {
         Problem(type: "/problems/too-many", title: "Too many requests", status: 429, detail: detail)
     }
 
-    /// The service cannot do it now: disk trouble, or it is stopping.
+    /// The service cannot handle the request now because of disk problems, or because it is stopping.
     package static func unavailable(_ detail: String) -> Problem {
         Problem(type: "/problems/unavailable", title: "The service cannot do that now", status: 503, detail: detail)
     }

@@ -1,18 +1,18 @@
-/// A proxy's URL, `scheme://name:password@host:port`, in its parts.
+/// The parts of the URL of a proxy, `scheme://name:password@host:port`.
 package struct ProxyAddress: Hashable, Sendable {
-    /// With its `://`; empty where there is none.
+    /// The scheme with its `://`; empty if the URL has no scheme.
     package let scheme: Substring
-    /// The user name and password, without the `@`; nil where there are none.
+    /// The user name and password, without the `@`; nil if there are none.
     package let userinfo: Substring?
-    /// Host and port, and what may follow.
+    /// The host and port, and anything that follows.
     package let host: Substring
 
-    /// The schemes that a proxy's URL may have, with their `://`.
+    /// The schemes that the URL of a proxy may have, with their `://`.
     package static let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
 
-    /// The host begins after the last `@`: names and passwords may hold one that nobody has encoded.
+    /// Splits a URL. The host begins after the last `@`, because names and passwords may contain an unencoded `@`.
     package init(_ url: String) {
-        // A password may hold a `://`; a scheme holds neither `:` nor `@`.
+        // A password may contain `://`. A scheme contains neither `:` nor `@`.
         let name = url.prefix { $0 != ":" && $0 != "@" }
         let separator = "://"
         let hasScheme = url[name.endIndex...].hasPrefix(separator)
@@ -27,11 +27,11 @@ package struct ProxyAddress: Hashable, Sendable {
         }
     }
 
-    /// A sentence about why the URL cannot be a proxy's; nil where it can, and where it is empty, which forbids a proxy. Repeats nothing
-    /// that may be a password.
+    /// A sentence that says why the URL is not a valid proxy; nil if it is valid. An empty URL is valid and means that
+    /// no proxy may be used. The sentence contains nothing that may be a password.
     ///
-    /// What this lets through is read by libcurl in the same way: a mistake is found when the task is accepted, not met again with
-    /// each attempt.
+    /// libcurl accepts every URL that passes this check and reads it the same way. A mistake is therefore found when
+    /// the transfer is accepted, not at each attempt.
     package static func flaw(of url: String) -> String? {
         guard !url.isEmpty else { return nil }
         let address = ProxyAddress(url)
@@ -49,7 +49,7 @@ package struct ProxyAddress: Hashable, Sendable {
             }
         }
         guard address.host.utf8.allSatisfy({ $0 < 0x80 }) else { return "The host name of the proxy must be ASCII." }
-        // A path after the port means nothing, and is common.
+        // A path after the port has no effect, and is common.
         let authority = Array(address.host.utf8.prefix { !"/?#".utf8.contains($0) })[...]
         do {
             let (host, port) = try URLHost.split(authority)
@@ -61,19 +61,20 @@ package struct ProxyAddress: Hashable, Sendable {
         }
     }
 
-    /// The URL without user name and password: what is the same for all who use the proxy.
+    /// The URL without user name and password. It is the same for all users of the proxy.
     package var url: String { "\(scheme)\(host)" }
 
-    /// The URL with something in the place of user name and password.
+    /// The URL with `userinfo` instead of its user name and password.
     package func url(userinfo: String) -> String { "\(scheme)\(userinfo)@\(host)" }
 }
 
 extension ProxyAddress {
-    /// A proxy as people and desktops write it, as the URL that the service takes.
+    /// Converts a proxy as people and desktops write it into a URL that the service accepts.
     ///
-    /// Without a scheme it speaks HTTP, as curl has it. `socks://` names no version: GNOME writes it into `all_proxy` for the SOCKS
-    /// host of its settings, and its own programs begin with version 5 and let the proxy look up the names, as `socks5h://` says.
-    /// curl takes it for version 4, which knows no IPv6 and leaves the names, and who is asked for them, to this machine.
+    /// A proxy without a scheme uses HTTP, as in curl. `socks://` names no version. GNOME writes it into `all_proxy`
+    /// for the SOCKS host of its settings. GNOME's own programs start with version 5 and let the proxy resolve names,
+    /// which is what `socks5h://` means. curl reads it as version 4, which does not support IPv6 and resolves names on
+    /// this machine, so that they are visible to its DNS server.
     package static func spelled(_ text: String) -> String {
         if text.isEmpty { return text }
         let address = ProxyAddress(text)

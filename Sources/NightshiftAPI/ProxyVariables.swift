@@ -1,11 +1,12 @@
 import Foundation
 
-/// The proxy variables of one environment, read by curl's rules.
+/// The proxy variables of one environment, interpreted by curl's rules.
 ///
-/// https://curl.se/docs/manpage.html#ENVIRONMENT: `http_proxy` counts in lower case only, because a web server hands
-/// a request's `Proxy` field to its programs as `HTTP_PROXY`. They govern the requests of the process that has them, and no others.
+/// See https://curl.se/docs/manpage.html#ENVIRONMENT: `http_proxy` is valid only in lower case, because a web server
+/// passes the `Proxy` field of a request to its programs as `HTTP_PROXY`. The variables apply only to requests of the
+/// process that has them.
 package struct ProxyVariables: Hashable, Sendable {
-    /// The variables that are set and count, in the order of ``names``.
+    /// The variables that are set and valid, in the order of ``names``.
     package let names: [String]
     private let http: Setting?
     private let https: Setting?
@@ -17,11 +18,11 @@ package struct ProxyVariables: Hashable, Sendable {
         var value: String
     }
 
-    /// A proxy and where it comes from.
+    /// A proxy and its origin.
     package struct Choice: Hashable, Sendable {
         /// The variable that names the proxy.
         package var variable: String
-        /// The proxy's URL; empty where `no_proxy` excepts the host.
+        /// The URL of the proxy; empty if `no_proxy` excludes the host.
         package var proxy: String
     }
 
@@ -39,15 +40,16 @@ package struct ProxyVariables: Hashable, Sendable {
             .map { $0.lowercased() }
     }
 
-    /// Those of an environment without any.
+    /// The variables of an environment that sets none.
     package static let none = ProxyVariables([:])
 
     package var hasProxy: Bool { http != nil || https != nil || all != nil }
 
-    /// The proxy for `url`; empty where one is set but not for this host; nil where none is set, and for what is no URL.
+    /// The proxy for `url`. It is empty if a proxy is set but not used for this host. It is nil if no proxy is set, or
+    /// if `url` is not a URL.
     package func proxy(for url: String) -> String? { choice(for: url)?.proxy }
 
-    /// As ``proxy(for:)``, with the variable that names it.
+    /// Like ``proxy(for:)``, together with the variable that names the proxy.
     package func choice(for url: String) -> Choice? {
         guard hasProxy, let url = try? TransferURL(parsing: url), let setting = (url.isSecure ? https : http) ?? all
         else { return nil }
@@ -70,7 +72,7 @@ package struct ProxyVariables: Hashable, Sendable {
     }
 }
 
-/// An IPv4 or IPv6 address as bytes, and whether a network holds it.
+/// An IPv4 or IPv6 address as bytes.
 private struct Address: Hashable {
     var bytes: [UInt8]
 
@@ -85,7 +87,7 @@ private struct Address: Hashable {
         return nil
     }
 
-    /// Whether `pattern`, an address or `address/bits`, holds `address`.
+    /// Whether `pattern`, an address or `address/bits`, contains `address`.
     static func matches(_ pattern: String, _ address: Address) -> Bool {
         let parts = pattern.split(separator: "/", omittingEmptySubsequences: false)
         let text = parts[0].hasPrefix("[") ? parts[0].dropFirst().prefix { $0 != "]" } : parts[0]

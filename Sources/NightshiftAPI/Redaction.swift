@@ -1,18 +1,19 @@
 import Foundation
 
-/// How secrets look where something has to stand in their place.
+/// Functions that replace secrets in text that is shown or logged.
 package enum Redaction {
     package static let mask = "***"
 
-    /// A proxy's URL without the user name and password it may hold.
+    /// The URL of a proxy without its user name and password.
     package static func proxy(_ url: String) -> String {
         let address = ProxyAddress(url)
         return address.userinfo == nil ? url : address.url(userinfo: mask)
     }
 
-    /// A URL as it is shown: without user name and password, and with `…` for a query that looks as if it let people in.
+    /// A URL for display: without user name and password, and with `…` instead of a query that seems to contain a
+    /// credential.
     ///
-    /// A signed URL is a key to what it names for as long as it is valid, whoever has it.
+    /// A signed URL gives access to its resource as long as it is valid, to anybody who has the URL.
     package static func url(_ url: String) -> String {
         let beforeFragment = url.prefix { $0 != "#" }
         let address = beforeFragment.prefix { $0 != "?" }
@@ -30,10 +31,11 @@ package enum Redaction {
         return "\(address[..<scheme.upperBound])\(rest[rest.index(after: at)...])"
     }
 
-    /// A query without its signature: what stays the same when a signed URL is renewed, because it names what is asked for.
+    /// A query without its signature. The result names the resource, and stays the same when a signed URL is renewed.
     ///
-    /// That are all parameters but those whose names let people in, and beside such ones those that say until when and what for.
-    /// A value that looks random stays, since many resources are named so.
+    /// The result contains all parameters except those whose names suggest a credential. If there is such a parameter,
+    /// parameters for the expiry and the scope of a signature are removed as well. A value that looks random stays,
+    /// because many resources have such names.
     package static func unsigned(query: String) -> String {
         let parameters = parameters(of: query[...])
         let isSigned = parameters.contains { isSecret(name: $0.name) }
@@ -46,11 +48,11 @@ package enum Redaction {
     }
 
     private struct Parameter {
-        /// As it stands in the query.
+        /// The parameter as written in the query.
         var text: Substring
-        /// Decoded, in lower case.
+        /// The decoded name in lower case.
         var name: String
-        /// The whole, where there is no name.
+        /// The value; the whole parameter if there is no name.
         var value: Substring
     }
 
@@ -62,16 +64,17 @@ package enum Redaction {
         }
     }
 
-    /// Amazon's, Google's, Azure's and Alibaba's signed URLs, Akamai's, CloudFront's and Cloudflare's, OAuth's tokens (RFC 6750,
-    /// section 2.3), and what others call the same.
+    /// Whether the name is used for a signature or token: by signed URLs of Amazon, Google, Azure and Alibaba, by
+    /// Akamai, CloudFront and Cloudflare, by OAuth (RFC 6750, section 2.3), or by others under the same names.
     private static func isSecret(name: String) -> Bool {
         secretNames.contains(name) || secretWords.contains { name.contains($0) }
     }
 
-    /// Terms of a signature. Alone they may name what is asked for.
+    /// Whether the name is used for a term of a signature, such as its expiry. Without a signature, such a parameter
+    /// may name the resource.
     private static func isTerm(name: String) -> Bool { terms.contains(name) || name.contains("expir") }
 
-    /// The second line is Azure's.
+    /// The second line lists the names that Azure uses.
     private static let terms: Set<String> = [
         "exp", "ts", "timestamp", "validfrom", "validto", "valid_from", "valid_until",
         "se", "st", "sv", "sr", "sp", "spr", "sip", "ss", "srt", "ske", "skt", "sks", "skv", "skoid", "sktid",
@@ -88,7 +91,8 @@ package enum Redaction {
         "x-oss-", "hash", "md5", "sha256", "nonce", "ticket",
     ]
 
-    /// Long, and letters and digits in turns: nobody types that. Dates, versions and words change less often.
+    /// Whether the value is long and alternates between letters and digits, which nobody types. Dates, versions and
+    /// words alternate less often.
     private static func looksRandom(_ value: Substring) -> Bool {
         let bytes = (value.removingPercentEncoding ?? String(value)).utf8
         guard bytes.count >= 20 else { return false }

@@ -1,20 +1,21 @@
-/// The way in which a response says where its body ends (RFC 9112, section 6.3; RFC 9113, section 8.1).
+/// The method by which a response marks the end of its body (RFC 9112, section 6.3; RFC 9113, section 8.1).
 ///
-/// The only definition of a response's length: the transport, downloads and the library's data tasks all use it.
+/// This is the only definition of the length of a response. The transport, downloads and the data tasks of the library
+/// all use it.
 package enum ResponseFraming: Hashable, Sendable {
-    /// No body follows, whatever the fields say: an answer to HEAD, 1xx, 204 and 304.
+    /// No body follows, whatever the fields say: the response to HEAD, or a status of 1xx, 204 or 304.
     case empty
-    /// A length before the body. `Transfer-Encoding: identity` changes nothing, and takes no length away.
+    /// A length is given before the body. `Transfer-Encoding: identity` does not change this.
     case length(Int64)
-    /// A mark within the message: the last chunk, or the end of a stream of HTTP/2 or HTTP/3.
+    /// The end is marked within the message: by the last chunk, or by the end of a stream of HTTP/2 or HTTP/3.
     case marked
-    /// The end of the connection.
+    /// The end of the connection is the end of the body.
     case connection
-    /// Lengths that contradict each other, or that are no numbers: every end of the body may be the wrong one.
+    /// The lengths contradict each other or are not numbers, so the end of the body is unknown.
     case contradictory([String])
 
     /// - Parameters:
-    ///   - method: the request's.
+    ///   - method: the method of the request.
     ///   - httpVersion: "1.0", "1.1", "2" or "3".
     ///   - lengths: all values of `Content-Length`.
     ///   - codings: all values of `Transfer-Encoding`.
@@ -26,7 +27,7 @@ package enum ResponseFraming: Hashable, Sendable {
         let codings = Self.members(codings).map { $0.prefix { $0 != ";" } }
             .map { String($0).trimmedOfBlanks.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
         guard codings.isEmpty else {
-            // It overrides a length (RFC 9112, section 6.3).
+            // A transfer coding overrides a length (RFC 9112, section 6.3).
             self = codings.contains("chunked") ? .marked : .connection
             return
         }
@@ -35,7 +36,7 @@ package enum ResponseFraming: Hashable, Sendable {
             self = httpVersion.hasPrefix("2") || httpVersion.hasPrefix("3") ? .marked : .connection
             return
         }
-        // The same length twice is a known mistake that does no harm.
+        // Repeating the same length is a known mistake of servers that does no harm.
         if values.count == 1, let length = Self.number(value) {
             self = .length(length)
         } else {
@@ -43,7 +44,7 @@ package enum ResponseFraming: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the body; nil where nothing says so before they have come.
+    /// The number of bytes in the body; nil if it is unknown until the body has arrived.
     package var length: Int64? {
         switch self {
         case .empty: 0

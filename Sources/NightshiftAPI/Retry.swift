@@ -1,4 +1,5 @@
-/// `POST /v1/retry`: up to ``Limits/tasksPerRequest`` tasks, or all that wait after a failure where none are named.
+/// The body of `POST /v1/retry`: up to ``Limits/tasksPerRequest`` transfers. If none are named, all transfers that wait
+/// after a failure are retried.
 package struct RetryRequest: Sendable, Codable {
     package var tasks: [TaskID]?
 
@@ -7,11 +8,11 @@ package struct RetryRequest: Sendable, Codable {
     }
 }
 
-/// The result.
+/// The response of `POST /v1/retry`.
 package struct RetryResponse: Hashable, Sendable, Codable {
-    /// Tasks whose wait after a failure was ended.
+    /// The number of transfers whose wait after a failure was ended.
     package var count: Int
-    /// Those that cannot be tried again, of the ones that were named.
+    /// The named transfers that cannot be retried.
     package var refused: [RefusedTask]
 
     package init(count: Int, refused: [RefusedTask] = []) {
@@ -20,7 +21,7 @@ package struct RetryResponse: Hashable, Sendable, Codable {
     }
 }
 
-/// A task for which something could not be done, and why.
+/// A transfer for which an action was refused, and the reason.
 package struct RefusedTask: Hashable, Sendable, Codable {
     package var id: TaskID
     package var problem: Problem

@@ -1,10 +1,12 @@
-/// What an event stream carries. Journal entries are numbered and can be asked for again; progress is neither.
+/// An event of an event stream. Journal entries are numbered and can be requested again; progress events are not and
+/// cannot.
 package enum ServiceEvent: Hashable, Sendable {
-    /// `event: journal`, `id:` the entry's.
+    /// `event: journal`; `id:` is the id of the entry.
     case journal(JournalEntry)
-    /// `event: progress`, without an id.
+    /// `event: progress`, without an `id:`.
     case progress(TaskProgress)
-    /// `event: reset`: entries after the `Last-Event-ID` are gone; read the tasks again and go on from here.
+    /// `event: reset`: entries after the `Last-Event-ID` were deleted. The client must read the transfers again and
+    /// continue from `lastEntry`.
     case reset(lastEntry: Int64)
 
     package var name: String {

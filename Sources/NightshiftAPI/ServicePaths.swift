@@ -1,30 +1,31 @@
 package import Foundation
 
-/// Where one user's service keeps its things, by the XDG base-directory specification or under `NIGHTSHIFT_HOME`.
+/// The directories and files of one user's service, by the XDG Base Directory Specification or under `NIGHTSHIFT_HOME`.
 package struct ServicePaths: Hashable, Sendable {
-    /// The database, partial files and the log; survives reboots.
+    /// The directory for the database, partial files and the log. It survives reboots.
     package let state: URL
-    /// The socket and the lock; on a real machine gone after a reboot.
+    /// The directory for the socket. On most systems it is deleted at reboot.
     package let runtime: URL
     package let configuration: URL
-    /// The user's own desktop entries, those of installed apps among them.
+    /// The directory for the desktop entries of the user, including those of installed apps.
     package let applications: URL
 
-    /// The variable by which a client that starts the service says so: the other variables are the client's, not an operator's.
+    /// The variable that a client sets when it starts the service. It means that the other variables belong to the
+    /// client, and were not set by an administrator.
     package static let startedByClient = "NIGHTSHIFT_STARTED_BY_CLIENT"
 
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
     package var database: URL { state.appending(path: "nightshift.sqlite") }
-    /// Which tasks are under way, for the service that comes after a fault.
+    /// A file with the transfers that are running. The next service reads it after a crash.
     package var starts: URL { state.appending(path: "starts") }
-    /// Bytes of unfinished downloads.
+    /// The directory for bytes of unfinished downloads.
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
-    /// Finished downloads without a destination, until their owner takes them.
+    /// The directory for finished downloads without a destination, until their client takes them.
     package var files: URL { state.appending(path: "files", directoryHint: .isDirectory) }
-    /// Copies of files to upload, until their uploads have ended.
+    /// The directory for copies of files to upload, until their uploads have ended.
     package var sources: URL { state.appending(path: "sources", directoryHint: .isDirectory) }
-    /// Logs and snapshots of apps.
+    /// The directory for logs and snapshots of apps.
     package var apps: URL { state.appending(path: "apps", directoryHint: .isDirectory) }
     package var log: URL { state.appending(path: "nightshiftd.log") }
 
@@ -35,10 +36,10 @@ package struct ServicePaths: Hashable, Sendable {
         self.applications = applications
     }
 
-    /// The paths that `environment` says.
+    /// The paths that follow from `environment`.
     ///
-    /// `XDG_RUNTIME_DIR` has no default of its own in the specification: without it the socket stands in the state
-    /// directory, which is as private.
+    /// The specification has no default for `XDG_RUNTIME_DIR`. Without it, the socket is in the state directory, which
+    /// is equally private.
     package init(environment: [String: String], homeDirectory: URL) {
         func directory(_ path: String) -> URL {
             URL(filePath: path, directoryHint: .isDirectory)

@@ -1,26 +1,27 @@
-/// What a session gives its tasks where they say nothing themselves. Every key has a default.
+/// The defaults of a session for its transfers. Every key has a default value.
 package struct SessionSettings: Hashable, Sendable, Codable {
     package var headers: [HeaderField] = []
-    /// Transfers with one host at a time.
+    /// The number of transfers with one host at the same time.
     package var httpMaximumConnectionsPerHost: Int = 6
-    /// Seconds without a byte until an exchange is broken off and retried (Apple: timeoutIntervalForRequest).
+    /// Seconds without a received byte after which an exchange is aborted and retried (Apple:
+    /// timeoutIntervalForRequest).
     package var idleTimeout: Double = 60
-    /// Seconds from a task's start until it fails, asleep or not (Apple: timeoutIntervalForResource).
+    /// Seconds from the start of a transfer until it fails, including time asleep (Apple: timeoutIntervalForResource).
     package var resourceTimeout: Double = 604_800
     package var retryPolicy: RetryPolicy = .never
     package var failsOnHTTPError: Bool = false
     package var proxy: String?
     package var tls: TLSSettings?
-    /// Whether its tasks wait for a good moment (Apple: isDiscretionary).
+    /// Whether the transfers wait for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool = false
     package var allowsCellularAccess: Bool = true
     package var allowsExpensiveNetworkAccess: Bool = true
     package var allowsConstrainedNetworkAccess: Bool = true
-    /// Whether its tasks run on external power only.
+    /// Whether the transfers run only on external power.
     package var requiresExternalPower: Bool = false
-    /// Percent below which its tasks do not run on battery; 0 is no limit.
+    /// The battery percentage below which the transfers do not run on battery; 0 means no limit.
     package var minimumBattery: Double = 0
-    /// Whether the app is woken for its events; for sessions of apps only.
+    /// Whether the app is woken for events of the session. It has an effect only for sessions of apps.
     package var sessionSendsLaunchEvents: Bool = true
 
     package init() {}
@@ -52,14 +53,14 @@ package struct SessionSettings: Hashable, Sendable, Codable {
 /// A session as the API shows it.
 package struct SessionStatus: Hashable, Sendable, Codable {
     package var id: SessionID
-    /// The app it belongs to, and what that calls it.
+    /// The app that owns the session.
     package var app: AppID?
     package var name: String?
-    /// Secrets in its headers are replaced by ``Redaction/mask``.
+    /// The settings of the session. Secrets in its header fields are replaced by ``Redaction/mask``.
     package var settings: SessionSettings
-    /// Why the settings that were made cannot be read, so that the defaults hold; nil where they can.
+    /// The reason why the stored settings cannot be read, so that the defaults apply; nil if they can be read.
     package var unreadable: String?
-    /// Tasks that have not ended.
+    /// The number of transfers that have not ended.
     package var activeTasks: Int
     package var tasks: Int
 

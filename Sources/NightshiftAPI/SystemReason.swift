@@ -1,9 +1,10 @@
 import Foundation
 
 extension Error {
-    /// Why a file could not be read or written, in the system's words: "No such file or directory".
+    /// The reason why a file could not be read or written, in the words of the system: "No such file or directory".
     ///
-    /// Foundation's own sentence says first that the operation could not be completed, and then often no more.
+    /// Foundation's own description begins with the statement that the operation could not be completed, and often
+    /// contains nothing else.
     package var systemReason: String {
         var error: any Error = self
         while let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error { error = cause }

@@ -1,22 +1,24 @@
-/// What can be done to many tasks at once.
+/// An action on many transfers at once.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case suspend
     case resume
     case cancel
-    /// Forgets tasks that have ended.
+    /// Removes transfers that have ended.
     case remove
-    /// Changes tasks that have not ended.
+    /// Changes transfers that have not ended.
     case change
 }
 
-/// `POST /v1/actions`: does one thing to many tasks. What is refused for one does not keep it from the others.
+/// The body of `POST /v1/actions`: one action for many transfers. A refusal for one transfer does not affect the
+/// others.
 package struct TaskActionRequest: Sendable, Codable {
     package var action: TaskAction
-    /// At most ``Limits/tasksPerAction``, each once.
+    /// The transfers: at most ``Limits/tasksPerAction``, each once.
     package var tasks: [TaskID]
-    /// For ``TaskAction/cancel``: keeps the bytes and answers with tokens to continue from, where servers allow it.
+    /// For ``TaskAction/cancel``: whether downloaded bytes are kept and the response contains tokens to resume from, if
+    /// the servers support it.
     package var producingResumeData: Bool?
-    /// For ``TaskAction/change``, and needed there.
+    /// The change for ``TaskAction/change``, where it is required.
     package var change: TaskChange?
 
     package init(
@@ -29,7 +31,7 @@ package struct TaskActionRequest: Sendable, Codable {
     }
 }
 
-/// The answer: for each task, in the order of the request.
+/// The response of `POST /v1/actions`: one result for each transfer, in the order of the request.
 package struct TaskActionAnswer: Sendable, Codable {
     package var results: [TaskActionResult]
 
@@ -38,7 +40,7 @@ package struct TaskActionAnswer: Sendable, Codable {
     }
 }
 
-/// What has come of it for one task: the task as it is now, a refusal, or neither where it is forgotten.
+/// The result for one transfer: its new status, a refusal, or neither if it was removed.
 package struct TaskActionResult: Hashable, Sendable, Codable {
     package var id: TaskID
     package var task: TaskStatus?

@@ -1,62 +1,66 @@
 package import Foundation
 
-/// Everything that is asked of one new task. What is nil is taken from its session.
+/// A request for one new transfer. Values that are nil are taken from its session.
 package struct TaskRequest: Hashable, Sendable, Codable {
     package var kind: TaskKind
-    /// An http or https URL; characters outside ASCII are encoded as browsers do. Not needed with ``resumeData``.
+    /// An http or https URL. Characters outside ASCII are encoded as in browsers. Not required with ``resumeData``.
     package var url: String?
-    /// GET for downloads, POST for forms and PUT for other uploads unless given.
+    /// The HTTP method. By default GET for downloads, POST for forms, and PUT for other uploads.
     package var method: String?
     package var headers: [HeaderField]?
-    /// What a download sends along with its request: a query in JSON, a form's fields. Not with GET and HEAD.
+    /// The request body of a download, such as a JSON query or the fields of a form. Not allowed with GET and HEAD.
     package var body: Data?
     package var credential: Credential?
     /// The absolute path of the file to upload.
     package var source: String?
-    /// The fields of a form to upload (multipart/form-data), in place of ``source``.
+    /// The fields of a form to upload (multipart/form-data), instead of ``source``.
     package var form: [FormField]?
     package var resumption: ResumptionProtocol?
     package var snapshot: SnapshotPolicy?
-    /// Where a download goes; without one it stays with the service until its owner fetches or removes it.
+    /// The destination of a download. Without one, the file stays with the service until the client takes or removes
+    /// it.
     package var destination: Destination?
     package var checksum: Checksum?
-    /// Other URLs of the same file. Used where the size and a strong validator agree with the first, or the size and the
-    /// ``checksum`` that was asked for.
+    /// Other URLs of the same file. A mirror is used if its size and strong validator match those of the first URL, or
+    /// if its size matches and a ``checksum`` was requested.
     package var mirrors: [String]?
-    /// Connections for this download, whatever its session allows; nil leaves it to measuring, within that.
+    /// The number of connections for this download, whatever its session allows. If nil, measurements decide, up to the
+    /// limit of the session.
     package var connections: Int?
-    /// 0...1; 0.5 unless given.
+    /// The priority, 0...1; 0.5 by default.
     package var priority: Double?
-    /// Bytes per second; nil is unlimited.
+    /// The rate limit in bytes per second; nil means unlimited.
     package var rateLimit: Int64?
     package var earliestBeginDate: Date?
-    /// Seconds without a byte until an exchange is broken off and retried.
+    /// Seconds without a received byte after which an exchange is aborted and retried.
     package var idleTimeout: Double?
-    /// Seconds from now, asleep or not, until the task fails.
+    /// Seconds from now until the transfer fails, including time asleep.
     package var resourceTimeout: Double?
     package var countOfBytesClientExpectsToSend: Int64?
     package var countOfBytesClientExpectsToReceive: Int64?
     package var description: String?
     package var retryPolicy: RetryPolicy?
-    /// Whether a final status outside 200...299 fails the task instead of being its result.
+    /// Whether a final status outside 200...299 fails the transfer. If false, such a response is its result.
     package var failsOnHTTPError: Bool?
     package var proxy: String?
-    /// The variable of the caller's environment that has named ``proxy``: errors of the proxy say it.
+    /// The environment variable of the caller that named ``proxy``. It is named in errors of the proxy.
     package var proxyVariable: String?
     package var tls: TLSSettings?
-    /// Waits for a good moment (Apple: isDiscretionary).
+    /// Whether the transfer waits for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool?
     package var allowsCellularAccess: Bool?
     package var allowsExpensiveNetworkAccess: Bool?
     package var allowsConstrainedNetworkAccess: Bool?
     package var requiresExternalPower: Bool?
-    /// Percent below which it does not run on battery; 0...100.
+    /// The battery percentage below which the transfer does not run on battery; 0...100.
     package var minimumBattery: Double?
-    /// Whether cookies that redirects set go along to where these lead; nil: unless the task is an app's.
+    /// Whether cookies set by redirects are sent to the targets of the redirects. By default true, except for transfers
+    /// of apps.
     package var handlesCookies: Bool?
-    /// Created suspended, to be resumed by its owner, as URLSession's tasks are.
+    /// Whether the transfer is created paused, like a URLSession task, and has to be resumed by its client.
     package var suspended: Bool?
-    /// Continues a cancelled task from the token its cancelling gave. Single use.
+    /// The token that was returned when a transfer was cancelled. The new transfer continues from there. A token can be
+    /// used once.
     package var resumeData: String?
 
     package init(kind: TaskKind = .download, url: String? = nil) {
@@ -108,14 +112,14 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A name and password for Basic or Digest authentication, sent to the request's own origin only.
+/// A user name and password for Basic or Digest authentication. They are sent only to the origin of the request.
 package struct Credential: Hashable, Sendable, Codable {
     package var user: String
     package var password: String
     package var scheme: Scheme?
 
     package enum Scheme: String, Sendable, Codable, CaseIterable {
-        /// What the server offers, the safest first.
+        /// The most secure scheme that the server offers.
         case any
         case basic
         case digest
@@ -128,17 +132,17 @@ package struct Credential: Hashable, Sendable, Codable {
     }
 }
 
-/// Where a finished download goes.
+/// The destination of a finished download.
 package struct Destination: Hashable, Sendable, Codable {
-    /// An absolute path.
+    /// The absolute path of the directory.
     package var directory: String
-    /// Without one, the name is taken from the response or the URL.
+    /// The name of the file. By default it is taken from the response or the URL.
     package var filename: String?
-    /// Whether a file of that name is replaced. Otherwise ``ifTaken`` says what happens.
+    /// Whether an existing file of that name is replaced. If not, ``ifTaken`` decides.
     package var overwrite: Bool?
-    /// What happens where the ``filename`` is taken; ``TakenName/number`` unless given.
+    /// The behaviour if the ``filename`` is taken; ``TakenName/number`` by default.
     package var ifTaken: TakenName?
-    /// The umask of the caller who asks for the file, in octal digits: "022". The service's own unless given.
+    /// The umask of the client, in octal digits: "022". By default the umask of the service applies.
     package var umask: String?
 
     package init(
@@ -152,7 +156,7 @@ package struct Destination: Hashable, Sendable, Codable {
         self.umask = umask
     }
 
-    /// ``umask`` as a number; nil where it is none.
+    /// ``umask`` as a number; nil if it is not a valid umask.
     package var mask: UInt32? {
         guard let umask, (1...4).contains(umask.utf8.count), umask.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
             let mask = UInt32(umask, radix: 8), mask <= 0o777
@@ -160,30 +164,30 @@ package struct Destination: Hashable, Sendable, Codable {
         return mask
     }
 
-    /// The path of the file; nil where its name is not known before the response.
+    /// The path of the file; nil if its name is unknown until the response arrives.
     package var path: String? {
         guard let filename else { return nil }
         return directory.utf8.last == UInt8(ascii: "/") ? directory + filename : "\(directory)/\(filename)"
     }
 
-    /// Whether the download takes this name or none.
+    /// Whether the download must use exactly this name.
     package var isExact: Bool { filename != nil && (ifTaken ?? .number) != .number }
 }
 
-/// What happens where another task that has not ended, or a file, has the name that a download asks for.
+/// The behaviour if the requested name already belongs to a file or to another transfer that has not ended.
 package enum TakenName: String, Sendable, Codable, CaseIterable {
-    /// The download takes the next free name.
+    /// The download uses the next free name.
     case number
-    /// The request is refused. Where a file appears later, the download fails and its bytes are kept.
+    /// The request is refused. If a file with this name appears later, the download fails and its bytes are kept.
     case refuse
-    /// As ``refuse``, but a request that is the same as that of the other task is joined to it.
+    /// Like ``refuse``, but a request that is identical to that of the other transfer returns the other transfer.
     case join
 }
 
-/// What the whole file has to hash to.
+/// The expected digest of the whole file.
 package struct Checksum: Hashable, Sendable, Codable {
     package var algorithm: Algorithm
-    /// Lower-case hexadecimal digits.
+    /// The digest in lower-case hexadecimal digits.
     package var hex: String
 
     package enum Algorithm: String, Sendable, Codable, CaseIterable {
@@ -211,25 +215,25 @@ package struct Checksum: Hashable, Sendable, Codable {
     }
 }
 
-/// Which responses are taken for trouble on the way and tried again.
+/// The set of responses that count as temporary failures and are retried.
 package enum RetryPolicy: String, Sendable, Codable, CaseIterable {
-    /// None: the response is the result, as with URLSession.
+    /// No responses are retried: each response is the result, as with URLSession.
     case never
-    /// 408, 425, 429 and every 5xx but 501 and 505.
+    /// Retries 408, 425, 429 and every 5xx except 501 and 505.
     case transientResponses
 }
 
-/// What a task or session trusts and shows besides the system's trust store.
+/// TLS settings of a transfer or session: certificates to trust, the client certificate, and the allowed versions.
 package struct TLSSettings: Hashable, Sendable, Codable {
-    /// A PEM file whose certificates are trusted in place of the system's.
+    /// A PEM file with the certificates that are trusted instead of those of the system.
     package var certificateAuthority: String?
-    /// A PEM file with the client's certificate chain.
+    /// A PEM file with the certificate chain of the client.
     package var clientCertificate: String?
-    /// A PEM file with the client's key, where it is not in the certificate's file.
+    /// A PEM file with the key of the client, if it is not in the file of the certificate.
     package var clientKey: String?
-    /// The oldest version that is spoken with the server; 1.2 unless given.
+    /// The oldest allowed TLS version; 1.2 by default.
     package var minimumVersion: TLSVersion?
-    /// The newest version that is spoken with the server; no bound unless given.
+    /// The newest allowed TLS version; no limit by default.
     package var maximumVersion: TLSVersion?
 
     package init(
@@ -243,7 +247,8 @@ package struct TLSSettings: Hashable, Sendable, Codable {
         self.maximumVersion = maximumVersion
     }
 
-    /// These settings, and of others what these say nothing about: the files belong together, and so do the versions.
+    /// These settings, completed with `others` where these specify nothing. The client's files are taken together, and
+    /// so are the versions.
     package func filled(from others: TLSSettings?) -> TLSSettings {
         guard let others else { return self }
         var filled = self
@@ -260,7 +265,7 @@ package struct TLSSettings: Hashable, Sendable, Codable {
     }
 }
 
-/// A version of TLS; older ones are never spoken.
+/// A TLS version. Older versions are never used.
 package enum TLSVersion: String, Sendable, Codable, CaseIterable {
     case tls12 = "1.2"
     case tls13 = "1.3"

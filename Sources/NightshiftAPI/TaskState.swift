@@ -1,18 +1,18 @@
-/// What a task is doing, as the world sees it.
+/// The state of a transfer as shown by the API.
 package enum TaskState: String, Sendable, Codable, CaseIterable {
-    /// Held by its owner; no traffic, no timeouts.
+    /// Paused by its client: no traffic, and no timeouts.
     case suspended
-    /// Wants to run and may not yet; its ``Wait`` says why.
+    /// Ready to run but not allowed to yet. Its ``Wait`` says why.
     case waiting
-    /// An exchange with the server is under way.
+    /// An exchange with the server is in progress.
     case running
-    /// All bytes are here; they are being verified, synced and put in their place.
+    /// All bytes have arrived. They are being verified, synced and moved to the destination.
     case finishing
     case completed
     case failed
     case cancelled
 
-    /// Whether the task will never change again.
+    /// Whether this is a final state.
     package var isTerminal: Bool {
         switch self {
         case .suspended, .waiting, .running, .finishing: false

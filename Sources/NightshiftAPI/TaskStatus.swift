@@ -1,19 +1,19 @@
 package import Foundation
 
-/// A task as the API shows it. Holds no secret.
+/// The status of a transfer as shown by the API. It contains no secrets.
 package struct TaskStatus: Hashable, Sendable, Codable {
     package var id: TaskID
     package var session: SessionID
-    /// Unique within the session, from 1 (URLSession's taskIdentifier).
+    /// The number of the transfer within its session, starting at 1 (URLSession's taskIdentifier).
     package var taskIdentifier: Int64
     package var kind: TaskKind
     package var method: String
-    /// As it is requested: encoded, without user name and password.
+    /// The URL as it is requested: encoded, without user name and password.
     package var url: String
-    /// Where redirects have led, if anywhere else.
+    /// The URL after redirects, if it differs.
     package var currentURL: String?
     package var state: TaskState
-    /// Present exactly while ``state`` is waiting.
+    /// The wait. Present exactly while ``state`` is waiting.
     package var wait: Wait?
     package var priority: Double
     package var rateLimit: Int64?
@@ -22,43 +22,44 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var startedAt: Date?
     package var endedAt: Date?
     package var earliestBeginDate: Date?
-    /// When the resource timeout ends the task, on the present wall clock.
+    /// The time at which the resource timeout ends the transfer, by the current wall clock.
     package var deadline: Date?
     package var countOfBytesReceived: Int64
-    /// -1 while it is not known.
+    /// The expected number of bytes; -1 while it is unknown.
     package var countOfBytesExpectedToReceive: Int64
     package var countOfBytesSent: Int64
     package var countOfBytesExpectedToSend: Int64
     package var countOfBytesClientExpectsToSend: Int64?
     package var countOfBytesClientExpectsToReceive: Int64?
-    /// Bytes per second over the last seconds; present while running.
+    /// Bytes per second over the last few seconds. Present while the transfer is running.
     package var bytesPerSecond: Double?
-    /// Connections that fetch it at present; present while a download is running.
+    /// The number of connections in use. Present while a download is running.
     package var connections: Int?
-    /// Exchanges begun, redirects not counted.
+    /// The number of exchanges that have started, not counting redirects.
     package var attempts: Int
-    /// How often bytes had to be thrown away: the remote file had changed or gave no means to continue, or the server had
-    /// lost an upload.
+    /// The number of times that received bytes were discarded, because the remote file had changed, the server did not
+    /// support resuming, or the server had lost an upload.
     package var restarts: Int
     package var response: ResponseSummary?
-    /// The last interim response (1xx) to the request under way.
+    /// The last interim response (1xx) to the current request.
     package var informationalResponse: ResponseSummary?
-    /// What the server keeps of an upload that can be continued.
+    /// The state of a resumable upload on the server.
     package var upload: UploadStatus?
-    /// The power and network that it needs; nil where it takes any.
+    /// The requirements for power and network; nil if there are none.
     package var rules: TransferRules?
     package var source: String?
     package var destination: Destination?
-    /// Where the finished file is.
+    /// The path of the finished file.
     package var file: String?
     package var checksum: Checksum?
-    /// Which digests were compared and right: the task's own, or the server's Repr-Digest and Content-Digest.
+    /// The digests that were compared and matched: the requested checksum, or Repr-Digest and Content-Digest from the
+    /// server.
     package var verified: [String]
-    /// The last error, also of a task that goes on.
+    /// The last error, even if the transfer continues.
     package var lastError: TransferFailure?
-    /// Why it failed.
+    /// The reason why the transfer failed.
     package var error: TransferFailure?
-    /// What a cancelled task continues from.
+    /// The token from which a cancelled transfer can be continued.
     package var resumeData: String?
 
     package init(
@@ -84,15 +85,15 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The final response's head.
+/// The head of the final response.
 package struct ResponseSummary: Hashable, Sendable, Codable {
     package var status: Int
     package var headers: [HeaderField]
     /// "1.0", "1.1", "2" or "3".
     package var httpVersion: String
-    /// Cookies that redirects on the way have set; never shown.
+    /// Cookies that were set by redirects. They are never shown.
     package var redirectCookies: [SetCookie]?
-    /// How the file differs from what its name or the request lets expect.
+    /// A remark if the file differs from the expectation given by its name or the request.
     package var remark: ResponseRemark?
 
     package init(status: Int, headers: [HeaderField], httpVersion: String) {
@@ -102,16 +103,16 @@ package struct ResponseSummary: Hashable, Sendable, Codable {
     }
 }
 
-/// How a file differs from what its name or the request lets expect.
+/// A difference between a file and the expectation given by its name or the request.
 package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
-    /// A web page came where the name says that it is no page, and came again when it was asked for later.
+    /// The server sent a web page although the name suggests a different type, and sent one again later.
     case page
-    /// The body came in a coding that was not requested, and the file holds the coded bytes.
+    /// The body arrived with a coding that was not requested. The file holds the coded bytes.
     case coded
-    /// The body came in a coding that was not requested, and the file holds the decoded bytes.
+    /// The body arrived with a coding that was not requested. The file holds the decoded bytes.
     case decoded
 
-    /// For a person.
+    /// The remark as a sentence for people.
     package var sentence: String {
         switch self {
         case .page: "The server sent a web page instead of a file of this name, and sent one again later."
@@ -123,7 +124,7 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
     }
 }
 
-/// One `Set-Cookie` field with who has sent it: a secret.
+/// One `Set-Cookie` field and the server that sent it. It is a secret.
 package struct SetCookie: Hashable, Sendable, Codable {
     package var url: String
     package var value: String
@@ -134,7 +135,7 @@ package struct SetCookie: Hashable, Sendable, Codable {
     }
 }
 
-/// How far a running task is: sent often, kept nowhere.
+/// The progress of a running transfer. It is sent often and not stored.
 package struct TaskProgress: Hashable, Sendable, Codable {
     package var id: TaskID
     package var countOfBytesReceived: Int64

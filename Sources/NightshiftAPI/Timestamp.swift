@@ -1,12 +1,12 @@
 package import Foundation
 
-/// Times as RFC 3339, section 5.6 writes them, read to the last character.
+/// Parser and formatter for times as defined by RFC 3339, section 5.6. The whole text must be a time.
 package enum Timestamp {
-    /// The ends of what four digits of a year can tell, in whole seconds: 0001-01-01 and 9999-12-31T23:59:59, UTC.
+    /// The limits of four-digit years in whole seconds: 0001-01-01 and 9999-12-31T23:59:59, UTC.
     package static let first = Date(timeIntervalSince1970: -62_135_596_800)
     package static let last = Date(timeIntervalSince1970: 253_402_300_799)
 
-    /// Nil where `text` is no such time: `2026-11-21T06:00:00Z`, `2026-11-21T07:30:00.25+01:30`.
+    /// Parses a time such as `2026-11-21T06:00:00Z` or `2026-11-21T07:30:00.25+01:30`. Returns nil for any other text.
     package static func date(_ text: String) -> Date? {
         var scanner = Scanner(rest: text.utf8[...])
         guard let year = scanner.number(4), scanner.skip("-"),
@@ -25,11 +25,13 @@ package enum Timestamp {
 
     /// A time in UTC with milliseconds: `2026-11-21T06:00:00.000Z`.
     ///
-    /// Not Foundation's style, which writes times before 1582 in another calendar than RFC 3339 has. A time that nobody could read
-    /// would take the whole answer with it, the list of all tasks for one: beyond ``first`` and ``last`` it is one of these.
+    /// Foundation's format style is not used, because it writes times before 1582 in a different calendar than RFC
+    /// 3339. One time that clients cannot read would invalidate a whole response, such as the list of all transfers.
+    /// Times beyond ``first`` and ``last`` are therefore clamped.
     package static func text(_ date: Date) -> String {
         let bounds = first.timeIntervalSince1970...last.timeIntervalSince1970
-        // What is left of a millisecond is cut off, and a whole one is often a trifle less in binary.
+        // Fractions of a millisecond are cut off. The added 0.1 ms prevents a whole millisecond that is slightly less
+        // in binary from being cut.
         let seconds = (date.timeIntervalSince1970 + 0.000_1).limited(to: bounds, or: bounds.upperBound)
         let milliseconds = Int(saturating: (seconds * 1_000).rounded(.down))
         let (day, rest) = milliseconds.quotientAndRemainder(flooring: 86_400_000)
@@ -44,7 +46,7 @@ package enum Timestamp {
         return String(repeating: "0", count: max(0, count - digits.count)) + digits
     }
 
-    /// The inverse of ``dayNumber(_:_:_:)``, counted in the same way.
+    /// The inverse of ``dayNumber(_:_:_:)``.
     private static func civilDay(_ number: Int) -> (year: Int, month: Int, day: Int) {
         let (era, dayOfEra) = (number + 719_468).quotientAndRemainder(flooring: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -62,7 +64,7 @@ package enum Timestamp {
         }
     }
 
-    /// Days since 1970-01-01 in the Gregorian calendar, counted from March so that the leap day comes last.
+    /// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap day comes last.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -80,7 +82,7 @@ package enum Timestamp {
             return true
         }
 
-        /// Exactly so many digits.
+        /// Reads a number of exactly `count` digits.
         mutating func number(_ count: Int) -> Int? {
             let digits = rest.prefix(count)
             guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -88,7 +90,7 @@ package enum Timestamp {
             return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         }
 
-        /// 0 where there is none; nil for a point without digits.
+        /// Reads a fraction. Returns 0 if there is none, and nil if a point has no digits after it.
         mutating func fraction() -> Double? {
             guard skip(".") else { return 0 }
             let digits = rest.prefix { (0x30...0x39).contains($0) }
@@ -97,7 +99,7 @@ package enum Timestamp {
             return Double("0.\(Substring(digits))")
         }
 
-        /// Seconds ahead of UTC.
+        /// Reads an offset. Returns the seconds ahead of UTC.
         mutating func offset() -> Int? {
             if skip("Zz") { return 0 }
             let sign = rest.first == 0x2D ? -1 : 1
@@ -110,7 +112,7 @@ package enum Timestamp {
 }
 
 extension Int {
-    /// Both parts of a division that rounds down.
+    /// The quotient and the remainder of a division that rounds down.
     fileprivate func quotientAndRemainder(flooring divisor: Int) -> (Int, Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

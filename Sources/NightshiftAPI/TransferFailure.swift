@@ -1,9 +1,9 @@
-/// What went wrong with a transfer: a closed set of codes, each with its sentence.
+/// A failure of a transfer: a code from a closed set, with a message.
 package struct TransferFailure: Error, Hashable, Sendable, Codable {
     package var code: Code
-    /// Particulars for a person: what was expected, what came, what to do. Never holds a credential.
+    /// Details for people: the expected value, the actual value, and possible remedies. It never contains a credential.
     package var message: String
-    /// The HTTP status, where a response is the cause.
+    /// The HTTP status, if a response caused the failure.
     package var status: Int?
 
     package init(_ code: Code, _ message: String, status: Int? = nil) {
@@ -13,23 +13,24 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
     }
 
     package enum Code: String, Sendable, Codable, CaseIterable {
-        // Trouble on the way: retried until the resource timeout.
+        // Failures on the network: retried until the resource timeout.
         case cannotResolveHost
         case cannotConnect
         case connectionLost
         case idleTimeout
         case truncated
         case tlsFailure
-        /// A certificate is not yet valid, or no longer: a clock is wrong, or it is about to be renewed.
+        /// A certificate is not yet valid, or no longer valid: a clock is wrong, or the certificate is about to be
+        /// renewed.
         case certificateOutOfDate
         case proxyFailure
         case protocolError
         case serverUnavailable
         case resourceChanged
-        // Trouble here: waits for the cause to go.
+        // Failures on this machine: the transfer waits until the cause is gone.
         case diskFull
         case inputOutput
-        // Ends the task.
+        // Failures that end the transfer.
         case badURL
         case unsupportedURL
         case httpStatus
@@ -41,18 +42,18 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case sourceChanged
         case sourceMissing
         case destinationUnavailable
-        /// A file has the name that was asked for, and may not be replaced.
+        /// The requested name belongs to a file that may not be replaced.
         case destinationExists
         case tooLarge
         case timedOut
         case cancelled
-        /// The user force-quit the task's app.
+        /// The user force-quit the app of the transfer.
         case forceQuit
-        /// The service has contradicted itself: a fault of its own, which ends the task that met it.
+        /// The service has an internal inconsistency. This bug ends the transfer that encountered it.
         case internalFault
     }
 
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     package var isPermanent: Bool { code.isPermanent }
 }
 

@@ -1,29 +1,29 @@
-/// What a task needs of the device before it runs: the values of its request, resolved.
+/// The requirements of a transfer for the device before it runs, resolved from its request and session.
 package struct TransferRules: Hashable, Sendable, Codable {
     package var discretion: Discretion = .none
     package var allowsCellularAccess = true
     package var allowsExpensiveNetworkAccess = true
     package var allowsConstrainedNetworkAccess = true
     package var requiresExternalPower = false
-    /// Percent; 0 is no limit.
+    /// The required battery percentage; 0 means no limit.
     package var minimumBattery = 0
 
-    /// How good a moment it waits for. It loosens as the resource timeout nears.
+    /// The quality of conditions that a transfer waits for. It is relaxed as the resource timeout approaches.
     package enum Discretion: String, Sendable, Codable, CaseIterable {
         case none
-        /// Half of its time has passed.
+        /// Half of the resource timeout has passed.
         case relaxed
         case full
     }
 
     package init() {}
 
-    /// Whether it takes any network and any power.
+    /// Whether there are no requirements.
     package var isEmpty: Bool { self == TransferRules() }
 }
 
 extension TransferRules {
-    /// As a number: tasks of equal rules are one class of the queue.
+    /// The rules as a number. Transfers with the same rules form one class of the queue.
     package var code: Int64 {
         var value = Int64(minimumBattery) << 8
         switch discretion {
@@ -38,7 +38,7 @@ extension TransferRules {
         return value
     }
 
-    /// Nil where no rules have this number.
+    /// Returns nil if no rules have this number.
     package init?(code: Int64) {
         guard code >= 0, code & 0xc3 <= 2, code >> 8 <= 100 else { return nil }
         discretion = [.none, .relaxed, .full][Int(code & 3)]

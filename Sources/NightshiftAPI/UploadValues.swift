@@ -1,20 +1,21 @@
 package import Foundation
 
-/// How an upload may be continued after a break.
+/// A protocol for resuming an upload after an interruption.
 package enum ResumptionProtocol: String, Sendable, Codable, CaseIterable {
-    /// draft-ietf-httpbis-resumable-upload where the server speaks it, an ordinary request where it does not.
+    /// draft-ietf-httpbis-resumable-upload if the server supports it, otherwise an ordinary request.
     case draft
-    /// tus 1.0.0 (tus.io), which the server has to speak.
+    /// tus 1.0.0 (tus.io). The server must support it.
     case tus
-    /// Nothing but the request itself.
+    /// An ordinary request, without resumption.
     case plain
 }
 
-/// What happens to a file to upload when the task is accepted.
+/// The handling of the source file when an upload is accepted.
 package enum SnapshotPolicy: String, Sendable, Codable, CaseIterable {
-    /// The service keeps a copy where the file system makes one without copying bytes; elsewhere the file must stay as it is.
+    /// The service keeps a copy if the file system supports copies without copying bytes. Otherwise the file must not
+    /// be changed.
     case reflink
-    /// The service keeps a copy in any case.
+    /// The service always keeps a copy.
     case copy
 }
 
@@ -22,11 +23,11 @@ package enum SnapshotPolicy: String, Sendable, Codable, CaseIterable {
 package struct FormField: Hashable, Sendable, Codable {
     package var name: String
     package var value: String?
-    /// The absolute path of a file, in place of ``value``.
+    /// The absolute path of a file, instead of ``value``.
     package var source: String?
-    /// What the server is told that the file is called; its own name unless given.
+    /// The file name that is sent to the server; by default the actual name of the file.
     package var fileName: String?
-    /// `application/octet-stream` for files unless given.
+    /// The media type; `application/octet-stream` for files by default.
     package var contentType: String?
 
     package init(
@@ -40,11 +41,11 @@ package struct FormField: Hashable, Sendable, Codable {
     }
 }
 
-/// What a server keeps of an unfinished upload.
+/// The state of an unfinished upload on the server.
 package struct UploadStatus: Hashable, Sendable, Codable {
-    /// Never ``ResumptionProtocol/plain``.
+    /// The protocol; never ``ResumptionProtocol/plain``.
     package var resumption: ResumptionProtocol
-    /// `Upload-Draft-Interop-Version`, in the draft.
+    /// The value of `Upload-Draft-Interop-Version` in the draft protocol.
     package var interopVersion: Int64?
     package var countOfBytesAcknowledged: Int64
     package var expiresAt: Date?

@@ -1,16 +1,18 @@
 package import Foundation
 
-/// Why a task that wants to run does not, since when, and what ends the wait.
+/// The reason why a transfer waits, the start of the wait, and the end of the wait.
 package struct Wait: Hashable, Sendable, Codable {
     package var reason: WaitReason
     package var since: Date
-    /// When the service looks again; nil when an event ends the wait, not a time.
+    /// The time of the next check; nil if an event ends the wait instead of a time.
     package var until: Date?
-    /// Particulars of this wait: a host, a number of bytes, the server's words.
+    /// Details of this wait: a host, a number of bytes, the words of the server.
     package var detail: String?
-    /// How many attempts in a row have ended in such a wait, this one included; nil for one, and for waits of other kinds.
+    /// The number of successive attempts that ended in such a wait, including this one; nil for one attempt and for
+    /// waits of other kinds.
     package var count: Int?
-    /// For ``WaitReason/hostBackoff``: the failure for which all that go this way pause. It may be another task's.
+    /// For ``WaitReason/hostBackoff``: the failure because of which all transfers on this route wait. It may be the
+    /// failure of another transfer.
     package var failure: TransferFailure?
 
     package init(
@@ -26,7 +28,7 @@ package struct Wait: Hashable, Sendable, Codable {
     }
 }
 
-/// Everything a task can wait for.
+/// All reasons for which a transfer can wait.
 package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case starting
     case connectionLimit
@@ -55,7 +57,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case portal
     case destinationSilent
 
-    /// The reason in a person's words.
+    /// The reason as a sentence for people.
     package var sentence: String {
         switch self {
         case .starting: "The transfer is about to start."
@@ -91,7 +93,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// What ends the wait when no time is set.
+    /// The event that ends the wait if no time is set.
     package var endedBy: String {
         switch self {
         case .starting: "the service starting the transfer"

@@ -1,7 +1,7 @@
-/// An app: the desktop-file id of its entry, or the path of its program where no entry is installed.
+/// The id of an app: the desktop-file id of its entry, or the path of its program if it has no installed entry.
 ///
-/// A desktop-file id is the entry's file name without `.desktop` (Desktop Entry Specification, "Desktop File ID") and
-/// never begins with a slash; a path always does.
+/// A desktop-file id is the file name of the entry without `.desktop` (Desktop Entry Specification, "Desktop File ID").
+/// It never begins with a slash; a path always does.
 package struct AppID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
@@ -18,16 +18,18 @@ package struct AppID: RawRepresentable, Hashable, Sendable, Codable, CustomStrin
         try container.encode(rawValue)
     }
 
-    /// Whether it names a program rather than an entry: the service can neither launch nor suspend it.
+    /// Whether the id is the path of a program. The service can neither launch nor suspend such an app.
     package var isProgram: Bool { rawValue.hasPrefix("/") }
 
     package var description: String { rawValue }
 }
 
 extension SessionID {
-    /// The session that an app calls `identifier`: unique within the app, as with URLSession.
+    /// The id of the session that an app calls `identifier`. The identifier is unique within the app, as with
+    /// URLSession.
     package init(app: AppID, identifier: String) {
-        // Ids of entries have neither; the path of a program may, and must not be taken for another one with a longer name.
+        // The ids of desktop entries contain neither character. The path of a program may, and must not be confused
+        // with a longer path.
         let owner = app.rawValue.replacing("%", with: "%25").replacing(":", with: "%3A")
         self.init(rawValue: "\(owner):\(identifier)")
     }

@@ -1,20 +1,21 @@
 package import Foundation
 
-/// What an app is doing, as UIKit names it.
+/// The state of an app, with the names that UIKit uses.
 package enum AppState: String, Sendable, Codable, CaseIterable {
     case notRunning
-    /// In the foreground and about to become active or to leave it.
+    /// In the foreground, but not receiving events: about to become active or to leave the foreground.
     case inactive
     case active
-    /// Running without the user seeing it.
+    /// Running, but not visible to the user.
     case background
-    /// In memory and not running.
+    /// In memory, but not running.
     case suspended
 }
 
-/// What an app may be launched for, declared in its entry as `X-Nightshift-BackgroundModes`.
+/// A purpose for which an app may be launched in the background. It is declared in the desktop entry as
+/// `X-Nightshift-BackgroundModes`.
 package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
-    /// Events of its background sessions.
+    /// Events of the background sessions of the app.
     case transfer
     case fetch
     case remoteNotification = "remote-notification"
@@ -22,13 +23,13 @@ package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
     case processing
 }
 
-/// How an app's process came to its end.
+/// The end of an app's process.
 package struct AppExit: Hashable, Sendable, Codable {
     package var time: Date
     package var cause: ExitCause
-    /// Its exit status, where it exited by itself and the service was its parent.
+    /// The exit status, if the process exited by itself and the service was its parent.
     package var status: Int32?
-    /// The signal that ended it.
+    /// The signal that ended the process.
     package var signal: Int32?
     package var detail: String?
 
@@ -43,44 +44,44 @@ package struct AppExit: Hashable, Sendable, Codable {
     }
 }
 
-/// Why a process is no more. The codes are those of Apple's crash reports where they have one.
+/// The cause for the end of a process. The codes are those of Apple's crash reports, if they have one.
 package enum ExitCause: String, Sendable, Codable, CaseIterable {
-    /// It exited by itself with status 0.
+    /// The process exited by itself with status 0.
     case exited
-    /// It exited by itself with another status.
+    /// The process exited by itself with another status.
     case failed
-    /// A signal that the service did not send ended it.
+    /// The process was ended by a signal that the service did not send.
     case signalled
-    /// It ended while no service was there to see how.
+    /// The process ended while the service was not running, so the cause is unknown.
     case unseen
-    /// It was asked to quit, and did or was made to.
+    /// The app was asked to quit, and quit or was ended.
     case quit
-    /// The user ended it for good: no background launches until the user starts it again.
+    /// The user force-quit the app: it is not launched in the background until the user starts it again.
     case forceQuit
-    /// `nightshift app kill`: as a crash, for trials.
+    /// `nightshift app kill`: simulates a crash, for testing.
     case killed
-    /// It did not report within the time for a launch.
+    /// The app did not report to the service within the launch timeout.
     case launchTimeout
     /// `didEnterBackground` did not return in time.
     case backgroundTimeout
-    /// It did not complete its session events in time.
+    /// The app did not complete its session events in time.
     case eventsOverdue
-    /// It did not complete a background fetch in time.
+    /// The app did not complete a background fetch in time.
     case fetchOverdue
-    /// It did not handle a remote notification in time.
+    /// The app did not handle a remote notification in time.
     case pushOverdue
-    /// It did not handle an event of its location in time.
+    /// The app did not handle a location event in time.
     case locationOverdue
-    /// It did not complete a processing task in time.
+    /// The app did not complete a processing task in time.
     case processingOverdue
-    /// Its background time was over, and a background task was still open.
+    /// The background time was over while a background task was still open.
     case taskOverdue
-    /// It would have been suspended with a lock on a file that others use as well.
+    /// The app held a lock on a file that others use when it was about to be suspended.
     case fileLock
-    /// It could not be started at all.
+    /// The process could not be started.
     case launchFailed
 
-    /// Whether the app itself went wrong: it is launched again only after a pause that grows.
+    /// Whether the app caused the problem. It is then relaunched only after a pause that grows with each failure.
     package var isFault: Bool {
         switch self {
         case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue,
@@ -90,7 +91,7 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
         }
     }
 
-    /// The code of Apple's reports for the same cause.
+    /// The code that Apple's crash reports use for the same cause.
     package var code: UInt32? {
         switch self {
         case .launchTimeout, .backgroundTimeout: 0x8bad_f00d

@@ -1,39 +1,42 @@
 package import Foundation
 
-/// What an app's desktop entry says, as far as the service is concerned.
+/// The values of a desktop entry that the service uses.
 package struct AppManifest: Hashable, Sendable, Codable {
     package var id: AppID
     package var name: String
-    /// The absolute path of the entry.
+    /// The absolute path of the desktop entry.
     package var entry: String
-    /// `Exec` without field codes: program and arguments.
+    /// `Exec` without field codes: the program and its arguments.
     package var command: [String]
-    /// `X-Nightshift-Wake`: what is run for a wake in place of ``command``; its exit status completes the wake.
+    /// `X-Nightshift-Wake`: the command that is run for a wake instead of ``command``. Its exit status completes the
+    /// wake.
     package var wakeCommand: [String]?
-    /// `Path`: the directory it is started in; the user's home unless given.
+    /// `Path`: the working directory of the app; by default the home directory of the user.
     package var directory: String?
     /// `X-Nightshift-BackgroundModes`.
     package var modes: Set<BackgroundMode>
-    /// `X-Nightshift-WakeLimit`: seconds a background launch may take to complete.
+    /// `X-Nightshift-WakeLimit`: the seconds within which a background launch must complete.
     package var wakeLimit: Double
-    /// `X-Nightshift-LogLimit`: bytes of output that are kept.
+    /// `X-Nightshift-LogLimit`: the bytes of output that are kept.
     package var logLimit: Int64
-    /// `X-Nightshift-Snapshot`: a PNG file that the app keeps up to date, for apps that do not link the library.
+    /// `X-Nightshift-Snapshot`: the PNG file that an app without the library keeps up to date for the app switcher.
     package var snapshot: String?
-    /// `X-Nightshift-BackgroundPolicy`: the background time it asks for.
+    /// `X-Nightshift-BackgroundPolicy`: the background time that the app requests.
     package var backgroundPolicy: BackgroundPolicy?
-    /// `X-Nightshift-FileLocks`: what becomes of it when it is to be suspended with a lock on a shared file.
+    /// `X-Nightshift-FileLocks`: the handling of an app that is about to be suspended while it holds a lock on a shared
+    /// file.
     package var fileLocks: FileLockPolicy
-    /// `StartupWMClass`: the name by which its windows are known where that is not the entry's.
+    /// `StartupWMClass`: the class name of the windows of the app, if it differs from the name of the desktop entry.
     package var windowClass: String?
-    /// `Icon`: a name of the icon theme, or a path.
+    /// `Icon`: a name in the icon theme, or a path.
     package var icon: String?
 
-    /// `X-Nightshift-FetchInterval`: the interval of background fetches of an app that says none itself.
+    /// `X-Nightshift-FetchInterval`: the interval of background fetches, unless the app sets one itself.
     package var fetchInterval: RefreshInterval?
-    /// `X-Nightshift-TaskIdentifiers`: the tasks that it may submit. With any there are no background fetches of the classic form.
+    /// `X-Nightshift-TaskIdentifiers`: the scheduled tasks that the app may submit. If there are any, the app gets no
+    /// classic background fetches.
     package var taskIdentifiers: [String]
-    /// `X-Nightshift-LocationReason`: why it wants to know where its user is, for whoever is asked.
+    /// `X-Nightshift-LocationReason`: the reason for which the app uses the location, shown in the permission question.
     package var locationReason: String?
 
     package static let defaultWakeLimit: Double = 30
