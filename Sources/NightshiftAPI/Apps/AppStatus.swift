@@ -55,32 +55,32 @@ package struct AppManifest: Hashable, Sendable, Codable {
     }
 }
 
-/// An app as the API shows it.
+/// The status of an app as shown by the API.
 package struct AppStatus: Hashable, Sendable, Codable {
     package var id: AppID
     package var name: String
-    /// Nil for a program without an entry.
+    /// The values of the desktop entry; nil for a program without an entry.
     package var manifest: AppManifest?
     package var state: AppState
     package var stateSince: Date?
     package var processID: Int32?
     /// Whether the service launched the process and may suspend it.
     package var isManaged: Bool
-    /// Whether the process has reported: it links the library and hears of its transitions.
+    /// Whether the process has connected to the service: it links the library and is notified of state changes.
     package var isConnected: Bool
-    /// Whether the user force-quit it: nothing launches it in the background.
+    /// Whether the user force-quit the app. It is then never launched in the background.
     package var isForceQuit: Bool
-    /// What it is working on in the background, or will be woken for.
+    /// The work that the app is doing in the background, or will be woken for.
     package var wakes: [WakeStatus]
     package var lastExit: AppExit?
-    /// Launches in a row that ended in a fault.
+    /// The number of successive launches that ended in a failure of the app.
     package var faults: Int
-    /// Until when it is not launched in the background because of ``faults``.
+    /// The end of the pause in background launches that was caused by ``faults``.
     package var launchesPausedUntil: Date?
-    /// Until when tasks that it adds in the background do not start (the resume rate limiter).
+    /// The time before which transfers that the app adds in the background do not start (the resume rate limiter).
     package var startsPausedUntil: Date?
     package var snapshotTakenAt: Date?
-    /// The identifiers of its sessions, as the app calls them.
+    /// The identifiers of the app's sessions, as the app calls them.
     package var sessions: [String]
     package var background: BackgroundStatus
 
@@ -98,14 +98,14 @@ package struct AppStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One reason for which an app is awake in the background, or will be.
+/// One reason for which an app is awake in the background, or will be woken.
 package struct WakeStatus: Hashable, Sendable, Codable {
     package var reason: WakeReason
-    /// The session, as the app calls it; nil where the reason is another source's.
+    /// The identifier that the app uses for the session; nil if the source is not a session.
     package var session: String?
-    /// What of another source it is about, such as a region's identifier.
+    /// The item of another source, such as the identifier of a region.
     package var key: String?
-    /// When the app is ended unless it has completed; nil while it has not begun.
+    /// The time at which the app is ended unless it has completed the work; nil before the work begins.
     package var deadline: Date?
 
     package init(reason: WakeReason, session: String? = nil, key: String? = nil, deadline: Date? = nil) {
@@ -115,13 +115,13 @@ package struct WakeStatus: Hashable, Sendable, Codable {
         self.deadline = deadline
     }
 
-    /// What it is about and why, in a person's words.
+    /// The item and the reason, as a sentence for people.
     package var sentence: String { (session ?? key).map { "\($0): \(reason.sentence)" } ?? reason.sentence }
 }
 
 package struct AppList: Sendable, Codable {
     package var apps: [AppStatus]
-    /// Those whose rows make no sense; nil where there are none.
+    /// Apps whose rows cannot be read; nil if there are none.
     package var unreadable: [UnreadableApp]?
 
     package init(apps: [AppStatus], unreadable: [UnreadableApp] = []) {
@@ -130,10 +130,10 @@ package struct AppList: Sendable, Codable {
     }
 }
 
-/// An app of which what is kept makes no sense. It is left alone until its row is removed.
+/// An app whose stored data cannot be read. The service ignores it until its row is removed.
 package struct UnreadableApp: Hashable, Sendable, Codable {
     package var id: AppID
-    /// For a person: what is wrong with it.
+    /// A description of the problem for people.
     package var reason: String
 
     package init(id: AppID, reason: String) {
@@ -146,7 +146,7 @@ package struct UnreadableApp: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/apps`: installs the desktop entry at an absolute path.
+/// The body of `POST /v1/apps`, which installs the desktop entry at an absolute path.
 package struct InstallRequest: Sendable, Codable {
     package var entry: String
 
@@ -155,11 +155,11 @@ package struct InstallRequest: Sendable, Codable {
     }
 }
 
-/// `POST /v1/apps/{id}/launch`.
+/// The body of `POST /v1/apps/{id}/launch`.
 package struct LaunchRequest: Sendable, Codable {
-    /// Launched without the user seeing it, as a wake would.
+    /// Whether the app is launched in the background, as for a wake.
     package var background: Bool?
-    /// Arguments behind those of the entry.
+    /// Arguments that follow those of the desktop entry.
     package var arguments: [String]?
 
     package init(background: Bool? = nil, arguments: [String]? = nil) {
@@ -168,9 +168,10 @@ package struct LaunchRequest: Sendable, Codable {
     }
 }
 
-/// `POST /v1/apps/{id}/quit`.
+/// The body of `POST /v1/apps/{id}/quit`.
 package struct QuitRequest: Sendable, Codable {
-    /// The user's force quit: its transfers are cancelled, and nothing launches it until the user does.
+    /// Whether this is a force quit: transfers of the app are cancelled, and it is not launched again until the user
+    /// launches it.
     package var force: Bool?
 
     package init(force: Bool? = nil) {
@@ -178,11 +179,11 @@ package struct QuitRequest: Sendable, Codable {
     }
 }
 
-/// `GET /v1/apps/{id}/why`: what an app does and how it came to that.
+/// The response of `GET /v1/apps/{id}/why`: the state of an app and the decisions that led to it.
 package struct AppExplanation: Sendable, Codable {
     package var app: AppStatus
     package var sentence: String
-    /// What will change it.
+    /// The time or event that will change the state.
     package var endedBy: String?
     package var history: [JournalEntry]
 

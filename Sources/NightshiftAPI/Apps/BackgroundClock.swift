@@ -1,16 +1,18 @@
-/// How much background time a process has, as one word that the service writes and the process reads without asking.
+/// The remaining background time of a process, as one word that the service writes and the process reads without a
+/// request.
 ///
-/// The word stands at the beginning of a file that both map (``ProcessHello/clock``), in the machine's byte order, and is read and
-/// written in one access. Written before a process goes on, it is true from the process's first moment.
+/// The word is at the beginning of a file that both processes map (``ProcessHello/clock``). It is in the byte order of
+/// the machine, and is read and written in one access. The service writes it before it resumes a process, so the value
+/// is correct from the start.
 package enum BackgroundClock: Hashable, Sendable {
-    /// In the foreground, or not limited at all.
+    /// In the foreground, or without a limit.
     case unlimited
-    /// Time passes: it is over when CLOCK_MONOTONIC shows so many nanoseconds.
+    /// Time is passing. It is over when CLOCK_MONOTONIC reaches this number of nanoseconds.
     case counting(until: Int64)
-    /// Time stands still with so many nanoseconds left.
+    /// Time is paused, with this number of nanoseconds left.
     case standing(Int64)
 
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     package static let size = 8
 
     package var word: Int64 {
@@ -26,7 +28,7 @@ package enum BackgroundClock: Hashable, Sendable {
             if word == .max { .unlimited } else if word >= 0 { .counting(until: word) } else { .standing(-1 - word) }
     }
 
-    /// Seconds left; infinite without a limit.
+    /// The remaining seconds; infinite without a limit.
     package func remaining(atNanoseconds now: Int64) -> Double {
         switch self {
         case .unlimited: .infinity

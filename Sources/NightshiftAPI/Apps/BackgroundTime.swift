@@ -1,8 +1,8 @@
 package import Foundation
 
-/// `POST /v1/process/background-tasks`: the app has work to finish; it is not to be suspended meanwhile.
+/// The body of `POST /v1/process/background-tasks`: the app has work to finish and must not be suspended before then.
 package struct BackgroundTaskRequest: Hashable, Sendable, Codable {
-    /// Chosen by the process, unique in it. The same number again is the same task.
+    /// A number chosen by the process and unique in it. Repeating a number refers to the same background task.
     package var number: Int64
     package var name: String
 
@@ -12,18 +12,18 @@ package struct BackgroundTaskRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What an app has of background time.
+/// The background time of an app.
 package struct BackgroundStatus: Hashable, Sendable, Codable {
     package var policy: BackgroundPolicy
-    /// Where the policy comes from: `device`, `manifest` or `app` (`nightshift app policy`).
+    /// The source of the policy: `device`, `manifest` or `app` (`nightshift app policy`).
     package var policySource: PolicySource
-    /// Seconds left in this stint; nil in the foreground, where there is no limit.
+    /// The seconds left in the current background run; nil in the foreground, where there is no limit.
     package var remaining: Double?
-    /// Whether it stands still because the device dozes.
+    /// Whether the app and its background time are paused because the device dozes.
     package var standsStill: Bool
-    /// Tasks that are open.
+    /// The open background tasks.
     package var tasks: [BackgroundTaskStatus]
-    /// The last stints in the background, oldest first; the last one may not have ended.
+    /// The latest background runs, oldest first. The last one may not have ended.
     package var stints: [BackgroundStint]
 
     package enum PolicySource: String, Sendable, Codable, CaseIterable {
@@ -51,31 +51,32 @@ package struct BackgroundTaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One time of running in the background, from leaving the foreground or being woken to rest, the foreground or the end.
+/// One background run: from leaving the foreground or being woken until the app is suspended, comes to the foreground
+/// or ends.
 package struct BackgroundStint: Hashable, Sendable, Codable {
     package var began: Date
     package var ended: Date?
-    /// Seconds that counted.
+    /// The seconds that counted as background time.
     package var seconds: Double
-    /// In how many windows of doze it ran; 0 where the device never dozed meanwhile.
+    /// The number of maintenance windows in which it ran; 0 if the device did not doze during the run.
     package var windows: Int
-    /// Whether the device was held awake for it.
+    /// Whether the device was kept awake for it.
     package var heldAwake: Bool
     /// The names of its background tasks, each once, at most ``mostNames``.
     package var tasks: [String]
-    /// What it was woken for, each once.
+    /// The reasons for which the app was woken, each once.
     package var wakes: [WakeReason]
     package var end: End?
 
-    /// How a stint ended.
+    /// The end of a background run.
     package enum End: String, Sendable, Codable, CaseIterable {
-        /// Nothing was left to do: the app was suspended.
+        /// The app had no work left and was suspended.
         case suspended
-        /// Its user brought it to the front.
+        /// The user brought the app to the foreground.
         case foreground
-        /// The process ended by itself, or was asked to.
+        /// The process exited by itself, or was asked to quit.
         case ended
-        /// The service ended it, for a reason that the app's last exit tells.
+        /// The service ended the process. The last exit of the app has the reason.
         case terminated
 
         package var sentence: String {
@@ -100,11 +101,11 @@ package struct BackgroundStint: Hashable, Sendable, Codable {
     }
 }
 
-/// A lock on a file that others use as well, held by an app that is about to be suspended.
+/// A lock on a file that others use, held by an app that is about to be suspended.
 package struct HeldLock: Hashable, Sendable, Codable {
     package var path: String
     package var process: Int32
-    /// `flock`, `POSIX`, `OFD` or `lease`, as the kernel calls it.
+    /// The type of the lock as the kernel calls it: `flock`, `POSIX`, `OFD` or `lease`.
     package var kind: String
 
     package init(path: String, process: Int32, kind: String) {
@@ -114,16 +115,16 @@ package struct HeldLock: Hashable, Sendable, Codable {
     }
 }
 
-/// What becomes of an app that would be suspended while it holds such a lock (`X-Nightshift-FileLocks`).
+/// The handling of an app that is about to be suspended while it holds such a lock (`X-Nightshift-FileLocks`).
 package enum FileLockPolicy: String, Sendable, Codable, CaseIterable {
     case warn
-    /// It is ended, as on iOS.
+    /// The app is ended, as on iOS.
     case terminate
 }
 
-/// `PATCH /v1/apps/{id}`: the user's word on an app.
+/// The body of `PATCH /v1/apps/{id}`: settings of the user for an app.
 package struct AppChange: Hashable, Sendable, Codable {
-    /// `contiguous`, `opportunistic`, either with `:SECONDS`, or `default`.
+    /// `contiguous` or `opportunistic`, optionally followed by `:SECONDS`, or `default`.
     package var backgroundPolicy: String?
 
     package init(backgroundPolicy: String? = nil) {

@@ -1,20 +1,21 @@
 package import Foundation
 
-/// The first event, `hello`, of `GET /v1/process/commands`: who the service takes the calling process for.
+/// The first event, `hello`, of `GET /v1/process/commands`: the app that the service identified for the calling
+/// process.
 package struct ProcessHello: Hashable, Sendable, Codable {
     package var app: AppID
-    /// Whether a desktop entry is installed: without one nothing can launch it in the background.
+    /// Whether the app has an installed desktop entry. Without one, it cannot be launched in the background.
     package var isInstalled: Bool
-    /// Whether the service launched it and may suspend it.
+    /// Whether the service launched the process and may suspend it.
     package var isManaged: Bool
     package var state: AppState
-    /// The absolute path of the file that holds ``BackgroundClock``; nil for a process whose time has no limit.
+    /// The absolute path of the file with the ``BackgroundClock``; nil for a process whose time has no limit.
     package var clock: String?
-    /// Names this stream and no other one: requests that carry it in ``channelField`` are refused once another stream has taken
-    /// its place, also by a service that was started since.
+    /// The unique id of this stream. Requests that carry it in ``channelField`` are refused once another stream has
+    /// replaced this one, even by a service that was started later.
     package var channel: String?
 
-    /// The header field of requests that are meant for one stream.
+    /// The header field of requests that are valid only with one stream.
     package static let channelField = "Nightshift-Channel"
 
     package init(app: AppID, isInstalled: Bool, isManaged: Bool, state: AppState, clock: String? = nil) {
@@ -25,7 +26,8 @@ package struct ProcessHello: Hashable, Sendable, Codable {
         self.clock = clock
     }
 
-    /// The channel of a process that does not know the word for a state is open all the same: commands say what to do.
+    /// An unknown value for the state does not make this message unreadable, because commands tell the process what to
+    /// do.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         app = try container.decode(AppID.self, forKey: .app)
@@ -37,45 +39,48 @@ package struct ProcessHello: Hashable, Sendable, Codable {
     }
 }
 
-/// An event `command` of `GET /v1/process/commands`: something the app is to do and then acknowledge by its number.
+/// A `command` event of `GET /v1/process/commands`: an action that the app has to perform and then acknowledge by its
+/// number.
 package struct ProcessCommand: Hashable, Sendable, Codable {
-    /// Grows with every command to this process.
+    /// The number of the command. It increases with every command to this process.
     package var number: Int64
     package var action: Action
-    /// For ``Action/enter``: the new state.
+    /// The new state, for ``Action/enter``.
     package var state: AppState?
-    /// For ``Action/handleEvents``: the session, as the app calls it.
+    /// The identifier that the app uses for the session, for ``Action/handleEvents``.
     package var session: String?
-    /// For ``Action/handleEvents``: the session's events are finished when the message of this id has been handled.
-    /// For ``Action/handleWake``: the number of what the app is woken for, the same when it comes again.
+    /// For ``Action/handleEvents``: the id of the last message of the session's events. The events are finished when it
+    /// has been handled.
+    ///
+    /// For ``Action/handleWake``: the number of the wake. It stays the same if the command is repeated.
     package var through: Int64?
-    /// For ``Action/handleWake``: what the app is woken for.
+    /// The source of the wake, for ``Action/handleWake``.
     package var source: WakeSource?
-    /// For ``Action/handleWake``: what of the source it is about, such as a region's identifier.
+    /// The item of the source, such as the identifier of a region, for ``Action/handleWake``.
     package var key: String?
-    /// For ``Action/handleWake``: what the source has to say, in its own form.
+    /// The data of the wake in the format of its source, for ``Action/handleWake``.
     package var payload: Data?
-    /// Seconds within which it has to be acknowledged.
+    /// The seconds within which the command has to be acknowledged.
     package var limit: Double?
 
     package enum Action: String, Sendable, Codable, CaseIterable {
-        /// The app's state has changed: acknowledged when its delegate has returned.
+        /// The state of the app has changed. Acknowledged when the delegate method has returned.
         case enter
-        /// `handleEventsForBackgroundURLSession`: acknowledged when its completion handler is called.
+        /// `handleEventsForBackgroundURLSession`. Acknowledged when its completion handler is called.
         case handleEvents
-        /// Another wake than a session's: acknowledged when its completion handler is called.
+        /// A wake of any source except sessions. Acknowledged when its completion handler is called.
         case handleWake
-        /// A picture for the app switcher is wanted: acknowledged when it was sent, or when there is none.
+        /// A snapshot for the app switcher is requested. Acknowledged when it was sent, or when there is none.
         case snapshot
-        /// Background time is nearly over: acknowledged when every expiration handler has returned.
+        /// Background time is about to end. Acknowledged when every expiration handler has returned.
         case expire
-        /// The time of one wake is nearly over, or it is not to go on: `source`, `key` and `through` say which. Acknowledged when its
-        /// expiration handler has returned; the wake is completed by its own command.
+        /// The time of one wake is about to end, or its work must stop. `source`, `key` and `through` identify the
+        /// wake. Acknowledged when its expiration handler has returned; the wake is completed by its own command.
         case expireWake
-        /// A notification is about to be shown while the app is in front: `key` is its identifier, `payload` the ``AppNotification``.
-        /// Acknowledged with what of it is shown.
+        /// A notification is about to be shown while the app is in the foreground. `key` is its identifier, `payload`
+        /// the ``AppNotification``. Acknowledged with the parts of it that are to be shown.
         case present
-        /// The app is to end itself: `willTerminate`, then exit.
+        /// The app has to end itself: it calls `willTerminate`, then exits.
         case terminate
     }
 
@@ -85,16 +90,19 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/process/acknowledge`.
+/// The body of `POST /v1/process/acknowledge`.
 package struct CommandAcknowledgement: Sendable, Codable {
     package var command: Int64
-    /// For ``ProcessCommand/Action/handleWake``: what came of it; ``RefreshResult/newData`` unless given.
+    /// The result of a ``ProcessCommand/Action/handleWake``; ``RefreshResult/newData`` by default.
     package var result: RefreshResult?
-    /// For ``ProcessCommand/Action/present``: bits of `UNNotificationPresentationOptions` (badge 1, sound 2, alert 4, list 8, banner 16);
-    /// 0 for nothing, nil where the app leaves it to the service, which shows it as it was sent.
+    /// The answer to ``ProcessCommand/Action/present``: bits of `UNNotificationPresentationOptions` (badge 1, sound 2,
+    /// alert 4, list 8, banner 16).
+    ///
+    /// 0 means that nothing is shown. Nil leaves the decision to the service, which shows the notification as it was
+    /// sent.
     package var presentation: Int?
 
-    /// What a sum of those bits can be.
+    /// The possible sums of those bits.
     package static let presentations = 0...31
 
     package init(command: Int64, result: RefreshResult? = nil) {
@@ -103,9 +111,10 @@ package struct CommandAcknowledgement: Sendable, Codable {
     }
 }
 
-/// `POST /v1/process/state`: the app itself, or its window system, says that it came to the front or left it.
+/// The body of `POST /v1/process/state`: the app itself, or its window system, reports that it came to the foreground
+/// or left it.
 package struct ProcessStateChange: Sendable, Codable {
-    /// `active`, `inactive` or `background`.
+    /// The new state: `active`, `inactive` or `background`.
     package var state: AppState
 
     package init(state: AppState) {
@@ -113,10 +122,10 @@ package struct ProcessStateChange: Sendable, Codable {
     }
 }
 
-/// `PUT /v1/process/sessions/{identifier}` answers with this: the session is there.
+/// The response of `PUT /v1/process/sessions/{identifier}`: the session exists.
 package struct SessionAttachment: Hashable, Sendable, Codable {
     package var session: SessionID
-    /// The number the session's next task may have.
+    /// The number that the next task of the session may use.
     package var nextTaskIdentifier: Int64
 
     package init(session: SessionID, nextTaskIdentifier: Int64) {
@@ -125,14 +134,14 @@ package struct SessionAttachment: Hashable, Sendable, Codable {
     }
 }
 
-/// One task as the app that made it sees it.
+/// One transfer as seen by the app that created it.
 package struct SessionTask: Hashable, Sendable, Codable {
     package var task: TaskStatus
-    /// What the app's library noted with the task; nobody else reads it.
+    /// The client data that the app's library stored with the transfer. Nothing else reads it.
     package var clientData: String?
-    /// From where a task made from resume data went on, once it has.
+    /// The offset from which a transfer with resume data continued; nil until it has continued.
     package var resumedAt: Int64?
-    /// Cookies that servers have set, redirects on the way included.
+    /// The cookies that servers set, including servers that redirected.
     package var cookies: [SetCookie]?
 
     package init(task: TaskStatus, clientData: String?, resumedAt: Int64?) {
@@ -142,7 +151,8 @@ package struct SessionTask: Hashable, Sendable, Codable {
     }
 }
 
-/// A page of the tasks that have not ended, in the order of their ids; `next` is the `after` of the following page.
+/// A page of the transfers that have not ended, in the order of their ids. `next` is the value of `after` for the
+/// following page.
 package struct SessionTaskPage: Sendable, Codable {
     package var tasks: [SessionTask]
     package var next: TaskID?
@@ -153,23 +163,24 @@ package struct SessionTaskPage: Sendable, Codable {
     }
 }
 
-/// An event `message` of `GET /v1/process/sessions/{identifier}/messages`: kept until it is acknowledged or answered.
+/// A `message` event of `GET /v1/process/sessions/{identifier}/messages`. It is stored until it is acknowledged or
+/// answered.
 package struct SessionMessage: Hashable, Sendable, Codable {
-    /// Grows; the event's `id`.
+    /// The increasing number of the message. It is the `id` of the event.
     package var id: Int64
     package var kind: Kind
     package var task: SessionTask
-    /// For ``Kind/challenge``.
+    /// The challenge, for ``Kind/challenge``.
     package var challenge: Challenge?
 
     package enum Kind: String, Sendable, Codable, CaseIterable {
-        /// A task made from resume data has gone on.
+        /// A transfer with resume data has continued.
         case resumed
-        /// The task has ended; its file stays until this is acknowledged.
+        /// The transfer has ended. Its file is kept until this message is acknowledged.
         case ended
-        /// A server wants an answer; answered, not acknowledged.
+        /// A server requires authentication. This message is answered, not acknowledged.
         case challenge
-        /// The begin date has come; answered, not acknowledged.
+        /// The start time of a delayed transfer has been reached. This message is answered, not acknowledged.
         case delayedRequest
     }
 
@@ -181,7 +192,7 @@ package struct SessionMessage: Hashable, Sendable, Codable {
     }
 }
 
-/// The data of a `caughtUp` event: every message up to this one that is still kept has been sent.
+/// The data of a `caughtUp` event: every stored message up to this one has been sent.
 package struct CaughtUp: Hashable, Sendable, Codable {
     package var through: Int64
 
@@ -191,11 +202,12 @@ package struct CaughtUp: Hashable, Sendable, Codable {
 }
 
 extension SessionMessage.Kind {
-    /// Whether something waits for the app's answer.
+    /// Whether the message requires an answer from the app.
     package var isQuestion: Bool { self == .challenge || self == .delayedRequest }
 }
 
-/// `POST /v1/process/sessions/{identifier}/acknowledge`: these messages have been handled and are not wanted again.
+/// The body of `POST /v1/process/sessions/{identifier}/acknowledge`: these messages have been handled and need not be
+/// sent again.
 package struct MessageAcknowledgement: Sendable, Codable {
     package var messages: [Int64]
 
@@ -204,21 +216,21 @@ package struct MessageAcknowledgement: Sendable, Codable {
     }
 }
 
-/// What a server asks for (URLProtectionSpace and URLAuthenticationChallenge).
+/// An authentication challenge of a server (URLProtectionSpace and URLAuthenticationChallenge).
 package struct Challenge: Hashable, Sendable, Codable {
     package var method: Method
     package var host: String
     package var port: Int
-    /// `http` or `https`.
+    /// The scheme, `http` or `https`.
     package var scheme: String
     package var realm: String?
     package var isProxy: Bool
     package var previousFailureCount: Int
-    /// For ``Method/serverTrust``: the chain in DER, base64, the server's own certificate first.
+    /// The certificate chain for ``Method/serverTrust``: DER in base64, beginning with the certificate of the server.
     package var certificates: [String]?
-    /// For ``Method/serverTrust``: why the system does not trust it.
+    /// The reason why the system does not trust the certificate, for ``Method/serverTrust``.
     package var reason: String?
-    /// The response that asks; nil where the question is about the connection.
+    /// The response with the challenge; nil if the challenge concerns the connection.
     package var response: ResponseSummary?
 
     package enum Method: String, Sendable, Codable, CaseIterable {
@@ -238,26 +250,26 @@ package struct Challenge: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/process/sessions/{identifier}/answers`: the app's answer to a question.
+/// The body of `POST /v1/process/sessions/{identifier}/answers`: the app's answer to a message.
 package struct MessageAnswer: Sendable, Codable {
     package var message: Int64
     package var disposition: Disposition
-    /// With ``Disposition/useCredential``, for Basic and Digest.
+    /// The credential with ``Disposition/useCredential``, for Basic and Digest.
     package var credential: Credential?
-    /// With ``Disposition/useCredential``, for a client certificate: PEM files.
+    /// The PEM file of a client certificate with ``Disposition/useCredential``.
     package var clientCertificate: String?
     package var clientKey: String?
-    /// With ``Disposition/continueLoading``: the request to send in place of the task's own.
+    /// The request to send instead of the original one, with ``Disposition/continueLoading``.
     package var request: TaskRequest?
     package var clientData: String?
 
     package enum Disposition: String, Sendable, Codable, CaseIterable {
-        /// Also the answer of those who trust the server.
+        /// Uses the credential. For server trust, this means that the app trusts the server.
         case useCredential
         case performDefaultHandling
-        /// This protection space is not for the app; the next one the server offers may be.
+        /// Rejects this protection space. The next one that the server offers may be accepted.
         case rejectProtectionSpace
-        /// The task ends as cancelled.
+        /// The transfer ends as cancelled.
         case cancel
         case continueLoading
     }
@@ -268,16 +280,16 @@ package struct MessageAnswer: Sendable, Codable {
     }
 }
 
-/// One task of `POST /v1/process/sessions/{identifier}/tasks`.
+/// One transfer of `POST /v1/process/sessions/{identifier}/tasks`.
 package struct SessionTaskRequest: Sendable, Codable {
-    /// The number that the app has given it, unique in its session.
+    /// The number that the app gave the transfer, unique in its session.
     package var taskIdentifier: Int64
     package var request: TaskRequest
     package var clientData: String?
-    /// Whether the app wants to be asked when the begin date has come.
+    /// Whether the app must be asked before a delayed transfer starts.
     package var asksBeforeBeginning: Bool?
-    /// The source, as the calling process has it open: the service's copy is made from there, and what lies under the source's name
-    /// may change or go as soon as this is sent.
+    /// The file descriptor of the source in the calling process. The service copies the file from it, so the file at
+    /// the path of the source may change or be removed as soon as the request is sent.
     package var sourceDescriptor: Int32?
 
     package init(taskIdentifier: Int64, request: TaskRequest, clientData: String? = nil) {

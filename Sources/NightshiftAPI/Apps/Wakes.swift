@@ -1,8 +1,8 @@
-/// Which part of the service has a reason to wake an app in the background.
+/// A part of the service that can have a reason to wake an app in the background.
 package enum WakeSource: String, Sendable, Codable, CaseIterable {
     /// A background session of the app, with its messages.
     case session
-    /// A background fetch whose moment has come.
+    /// A background fetch that is due.
     case fetch
     /// A remote notification with `content-available`.
     case push
@@ -12,19 +12,19 @@ package enum WakeSource: String, Sendable, Codable, CaseIterable {
     case significantChange
     /// A processing task whose conditions are met.
     case processing
-    /// A task that its user has begun in front of the app, and that goes on behind it.
+    /// A continued task: the user started it in the app, and it continues in the background.
     case continued
-    /// Its user has chosen one of the app's notifications, or an action of it.
+    /// The response of the user to one of the app's notifications: the notification itself or one of its actions.
     case response
 }
 
-/// Why an app is woken in the background.
+/// The reason for which an app is woken in the background.
 package enum WakeReason: String, Sendable, Codable, CaseIterable {
-    /// The last task of a session has ended.
+    /// The last transfer of a session has ended.
     case sessionEvents
-    /// A server asks for a credential, or whether it is to be trusted.
+    /// A server requires a credential, or asks whether it should be trusted.
     case challenge
-    /// A task whose begin date has come wants to know whether it is still wanted.
+    /// A delayed transfer has reached its start time, and the app has to confirm it.
     case delayedRequest
     case fetch
     case push
@@ -34,7 +34,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
     case continued
     case response
 
-    /// The one reason of a source; a session has several, of which this is the end of its transfers.
+    /// The only reason of the source. For sessions, which have several, it is the end of the transfers.
     package init(_ source: WakeSource) {
         switch source {
         case .session: self = .sessionEvents

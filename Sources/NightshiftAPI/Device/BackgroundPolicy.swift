@@ -1,18 +1,19 @@
-/// How much background time an app has, and whether the device stays awake for it.
+/// The amount of background time of an app, and whether the device is kept awake for it.
 ///
-/// As text: `contiguous` (600 s), `opportunistic` (180 s), or either with a colon and a number of seconds.
+/// The text form is `contiguous` (600 s) or `opportunistic` (180 s), optionally followed by a colon and a number of
+/// seconds.
 package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConvertible {
     package var kind: Kind
-    /// Seconds that all tasks of an app share in one stint in the background.
+    /// The seconds that all background tasks of an app share in one background run.
     package var seconds: Double
 
     package enum Kind: String, Sendable, Codable, CaseIterable {
-        /// The device is kept awake, and time passes without a break (iOS up to 6).
+        /// The device is kept awake, and time passes without interruption (iOS up to 6).
         case contiguous
-        /// Time passes only while the device is awake anyway (iOS from 7 on).
+        /// Time passes only while the device is awake for other reasons (iOS 7 and later).
         case opportunistic
 
-        /// Seconds where nobody says otherwise: what iOS gave under either.
+        /// The default number of seconds: the value that iOS used with either policy.
         package var defaultSeconds: Double {
             switch self {
             case .contiguous: 600
@@ -23,9 +24,10 @@ package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConver
 
     package static let contiguous = BackgroundPolicy(.contiguous)
     package static let opportunistic = BackgroundPolicy(.opportunistic)
-    /// What iOS gives today.
+    /// The policy of current iOS versions.
     package static let brief = BackgroundPolicy(.opportunistic, seconds: 30)
-    /// Less leaves no room for an expiration handler, more is no limit.
+    /// The allowed number of seconds. A shorter time leaves no room for an expiration handler; a longer time is no real
+    /// limit.
     package static let secondsAllowed: ClosedRange<Double> = 10...3_600
 
     package init(_ kind: Kind, seconds: Double? = nil) {
@@ -33,7 +35,7 @@ package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConver
         self.seconds = seconds ?? kind.defaultSeconds
     }
 
-    /// Nil where `text` is not one.
+    /// Parses the text form. Returns nil if `text` is not a policy.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard let kind = Kind(rawValue: String(parts[0])) else { return nil }

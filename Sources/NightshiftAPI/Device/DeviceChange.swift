@@ -1,4 +1,4 @@
-/// `PATCH /v1/device`: only what is given changes. An override of null is taken away.
+/// The body of `PATCH /v1/device`: only the given values change. An override of null is removed.
 package struct DeviceChange: Hashable, Sendable, Codable {
     package var backgroundPolicy: BackgroundPolicy?
     package var expirationLead: Double?
@@ -17,7 +17,7 @@ package struct DeviceChange: Hashable, Sendable, Codable {
 }
 
 extension DeviceChange {
-    /// - Throws: what cannot be, with where it stands in the request.
+    /// - Throws: A problem that names the invalid value and its position in the request.
     package func check() throws(Problem) {
         let allowed = DeviceSettings.leadAllowed
         if let expirationLead, !allowed.contains(expirationLead) {
@@ -28,7 +28,8 @@ extension DeviceChange {
         for (key, value) in overrides ?? [:] {
             var probe = DeviceConditions()
             guard let value, !probe.set(key, to: value) else { continue }
-            // A place is not repeated, not even one that is none: it may be mistyped by a digit.
+            // A location is never repeated in a message, even if it is invalid: it may be a real one with a wrong
+            // digit.
             let what = key == .location ? "The value" : "'\(value)'"
             throw .invalid(
                 "\(what) is not valid for \(key.rawValue). Use \(key.grammar).",
@@ -38,7 +39,7 @@ extension DeviceChange {
 }
 
 extension DeviceSettings {
-    /// - Parameter change: what is nil stays; an override of nil is taken away.
+    /// - Parameter change: values that are nil stay unchanged; an override of nil is removed.
     package func changed(by change: DeviceChange) -> DeviceSettings {
         var settings = self
         settings.backgroundPolicy = change.backgroundPolicy ?? backgroundPolicy

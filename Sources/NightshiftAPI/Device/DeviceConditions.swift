@@ -1,23 +1,23 @@
-/// What the device says of itself: everything that decisions over time, power and network look at.
+/// The conditions of the device: all values that decisions about time, power and network depend on.
 ///
-/// The values that stand here by themselves are those of a machine that tells nothing: plugged in, in use, on a network that
-/// costs nothing. On such a machine nothing waits.
+/// The defaults are those of a machine that reports nothing: plugged in, in use, on an unmetered network. With them,
+/// nothing waits.
 package struct DeviceConditions: Hashable, Sendable, Codable {
     package var power: PowerSource = .external
-    /// 0...100; nil without a battery.
+    /// The charge in percent, 0...100; nil without a battery.
     package var batteryPercentage: Double?
     package var batteryWarning: BatteryWarning = .none
-    /// The user asked the device to save power.
+    /// Whether the user turned on power saving.
     package var isLowPower = false
     package var network = NetworkConditions()
-    /// Nobody uses the device.
+    /// Whether nobody uses the device.
     package var isIdle = false
-    /// The machine is about to sleep, or asleep.
+    /// Whether the machine is about to sleep, or asleep.
     package var isSleeping = false
-    /// Bytes free where downloads begin; nil where that is not known.
+    /// The free bytes in the file system of the partial downloads; nil if unknown.
     package var freeBytes: Int64?
-    /// How often the machine has begun to sleep since the service began: who looks only afterwards finds by it that it slept.
-    /// Not encoded: to others it says nothing.
+    /// The number of times that the machine has started to sleep since the service started. A reader that did not see
+    /// the sleep itself can detect it by this number. It is not encoded, because it is meaningless to other processes.
     package var sleeps = 0
 
     private enum CodingKeys: String, CodingKey {
@@ -26,7 +26,7 @@ package struct DeviceConditions: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// Whether the machine has woken since `former`, though all of its sleep may lie in between.
+    /// Whether the machine woke from sleep since `former`, even if both readings show it awake.
     package func woke(since former: DeviceConditions) -> Bool {
         !isSleeping && (former.isSleeping || sleeps != former.sleeps)
     }
@@ -37,7 +37,7 @@ package enum PowerSource: String, Sendable, Codable, CaseIterable {
     case battery
 }
 
-/// UPower's warning level, without its "unknown".
+/// The warning level of UPower, without its value "unknown".
 package enum BatteryWarning: String, Sendable, Codable, CaseIterable {
     case none
     case discharging
@@ -46,23 +46,23 @@ package enum BatteryWarning: String, Sendable, Codable, CaseIterable {
     case action
 }
 
-/// The network that the default route leads through.
+/// The network of the default route.
 package struct NetworkConditions: Hashable, Sendable, Codable {
-    /// Whether some interface beyond loopback can be used. A network without the internet counts.
+    /// Whether an interface other than loopback is usable. A network without internet access counts.
     package var isAvailable = true
     package var connectivity = NetworkConnectivity.unknown
     package var kind = NetworkKind.other
-    /// It costs by the byte, as far as anybody knows (metered, or a mobile network).
+    /// Whether the network is known to be metered or cellular.
     package var isExpensive = false
-    /// The user asked for as little traffic as possible (Apple: Low Data Mode).
+    /// Whether the user requested low data usage (Apple: Low Data Mode).
     package var isConstrained = false
-    /// Tells one network from another: a change of it is a change of network.
+    /// The name of the network. A different name means a different network.
     package var name: String?
 
     package init() {}
 }
 
-/// NetworkManager's connectivity check.
+/// The result of NetworkManager's connectivity check.
 package enum NetworkConnectivity: String, Sendable, Codable, CaseIterable {
     case unknown
     case none

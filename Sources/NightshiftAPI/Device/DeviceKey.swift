@@ -1,4 +1,4 @@
-/// The single values of the device's conditions, by the names under which they are shown, overridden and traced.
+/// The keys of single device conditions, as used in listings, overrides and traces.
 package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepresentable {
     case power
     case battery
@@ -13,16 +13,16 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
     case idle
     case sleeping
     case freeBytes
-    /// Where the device is. No condition that anything waits for, and private: no answer, journal entry or log shows it.
+    /// The location of the device. Nothing waits for it, and it is private: no response, journal entry or log shows it.
     case location
 
-    /// The keys of ``DeviceConditions``: what the device says of itself to everybody.
+    /// The keys of ``DeviceConditions``, which every client may read.
     package static let conditions = allCases.filter { $0 != .location }
 
-    /// What stands for a place that is set, in answers.
+    /// The text that responses contain instead of an overridden location.
     package static let hiddenPlace = "set"
 
-    /// What a value of it looks like.
+    /// A description of the valid values.
     package var grammar: String {
         switch self {
         case .power: "external or battery"
@@ -43,7 +43,8 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
 }
 
 extension DeviceConditions {
-    /// A value as text; ``set(_:to:)`` reads it back. A place is not part of the conditions: always `none`.
+    /// The value as text, as accepted by ``set(_:to:)``. The location is not part of the conditions, so its value is
+    /// always `none`.
     package subscript(key: DeviceKey) -> String {
         switch key {
         case .power: power.rawValue
@@ -63,7 +64,8 @@ extension DeviceConditions {
         }
     }
 
-    /// False where `text` is no value of `key`; nothing has changed then. Of a place it says no more than that.
+    /// Sets the value of `key`. Returns false and changes nothing if `text` is not valid. A location is only checked,
+    /// not stored.
     package mutating func set(_ key: DeviceKey, to text: String) -> Bool {
         switch key {
         case .power: return assign(PowerSource(rawValue: text), to: \.power)

@@ -1,17 +1,18 @@
-/// `GET /v1/device`: what the device says, who says it, and what the service makes of it.
+/// The response of `GET /v1/device`: the conditions of the device, their sources, and the decisions that follow from
+/// them.
 package struct DeviceStatus: Hashable, Sendable, Codable {
     package var conditions: DeviceConditions
-    /// Where each value comes from.
+    /// The values with their sources.
     package var values: [DeviceValue]
-    /// The parts of the system that are asked, whether they are there or not.
+    /// The system services that report conditions, whether they are available or not.
     package var providers: [DeviceProvider]
-    /// What its user has in front, and who says so.
+    /// The app in the foreground, and the source of this information.
     package var front: FrontStatus
     package var doze: DozeStatus
-    /// Apps that keep the device awake.
+    /// The apps that keep the device awake.
     package var holders: [AwakeHolder]
     package var settings: DeviceSettings
-    /// Why the settings that were made cannot be read, so that the defaults hold; nil where they can.
+    /// The reason why the stored settings cannot be read, so that the defaults apply; nil if they can be read.
     package var unreadable: String?
 
     package init(
@@ -28,23 +29,23 @@ package struct DeviceStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One of the conditions with its source.
+/// One condition with its source.
 package struct DeviceValue: Hashable, Sendable, Codable {
     package var key: DeviceKey
     package var value: String
     package var source: Source
 
     package enum Source: String, Sendable, Codable, CaseIterable {
-        /// Nobody tells; what stands for a machine that tells nothing.
+        /// A default, because no source reports the value.
         case assumed
         case upower = "UPower"
         case powerProfiles = "power-profiles-daemon"
         case networkManager = "NetworkManager"
         case logind
         case kernel
-        /// `nightshift device set`.
+        /// An override that was set with `nightshift device set`.
         case override
-        /// A trace that is played.
+        /// A trace that is being played.
         case trace
     }
 
@@ -55,11 +56,11 @@ package struct DeviceValue: Hashable, Sendable, Codable {
     }
 }
 
-/// A part of the system that tells of the device.
+/// A system service that reports conditions of the device.
 package struct DeviceProvider: Hashable, Sendable, Codable {
     package var name: DeviceValue.Source
     package var isPresent: Bool
-    /// Why it is not, or what is odd about it.
+    /// The reason why the service is not available, or a remark about it.
     package var detail: String?
 
     package init(name: DeviceValue.Source, isPresent: Bool, detail: String? = nil) {
@@ -69,20 +70,22 @@ package struct DeviceProvider: Hashable, Sendable, Codable {
     }
 }
 
-/// What people set for the device; kept.
+/// The settings that people made for the device. They are stored.
 package struct DeviceSettings: Hashable, Sendable, Codable {
-    /// For apps that have none of their own.
+    /// The policy of apps that have none of their own.
     package var backgroundPolicy: BackgroundPolicy = .opportunistic
-    /// Seconds between the expiration handlers and the end of background time.
+    /// The seconds between the call of expiration handlers and the end of background time.
     package var expirationLead: Double = 5
-    /// Values that stand in place of what the device says. Of a place answers have ``DeviceKey/hiddenPlace`` instead; see ``shown``.
+    /// The values that override those of the device. Responses contain ``DeviceKey/hiddenPlace`` instead of a location;
+    /// see ``shown``.
     package var overrides: [DeviceKey: String] = [:]
-    /// Whether apps come to the front and leave it with their windows, where the desktop tells.
+    /// Whether apps enter and leave the foreground with their windows, if the desktop reports them.
     package var followsFront = true
 
     package static let leadAllowed: ClosedRange<Double> = 1...30
 
-    /// The settings as answers have them, without the place that is set: whoever may ask is not therefore allowed to know it.
+    /// The settings as responses contain them, without the overridden location: a client that may read settings is not
+    /// necessarily allowed to know the location.
     package var shown: DeviceSettings {
         var shown = self
         if shown.overrides[.location] != nil { shown.overrides[.location] = DeviceKey.hiddenPlace }
@@ -96,14 +99,14 @@ package struct DeviceSettings: Hashable, Sendable, Codable {
         backgroundPolicy = try container.decode(BackgroundPolicy.self, forKey: .backgroundPolicy)
         expirationLead = try container.decode(Double.self, forKey: .expirationLead)
         overrides = try container.decode([DeviceKey: String].self, forKey: .overrides)
-        // Earlier versions did not keep it.
+        // Earlier versions did not store this value.
         followsFront = try container.decodeIfPresent(Bool.self, forKey: .followsFront) ?? true
     }
 }
 
-/// `POST /v1/device/doze`: asks for a phase now.
+/// The body of `POST /v1/device/doze`, which requests a phase now.
 package struct DozeRequest: Hashable, Sendable, Codable {
-    /// `dozing`, `window` or `awake`.
+    /// The requested phase: `dozing`, `window` or `awake`.
     package var phase: DozePhase
 
     package init(phase: DozePhase) {

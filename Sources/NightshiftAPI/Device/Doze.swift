@@ -1,18 +1,18 @@
 package import Foundation
 
-/// Whether background work runs now.
+/// The phase of doze, which decides whether background work runs.
 package enum DozePhase: String, Sendable, Codable, CaseIterable {
     /// Everything runs.
     case awake
-    /// Background work stands still and waits for a window.
+    /// Background work is paused until the next maintenance window.
     case dozing
-    /// A time in which everything runs that waited.
+    /// A maintenance window, in which all waiting work runs.
     case window
 }
 
-/// Why the device left doze, or why a window opened.
+/// The reason for the end of doze, or for a maintenance window.
 package enum WindowReason: String, Sendable, Codable, CaseIterable {
-    /// The interval since the last one is over.
+    /// The interval since the last maintenance window is over.
     case maintenance
     /// The machine woke from sleep.
     case deviceWoke
@@ -31,13 +31,13 @@ package enum WindowReason: String, Sendable, Codable, CaseIterable {
     }
 }
 
-/// What keeps a device out of doze.
+/// The reason why a device does not doze.
 package enum AwakeReason: String, Sendable, Codable, CaseIterable {
     case inUse
     case externalPower
-    /// A background task under the contiguous policy.
+    /// A background task under the contiguous policy keeps the device awake.
     case held
-    /// It has not been idle on battery for long enough.
+    /// The device has not been idle on battery for long enough.
     case settling
     /// `nightshift device wake`.
     case requested
@@ -53,15 +53,16 @@ package enum AwakeReason: String, Sendable, Codable, CaseIterable {
     }
 }
 
-/// The state of doze, as the world sees it.
+/// The state of doze as shown by the API.
 package struct DozeStatus: Hashable, Sendable, Codable {
     package var phase: DozePhase
     package var since: Date
-    /// Present while awake.
+    /// The reason. Present while the phase is awake.
     package var awakeReason: AwakeReason?
-    /// Present in a window.
+    /// The reason. Present in a maintenance window.
     package var windowReason: WindowReason?
-    /// When the next window opens, where nothing opens one before, or the present one closes at the latest.
+    /// The time at which the next maintenance window opens at the latest, or at which the current one closes at the
+    /// latest.
     package var until: Date?
 
     package init(
@@ -76,7 +77,7 @@ package struct DozeStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The moment that decisions are made for: the device's conditions, and whether background work runs.
+/// The device state on which decisions are based: its conditions, and whether background work runs.
 package struct DeviceMoment: Hashable, Sendable {
     package var conditions: DeviceConditions
     package var phase: DozePhase

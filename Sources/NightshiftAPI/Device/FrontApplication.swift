@@ -1,15 +1,15 @@
-/// The application whose window its user has in front, by the names that its window carries.
+/// The application whose window has the focus, identified by the names that its window carries.
 ///
-/// Nothing else of the window is known: no title, and nothing of what it shows.
+/// No other property of the window is read: neither its title nor its contents.
 package struct FrontApplication: Hashable, Sendable {
-    /// Wayland's `app_id`, or `_GTK_APPLICATION_ID`: as a rule the id of the desktop entry.
+    /// The `app_id` of Wayland, or `_GTK_APPLICATION_ID`. It is usually the id of the desktop entry.
     package var applicationID: String?
-    /// `WM_CLASS`: the instance's name, then the class's.
+    /// `WM_CLASS`: the instance name, then the class name.
     package var windowClasses: [String]
-    /// `_NET_WM_PID`, of a window of this machine.
+    /// `_NET_WM_PID`, if the window belongs to this machine.
     package var processID: Int32?
 
-    /// The longest name that is believed; a file's name is no longer.
+    /// The longest accepted name. File names cannot be longer.
     package static let longestName = 255
 
     package init(applicationID: String? = nil, windowClasses: [String] = [], processID: Int32? = nil) {
@@ -18,23 +18,23 @@ package struct FrontApplication: Hashable, Sendable {
         self.processID = processID
     }
 
-    /// Whether nothing tells whose the window is.
+    /// Whether the window carries nothing that identifies its application.
     package var isNameless: Bool { applicationID == nil && windowClasses.isEmpty && processID == nil }
 }
 
-/// Who tells what is in front, and which app that is.
+/// The app in the foreground, and the source of this information.
 package struct FrontStatus: Hashable, Sendable, Codable {
-    /// Nil where nobody tells.
+    /// The source; nil if there is none.
     package var source: Source?
-    /// Why nobody tells.
+    /// The reason why there is no source.
     package var detail: String?
-    /// The app whose window is in front: an installed one, or one that the service knows otherwise.
+    /// The app whose window has the focus: an installed app, or another one that the service knows.
     package var app: AppID?
 
     package enum Source: String, Sendable, Codable, CaseIterable {
         /// The Wayland protocol wlr-foreign-toplevel-management.
         case wlrForeignToplevel = "wlr-foreign-toplevel"
-        /// The window manager of an X11 display: `_NET_ACTIVE_WINDOW`.
+        /// The window manager of an X11 display, by `_NET_ACTIVE_WINDOW`.
         case x11 = "X11"
     }
 

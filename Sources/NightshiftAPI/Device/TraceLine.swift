@@ -1,29 +1,29 @@
-/// One line of a trace: at `at` seconds from its beginning one thing happens. `docs/simulation.md` describes the format.
+/// One line of a trace: one event, `at` seconds after its start. `docs/simulation.md` describes the format.
 package struct TraceLine: Hashable, Sendable {
     package var at: Double
-    /// Conditions that change, by their text forms.
+    /// Conditions that change, in their text forms.
     package var device: [DeviceKey: String]?
-    /// How fast the network is from now on, all transfers together.
+    /// The new speed of the network for all transfers together.
     package var bytesPerSecond: Double?
-    /// How the trace is played; in its first line alone.
+    /// The settings of the simulation. Only in the first line.
     package var settings: TraceSettings?
-    /// What is asked of doze.
+    /// The requested phase of doze.
     package var request: DozePhase?
-    /// A host that fails from now on, or does not any more.
+    /// A host that starts or stops failing.
     package var host: TracedHost?
-    /// The app that the line is about.
+    /// The app that the event concerns.
     package var app: AppID?
     package var behaviour: AppBehaviour?
     package var use: AppUse?
     package var task: TracedTask?
     package var transfer: TracedTransfer?
-    /// A task that the app submits for later.
+    /// A scheduled task that the app submits.
     package var submit: TracedSubmission?
-    /// What its user wants of background refresh: of the app, or of all.
+    /// Settings of background refresh for the app, or for all apps.
     package var refresh: TracedRefresh?
-    /// A region that the app watches, or does no more.
+    /// A region that the app starts or stops monitoring.
     package var region: TracedRegion?
-    /// What the app's user lets it learn of where the device is, and whether it hears of significant changes.
+    /// The location permission of the app, and whether it monitors significant changes.
     package var location: TracedLocation?
     /// Whether the trace ends here.
     package var isEnd = false
@@ -34,75 +34,75 @@ package struct TraceLine: Hashable, Sendable {
     }
 }
 
-/// What a user does with an app.
+/// An action of the user on an app.
 package enum AppUse: String, Sendable, CaseIterable {
-    /// Brings it to the front; starts it where it does not run.
+    /// Brings the app to the foreground, and starts it if it does not run.
     case front
-    /// Leaves it.
+    /// Leaves the app.
     case background
     case quit
     case forceQuit
 }
 
-/// How a trace is played.
+/// The settings of a simulation.
 package struct TraceSettings: Hashable, Sendable {
-    /// What the wall clock shows at its beginning, in seconds since 1970.
+    /// The wall-clock time at the start, in seconds since 1970.
     package var start = TraceSettings.defaultStart
-    /// The device's, for apps that ask for none.
+    /// The policy of the device, for apps that request none.
     package var backgroundPolicy = DeviceSettings().backgroundPolicy
     package var expirationLead = DeviceSettings().expirationLead
-    /// How many transfers run at once; nil for as many as the service runs.
+    /// The maximum number of transfers that run at the same time; nil for the default of the service.
     package var maximumTransfers: Int?
 
-    /// 2026-01-05T00:00:00Z: a Monday, so that the days of a week's trace count from it.
+    /// 2026-01-05T00:00:00Z. It is a Monday, so the days of a trace of one week are its weekdays.
     package static let defaultStart: Double = 1_767_571_200
 
     package init() {}
 }
 
-/// How an app behaves. All times are seconds that it runs.
+/// The simulated behaviour of an app. All times are seconds of running time.
 package struct AppBehaviour: Hashable, Sendable {
-    /// The policy that it asks for.
+    /// The policy that the app requests.
     package var backgroundPolicy: BackgroundPolicy?
-    /// From its launch until it reads commands.
+    /// The seconds from the launch until the app reads commands.
     package var launch = 0.5
-    /// Seconds that its `didEnterBackground` takes.
+    /// The seconds that `didEnterBackground` takes.
     package var enterBackground = 0.1
-    /// Seconds that it takes to handle the events of a session.
+    /// The seconds that handling the events of a session takes.
     package var wake = 1.0
-    /// Seconds that its expiration handlers take.
+    /// The seconds that the expiration handlers take.
     package var expiration = 0.5
-    /// Whether its expiration handlers end its tasks, and what it was woken for.
+    /// Whether the expiration handlers end the background tasks and the work that the app was woken for.
     package var endsTasks = true
-    /// How long it asks to be left alone after each background fetch; nil where it says nothing.
+    /// The minimum interval that the app sets between background fetches; nil if it sets none.
     package var fetchInterval: RefreshInterval?
-    /// What its fetches and the tasks that it submitted come to.
+    /// The result of background fetches and scheduled tasks.
     package var refreshResult = RefreshResult.newData
-    /// Seconds that a fetch takes, or a task for one, and what it moves.
+    /// The seconds that a fetch or a refresh task takes, and the bytes that it transfers.
     package var fetch = 5.0
     package var fetchBytes: Int64 = 200_000
-    /// Seconds that a processing task takes.
+    /// The seconds that a processing task takes.
     package var processing = 60.0
-    /// Seconds that handling a crossing or a change of place takes; it has 10.
+    /// The seconds that handling a region event or a significant change takes. The limit is 10.
     package var located = 1.0
 
     package init() {}
 }
 
-/// How a host treats the transfers that ask it, from a moment on.
+/// The behaviour of a host towards transfers from a point in time on.
 package struct TracedHost: Hashable, Sendable {
     package var name: String
-    /// Nil for one that is well.
+    /// The kind of failure; nil for a host that works.
     package var failing: Failing?
 
     package enum Failing: Hashable, Sendable {
-        /// No connection is made.
+        /// No connection can be made.
         case unreachable
-        /// It answers 503, and may say for how many seconds it wants to be left alone.
+        /// The host responds with 503, optionally with a `Retry-After` in seconds.
         case busy(retryAfter: Double?)
-        /// It has none of the files.
+        /// The host does not have the files.
         case missing
-        /// The connections of those that run there break, this once.
+        /// The connections of running transfers break once.
         case lost
     }
 
@@ -115,7 +115,7 @@ package struct TracedHost: Hashable, Sendable {
 /// A background task that an app begins.
 package struct TracedTask: Hashable, Sendable {
     package var name: String
-    /// Seconds of work. Work goes on only while the app runs.
+    /// The seconds of work. Work continues only while the app runs.
     package var seconds: Double
 
     package init(name: String, seconds: Double) {
@@ -124,17 +124,17 @@ package struct TracedTask: Hashable, Sendable {
     }
 }
 
-/// A transfer, or several of the same kind, that an app or a person asks for.
+/// One or several equal transfers that an app or a person requests.
 package struct TracedTransfer: Hashable, Sendable {
-    /// The session, as the app calls it.
+    /// The identifier that the app uses for the session.
     package var session = "default"
     package var host = "example.org"
-    /// Of each.
+    /// The size of each transfer.
     package var bytes: Int64 = 0
     package var count = 1
     package var rules = TransferRules()
     package var priority = 0.5
-    /// Seconds until it fails.
+    /// The seconds after which the transfer fails.
     package var resourceTimeout = SessionSettings().resourceTimeout
     /// Whether the app is woken when the last transfer of the session has ended.
     package var wakesApp = true
@@ -142,11 +142,11 @@ package struct TracedTransfer: Hashable, Sendable {
     package init() {}
 }
 
-/// A task that an app submits for later: a `BGTaskRequest`.
+/// A scheduled task that an app submits: a `BGTaskRequest`.
 package struct TracedSubmission: Hashable, Sendable {
     package var identifier: String
     package var kind: ScheduledTask.Kind
-    /// Seconds from the line on in which it does not begin.
+    /// The minimum delay in seconds, counted from the line.
     package var after: Double?
     package var requiresNetwork: Bool?
     package var requiresPower: Bool?
@@ -157,28 +157,28 @@ package struct TracedSubmission: Hashable, Sendable {
     }
 }
 
-/// What its user changes of background refresh.
+/// Changes to the settings of background refresh.
 package struct TracedRefresh: Hashable, Sendable {
     package var isOn: Bool?
-    /// Of an app; `default` takes the user's word back.
+    /// The interval of an app; `default` removes the setting.
     package var interval: String?
-    /// Of an app: fetches a day at most, -1 for no cap.
+    /// The maximum number of daily fetches of an app; -1 for no limit.
     package var dailyCap: Int?
-    /// Of the device: joules and bytes of a day.
+    /// The daily budget of the device in joules and bytes.
     package var dailyEnergy: Double?
     package var dailyBytes: Double?
 
     package init() {}
 
-    /// Whether it says anything that is about one app alone, or about the device alone.
+    /// Whether there is a setting that applies only to one app, or only to the device.
     package var isAboutApp: Bool { interval != nil || dailyCap != nil }
     package var isAboutDevice: Bool { dailyEnergy != nil || dailyBytes != nil }
 }
 
-/// A region that an app watches from a moment on, or does no more.
+/// A region that an app starts or stops monitoring.
 package struct TracedRegion: Hashable, Sendable {
     package var identifier: String
-    /// Nil where it is not watched any more.
+    /// The region; nil if the app stops monitoring it.
     package var region: MonitoredRegion?
 
     package init(identifier: String, region: MonitoredRegion?) {
@@ -187,11 +187,11 @@ package struct TracedRegion: Hashable, Sendable {
     }
 }
 
-/// What changes of an app's location.
+/// Changes to the location settings of an app.
 package struct TracedLocation: Hashable, Sendable {
-    /// Its user's word.
+    /// The permission that the user sets.
     package var permission: LocationPermission?
-    /// Whether the app wants to hear of significant changes.
+    /// Whether the app monitors significant changes.
     package var changes: Bool?
 
     package init() {}

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A place on the earth, in degrees (WGS 84).
+/// A position on the earth, in degrees (WGS 84).
 package struct Coordinate: Hashable, Sendable, Codable {
     package var latitude: Double
     package var longitude: Double
 
-    /// Nil for what is no place: not a number, or beyond the poles or the antimeridian.
+    /// Returns nil for an invalid position: a value is NaN, beyond a pole, or beyond the antimeridian.
     package init?(latitude: Double, longitude: Double) {
         guard (-90.0...90.0).contains(latitude), (-180.0...180.0).contains(longitude) else { return nil }
         self.latitude = latitude
@@ -32,30 +32,31 @@ package struct Coordinate: Hashable, Sendable, Codable {
         case longitude
     }
 
-    /// Metres: the mean radius of the earth (IUGG).
+    /// The mean radius of the earth in metres (IUGG).
     package static let earthRadius = 6_371_008.8
 
-    /// Metres along the great circle, by the haversine formula, which is exact for near places as well.
+    /// The distance in metres along the great circle, by the haversine formula, which is also exact for short
+    /// distances.
     package func distance(to other: Coordinate) -> Double {
         let radians = Double.pi / 180
         let (first, second) = (latitude * radians, other.latitude * radians)
         let across = sin((other.longitude - longitude) * radians / 2)
         let along = sin((second - first) / 2)
         let haversine = along * along + cos(first) * cos(second) * across * across
-        // Opposite places may come out a little above one.
+        // For antipodal positions, rounding may produce a value slightly above one.
         return 2 * Self.earthRadius * asin(min(1, haversine.squareRoot()))
     }
 }
 
-/// What a source says of where the device is.
+/// A location reported by a source.
 package struct Fix: Hashable, Sendable, Codable {
     package var place: Coordinate
-    /// Metres around the place within which the device is.
+    /// The radius in metres around the position within which the device is.
     package var accuracy: Double
-    /// Seconds on a clock that is never set and counts while the machine sleeps (CLOCK_BOOTTIME).
+    /// The time in seconds on a clock that is never set and counts while the machine sleeps (CLOCK_BOOTTIME).
     package var time: Double
 
-    /// Nil for what is no fix: an accuracy that is not known, or no finite time.
+    /// Returns nil if the accuracy is unknown or the time is not finite.
     package init?(place: Coordinate, accuracy: Double, time: Double) {
         guard accuracy >= 0, accuracy.isFinite, time.isFinite else { return nil }
         self.place = place

@@ -1,27 +1,27 @@
-/// Whether a receiver still becomes more accurate while one fix is waited for.
+/// Decides whether a receiver that is asked for one fix still becomes more accurate.
 ///
-/// Pure. A receiver that has just been switched on tells coarse places first. One whose places have not become better for some
-/// seconds does not tell better ones later, and is not kept on for them.
+/// It is pure. A receiver that has just been switched on first reports inaccurate fixes. If the fixes have not improved
+/// for some seconds, they will not improve later either, so the receiver is switched off.
 package struct FixProgress: Hashable, Sendable {
     private struct Best: Hashable {
-        /// Metres.
+        /// The best accuracy so far, in metres.
         var accuracy: Double
-        /// The time at which it was better than the one before by ``FixProgress/step``.
+        /// The time of the last fix that was better than the previous best by ``FixProgress/step``.
         var since: Double
     }
 
     private var best: Best?
 
-    /// Seconds without progress after which a receiver tells what it can.
+    /// The seconds without progress after which the best fix is accepted.
     package static let steady = 5.0
-    /// The part of its accuracy by which a fix has to be better to be progress.
+    /// The relative improvement in accuracy that counts as progress.
     static let step = 0.1
 
     package init() {}
 
-    /// Takes the next fix.
+    /// Adds the next fix.
     ///
-    /// - Returns: whether better ones are not to be expected.
+    /// - Returns: Whether no better fixes are to be expected.
     package mutating func add(_ accuracy: Double, at time: Double) -> Bool {
         guard let best, accuracy > best.accuracy * (1 - Self.step) else {
             best = Best(accuracy: accuracy, since: time)

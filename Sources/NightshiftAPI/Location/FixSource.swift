@@ -1,13 +1,14 @@
-/// What is wanted of the sources of places now.
+/// The current request to the location sources.
 package struct FixWish: Hashable, Sendable {
-    /// Metres of accuracy wanted of one fix now; nil: the receiver stays off.
+    /// The requested accuracy in metres of one immediate fix; nil if the receiver must stay off.
     package var fix: Double?
-    /// Whether changes of place are to be told as they come: new cells, or fixes of the network. The receiver stays off for them.
+    /// Whether changes are to be reported as they occur: new cells, or fixes from the network. The receiver stays off
+    /// for them.
     package var watchesChanges: Bool
-    /// Seconds after which the sources tell the best fix so far, though it is less accurate.
+    /// The seconds after which the sources report the best fix so far, even if it is not accurate enough.
     package var patience: Double
 
-    /// For what happens while nobody waits: a receiver that was off finds its satellites in less.
+    /// The timeout of background requests. A receiver that was off finds its satellites in less time.
     package static let usualPatience = 60.0
 
     package init(fix: Double? = nil, watchesChanges: Bool = false, patience: Double = usualPatience) {
@@ -17,40 +18,43 @@ package struct FixWish: Hashable, Sendable {
     }
 }
 
-/// What the sources of places say.
+/// An update from the location sources.
 package enum FixUpdate: Hashable, Sendable {
-    /// Where the device is, by which source: `gpsd`, `geoclue` or `override`.
+    /// The location of the device, and its source: `gpsd`, `geoclue` or `override`.
     case fix(Fix, source: String)
-    /// The modem is in this cell: a text that tells one cell from another. The time is that of ``Fix/time``.
+    /// The cell of the modem, as a string that identifies it. The time is on the clock of ``Fix/time``.
     case cell(String, time: Double)
-    /// A request for a fix has ended, with a fix before this or without one; the receiver was on for so many seconds.
+    /// The end of a request for a fix, after a fix or without one. The receiver was on for this number of seconds.
     case receiver(seconds: Double)
-    /// What there is. Comes first of all, and whenever it has changed.
+    /// The available sources. Sent first, and after every change.
     case sources(
         [LocationStatus.SourceStatus], canMonitorRegions: Bool, canMonitorSignificantChanges: Bool)
 }
 
-/// Tells where the device is, as far as that is wanted.
+/// A source of location updates on request.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock; ``look()`` suspends.
+/// Every method may be called from any thread. None blocks for longer than a lock is held; ``look()`` suspends.
 package protocol FixSource: Sendable {
-    /// What the sources say, in its order. For one reader. Ends with ``shutdown()``.
+    /// The updates in order, for a single reader. The stream ends after ``shutdown()``.
     var updates: AsyncStream<FixUpdate> { get }
 
-    /// Says what is wanted from now on, in place of what was wanted before.
+    /// Sets the current request, which replaces the previous one.
     ///
-    /// A wish with ``FixWish/fix`` asks for one fix now, and asks again where one was told before: it is told as soon as it is
-    /// accurate enough, or is the best that came within ``FixWish/patience``. Then the receiver is released, and ``FixUpdate/receiver(seconds:)``
-    /// ends the request; where nobody can tell places, it comes alone and soon. A wish without it ends a request that is under
-    /// way. Each call has the sources looked at, so that one which has come to be there since is found.
+    /// A request with ``FixWish/fix`` asks for one fix, even if a fix was reported before. The fix is reported as soon
+    /// as it is accurate enough, or as the best one after ``FixWish/patience``. The receiver is then released, and
+    /// ``FixUpdate/receiver(seconds:)`` ends the request. If no source can report locations, that update comes alone
+    /// and soon.
+    ///
+    /// A request without ``FixWish/fix`` ends a running request for a fix. Each call checks which sources are
+    /// available, so that new ones are found.
     func want(_ wish: FixWish)
 
-    /// Has the sources looked at, whatever is wanted of them. It takes seconds at most.
+    /// Checks which sources are available, whatever is requested. This takes a few seconds at most.
     ///
-    /// - Returns: ``FixUpdate/sources(_:canMonitorRegions:canMonitorSignificantChanges:)``, which is among ``updates`` as well where
-    ///   it has changed; nil behind ``shutdown()``.
+    /// - Returns: ``FixUpdate/sources(_:canMonitorRegions:canMonitorSignificantChanges:)``, which is also sent in
+    ///   ``updates`` if it has changed; nil after ``shutdown()``.
     func look() async -> FixUpdate?
 
-    /// Releases everything, soon, and ends ``updates``.
+    /// Starts to release all resources, and ends ``updates``.
     func shutdown()
 }

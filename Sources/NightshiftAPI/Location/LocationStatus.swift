@@ -1,18 +1,18 @@
 package import Foundation
 
-/// Whether an app may learn where the device is: its user's word (`CLAuthorizationStatus`).
+/// The permission of the user for an app to use the location (`CLAuthorizationStatus`).
 package enum LocationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Its user was not asked yet, or has not answered.
+    /// The user has not been asked yet, or has not answered.
     case ask
     case denied
-    /// While its user sees it. Nothing wakes it.
+    /// While the app is visible to the user. Location events do not wake it.
     case whenInUse
     case always
 }
 
-/// What an app wants its user to be asked for: `POST /v1/process/location/authorization`.
+/// The body of `POST /v1/process/location/authorization`: the permission that an app asks the user for.
 package struct LocationAuthorizationRequest: Hashable, Sendable, Codable {
-    /// ``LocationPermission/whenInUse`` or ``LocationPermission/always``.
+    /// The requested permission: ``LocationPermission/whenInUse`` or ``LocationPermission/always``.
     package var permission: LocationPermission
 
     package init(permission: LocationPermission) {
@@ -20,7 +20,7 @@ package struct LocationAuthorizationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A place that an app is told. The accuracy is in metres.
+/// A location as sent to an app. The accuracy is in metres.
 package struct Place: Hashable, Sendable, Codable {
     package var latitude: Double
     package var longitude: Double
@@ -35,10 +35,10 @@ package struct Place: Hashable, Sendable, Codable {
     }
 }
 
-/// The payload of a wake of the sources `region` and `significantChange`: what has happened.
+/// The payload of a wake from the sources `region` and `significantChange`.
 package struct LocationEvent: Hashable, Sendable, Codable {
     package var kind: Kind
-    /// The region, for a crossing.
+    /// The region, for a region event.
     package var region: MonitoredRegion?
     package var place: Place?
     package var time: Date
@@ -55,11 +55,11 @@ package struct LocationEvent: Hashable, Sendable, Codable {
     }
 }
 
-/// A region with the side on which the device is.
+/// A monitored region, and whether the device is inside or outside.
 package struct RegionStatus: Hashable, Sendable, Codable {
     package var region: MonitoredRegion
     package var state: RegionState
-    /// How often its crossings have woken the app, or were told to it, and when last.
+    /// The number of region events that woke the app or were sent to it, and the time of the last one.
     package var crossings: Int
     package var lastCrossing: Date?
 
@@ -70,15 +70,15 @@ package struct RegionStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/process/location`: what the calling app has of location.
+/// The response of `GET /v1/process/location`: the location state of the calling app.
 package struct ProcessLocation: Hashable, Sendable, Codable {
     package var permission: LocationPermission
-    /// Whether some source tells places at all; significant changes need a modem or the network's word.
+    /// Whether any source reports locations. Significant changes require a modem or a network location.
     package var canMonitorRegions: Bool
     package var canMonitorSignificantChanges: Bool
     package var regions: [RegionStatus]
     package var monitorsSignificantChanges: Bool
-    /// The last place that is known, where the app may learn it.
+    /// The last known location, if the app may use it.
     package var place: Place?
 
     package init(permission: LocationPermission) {
@@ -90,7 +90,7 @@ package struct ProcessLocation: Hashable, Sendable, Codable {
     }
 }
 
-/// An event `location` of `GET /v1/process/commands`: the user's word, now and whenever it changes.
+/// A `location` event of `GET /v1/process/commands`: the permission, sent at first and after every change.
 package struct LocationNotice: Hashable, Sendable, Codable {
     package var permission: LocationPermission
 
@@ -99,22 +99,23 @@ package struct LocationNotice: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/location/{app}`: one app's monitoring as its user sees it. Places are not in it.
+/// The response of `GET /v1/location/{app}`: the monitoring of one app, for the user. It contains no locations.
 package struct AppLocationStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var permission: LocationPermission
-    /// Why the app wants it, in its own words (`X-Nightshift-LocationReason`).
+    /// The reason in the words of the app (`X-Nightshift-LocationReason`).
     package var reason: String?
     package var regions: [RegionStatus]
     package var monitorsSignificantChanges: Bool
-    /// Wakes for its crossings and changes since it was installed, and seconds that the receiver was on for it, today and in all.
+    /// The number of wakes for region events and significant changes since the app was installed, and the seconds for
+    /// which it used the receiver, today and in total.
     package var wakes: Int
     package var receiverSecondsToday: Double
     package var receiverSeconds: Double
-    /// Where it asks for the place now; nil where it does not.
+    /// The location updates that the app currently requests; nil if it requests none.
     package var updates: LocationUpdateStatus?
-    /// Whether monitoring goes on, and why not, in a sentence.
+    /// A sentence that says whether monitoring is active, and if not, why.
     package var sentence: String
 
     package init(app: AppID, name: String, permission: LocationPermission) {
@@ -130,11 +131,11 @@ package struct AppLocationStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/location`: location on this device.
+/// The response of `GET /v1/location`: the location state of the device.
 package struct LocationStatus: Hashable, Sendable, Codable {
-    /// What tells places: `gpsd`, `geoclue`, `modem`, `override`, with its state in a sentence each.
+    /// The location sources `gpsd`, `geoclue`, `modem` and `override`, each with a sentence about its state.
     package var sources: [SourceStatus]
-    /// When the receiver is asked next; nil while it is off.
+    /// The time of the next request to the receiver; nil while no request is planned.
     package var nextFix: Date?
     package var apps: [AppLocationStatus]
 
@@ -142,7 +143,7 @@ package struct LocationStatus: Hashable, Sendable, Codable {
         package var name: String
         package var isAvailable: Bool
         package var sentence: String
-        /// Whether it is there and does not answer; nil where it does.
+        /// Whether the source is available but does not respond; nil if it responds.
         package var isSilent: Bool?
 
         package init(name: String, isAvailable: Bool, sentence: String) {
@@ -158,7 +159,7 @@ package struct LocationStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/location/{app}`: its user's word.
+/// The body of `PATCH /v1/location/{app}`: settings of the user.
 package struct AppLocationChange: Hashable, Sendable, Codable {
     package var permission: LocationPermission?
 

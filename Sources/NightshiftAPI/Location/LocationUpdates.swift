@@ -1,17 +1,17 @@
 package import Foundation
 
-/// The query of `GET /v1/process/location/updates`: how the calling app wants to learn where the device is, while it runs.
+/// The query of `GET /v1/process/location/updates`: the location updates that the calling app requests while it runs.
 package struct LocationUpdateRequest: Hashable, Sendable {
-    /// Metres of accuracy wanted (`desiredAccuracy`); at least ``finestAccuracy`` for what is asked of the sources.
+    /// The requested accuracy in metres (`desiredAccuracy`). Requests to the sources use at least ``finestAccuracy``.
     package var accuracy: Double
-    /// Metres between two places, at least (`distanceFilter`); 0 for every place.
+    /// The minimum distance in metres between two updates (`distanceFilter`); 0 for every update.
     package var distance: Double
-    /// Whether one place is enough (`requestLocation`).
+    /// Whether a single update is requested (`requestLocation`).
     package var isOnce: Bool
 
-    /// Metres: about what a satellite receiver in the open can tell.
+    /// The approximate accuracy in metres of a satellite receiver outdoors.
     package static let finestAccuracy = 5.0
-    /// Metres: half of the way around the earth.
+    /// Half of the earth's circumference, in metres.
     package static let longest = SetPlace.worstAccuracy
 
     package init(accuracy: Double, distance: Double = 0, isOnce: Bool = false) {
@@ -21,19 +21,19 @@ package struct LocationUpdateRequest: Hashable, Sendable {
     }
 }
 
-/// An event `update` of `GET /v1/process/location/updates`: a place, or why nothing is known.
+/// An `update` event of `GET /v1/process/location/updates`: a location, or the reason why it is unknown.
 package struct LocationUpdate: Hashable, Sendable, Codable {
     package var place: Place?
     package var failure: Failure?
 
     package enum Failure: String, Hashable, Sendable, Codable, CaseIterable {
-        /// No source told a place in time.
+        /// No source reported a location in time.
         case unknown
         /// The user does not allow it.
         case denied
     }
 
-    /// Nothing yet; what is known is filled in.
+    /// Creates an empty update. The known values are added later.
     package init() {}
 
     package init(place: Place) {
@@ -45,13 +45,13 @@ package struct LocationUpdate: Hashable, Sendable, Codable {
     }
 }
 
-/// An app's requests for the place while it runs, for the people who ask what keeps the receiver on.
+/// The location updates that an app requests while it runs. They show people why the receiver is on.
 package struct LocationUpdateStatus: Hashable, Sendable, Codable {
-    /// Metres: the finest accuracy that the app asks for.
+    /// The finest accuracy that the app requests, in metres.
     package var accuracy: Double
-    /// When the oldest of its requests began.
+    /// The start of the oldest request.
     package var since: Date
-    /// Whether the app is given places now; false while it is suspended or not allowed.
+    /// Whether the app currently receives updates; false while it is suspended or not permitted.
     package var isOn: Bool
 
     package init(accuracy: Double, since: Date, isOn: Bool) {

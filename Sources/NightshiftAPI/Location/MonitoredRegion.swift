@@ -1,14 +1,15 @@
-/// A circle whose boundary is watched for an app (`CLCircularRegion`).
+/// A circular region that is monitored for an app (`CLCircularRegion`).
 package struct MonitoredRegion: Hashable, Sendable, Codable {
-    /// Unique in its app; the same identifier replaces.
+    /// An identifier that is unique within the app. A region replaces a previous one with the same identifier.
     package var identifier: String
     package var center: Coordinate
-    /// Metres; at least 0 and at most ``largestRadius``.
+    /// The radius in metres, from 0 to ``largestRadius``.
     package var radius: Double
     package var notifiesOnEntry: Bool
     package var notifiesOnExit: Bool
 
-    /// Metres: a quarter of the way to the other side of the earth, beyond which a circle is better said from there.
+    /// A quarter of the earth's circumference, in metres. A larger circle is better described by its complement on the
+    /// opposite side.
     package static let largestRadius = 10_000_000.0
 
     package init(
@@ -23,7 +24,7 @@ package struct MonitoredRegion: Hashable, Sendable, Codable {
     }
 }
 
-/// On which side of a region's boundary the device is.
+/// The side of a region's boundary on which the device is.
 package enum RegionState: String, Hashable, Sendable, Codable, CaseIterable {
     case unknown
     case inside

@@ -1,17 +1,17 @@
-/// A place that somebody has set for trials, as text: `LATITUDE,LONGITUDE`, or with the metres of its accuracy behind it.
+/// A location that was set for testing, as text: `LATITUDE,LONGITUDE`, optionally followed by the accuracy in metres.
 package struct SetPlace: Hashable, Sendable {
     package var place: Coordinate
-    /// Metres.
+    /// The accuracy in metres.
     package var accuracy: Double
 
-    /// What a satellite receiver comes to in the open; for places without an accuracy of their own.
+    /// The typical accuracy of a satellite receiver outdoors, used for locations without an accuracy.
     package static let usualAccuracy = 10.0
-    /// Metres. Half of the way around the earth: a place of more says nothing.
+    /// Half of the earth's circumference, in metres. A location with a larger accuracy value contains no information.
     package static let worstAccuracy = 20_000_000.0
 
-    /// Nil for what is no place.
+    /// Returns nil if `text` is not a valid location.
     package init?(_ text: String) {
-        // Three numbers are shorter, however exact.
+        // Three numbers fit, even at full precision.
         guard text.utf8.count <= 128 else { return nil }
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count) else { return nil }

@@ -1,18 +1,20 @@
 package import Foundation
 
-/// Whether an app's notifications are shown: its user's word (`UNAuthorizationStatus`).
+/// The permission of the user for an app to show notifications (`UNAuthorizationStatus`).
 package enum NotificationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Nobody has said yet. What a provider sends is kept until then, and the first of it asks.
+    /// The user has not decided. Notifications from the provider are kept until then, and the first one causes the
+    /// question.
     case ask
     case denied
     case allowed
-    /// Nobody was asked; shown without a sound.
+    /// The user was not asked. Notifications are shown without a sound.
     case provisional
 }
 
-/// A notification of an app, as it is shown and as it is listed (`UNNotificationRequest` and its content).
+/// A notification of an app, as shown and as listed (`UNNotificationRequest` and its content).
 package struct AppNotification: Hashable, Sendable, Codable {
-    /// Unique in its app; the same identifier replaces. A push's is its collapse id, else its `apns-id`.
+    /// An identifier that is unique within the app. A notification replaces a previous one with the same identifier.
+    /// For a push it is the collapse id, or else the `apns-id`.
     package var identifier: String
     package var title: String
     package var subtitle: String
@@ -20,14 +22,14 @@ package struct AppNotification: Hashable, Sendable, Codable {
     package var thread: String
     package var category: String
     package var badge: Int?
-    /// The name of a sound; `default` for the desktop's own; nil for silence.
+    /// The name of a sound; `default` for the default sound of the desktop; nil for no sound.
     package var sound: String?
     package var level: Level
     package var actions: [Action]
-    /// The app's own JSON object; of a push the whole payload.
+    /// A JSON object of the app. For a push it is the whole payload.
     package var userInfo: String
     package var isRemote: Bool
-    /// When it was shown, or came.
+    /// The time at which it was shown, or arrived.
     package var date: Date
 
     package enum Level: String, Hashable, Sendable, Codable, CaseIterable {
@@ -40,7 +42,7 @@ package struct AppNotification: Hashable, Sendable, Codable {
     package struct Action: Hashable, Sendable, Codable {
         package var identifier: String
         package var title: String
-        /// Whether choosing it brings the app to the front; else it is launched in the background.
+        /// Whether choosing the action brings the app to the foreground. If not, the app is launched in the background.
         package var isForeground: Bool
 
         package init(identifier: String, title: String, isForeground: Bool) {
@@ -65,10 +67,10 @@ package struct AppNotification: Hashable, Sendable, Codable {
     }
 }
 
-/// The payload of a wake of the source `response`: what its user has chosen.
+/// The payload of a wake from the source `response`: the choice of the user.
 package struct NotificationResponse: Hashable, Sendable, Codable {
     package var notification: AppNotification
-    /// ``opened``, ``dismissed``, or the identifier of one of its actions.
+    /// ``opened``, ``dismissed``, or the identifier of an action of the notification.
     package var action: String
 
     package static let opened = "com.apple.UNNotificationDefaultActionIdentifier"
@@ -80,10 +82,10 @@ package struct NotificationResponse: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/process/notifications`: what the calling app has of notifications.
+/// The response of `GET /v1/process/notifications`: the notification state of the calling app.
 package struct ProcessNotifications: Hashable, Sendable, Codable {
     package var permission: NotificationPermission
-    /// Whether a notification server runs that shows them.
+    /// Whether a notification server is running.
     package var canShow: Bool
     package var delivered: [AppNotification]
     package var pending: [NotificationRequest]
@@ -96,9 +98,9 @@ package struct ProcessNotifications: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/process/notifications/authorization`.
+/// The body of `POST /v1/process/notifications/authorization`.
 package struct NotificationAuthorizationRequest: Hashable, Sendable, Codable {
-    /// Nobody is asked; what comes is shown without a sound.
+    /// Whether the user is not asked, and notifications are shown without a sound.
     package var isProvisional: Bool
 
     package init(isProvisional: Bool = false) {
@@ -106,10 +108,10 @@ package struct NotificationAuthorizationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/process/notifications`: the app's own notification, shown now or later.
+/// The body of `POST /v1/process/notifications`: a notification of the app, shown now or later.
 package struct NotificationRequest: Hashable, Sendable, Codable {
     package var notification: AppNotification
-    /// Seconds from now on; nil for at once.
+    /// The delay in seconds; nil to show it immediately.
     package var delay: Double?
     package var repeats: Bool
 
@@ -120,14 +122,14 @@ package struct NotificationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// `PUT /v1/process/notifications/categories`: the actions of each category.
+/// The body of `PUT /v1/process/notifications/categories`: the actions of each category.
 package struct NotificationCategories: Hashable, Sendable, Codable {
     package var categories: [Category]
 
     package struct Category: Hashable, Sendable, Codable {
         package var identifier: String
         package var actions: [AppNotification.Action]
-        /// Whether the app wants to hear of dismissals.
+        /// Whether the app wants to be notified when a notification is dismissed.
         package var tellsOfDismissal: Bool
 
         package init(identifier: String, actions: [AppNotification.Action], tellsOfDismissal: Bool) {
@@ -142,9 +144,9 @@ package struct NotificationCategories: Hashable, Sendable, Codable {
     }
 }
 
-/// `PUT /v1/process/notifications/badge`.
+/// The body of `PUT /v1/process/notifications/badge`.
 package struct BadgeChange: Hashable, Sendable, Codable {
-    /// 0 takes it away.
+    /// The number on the badge; 0 removes the badge.
     package var count: Int
 
     package init(count: Int) {

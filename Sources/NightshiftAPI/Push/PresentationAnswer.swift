@@ -1,9 +1,9 @@
-/// What becomes of a notification by the word of its app.
+/// The app's decision about one of its notifications.
 package enum PresentationAnswer: Hashable, Sendable {
-    /// Its user does not have the app in front: it is shown, and the app is not asked.
+    /// The app is not in the foreground. The notification is shown without asking the app.
     case notInFront
-    /// The app leaves it to the service, or could not be asked, or did not answer in time.
+    /// The app left the decision to the service, could not be asked, or did not answer in time.
     case asSent
-    /// Bits of `UNNotificationPresentationOptions`, as ``CommandAcknowledgement/presentation`` has them; 0 for not at all.
+    /// Bits of `UNNotificationPresentationOptions`, as in ``CommandAcknowledgement/presentation``; 0 to show nothing.
     case options(Int)
 }

@@ -1,26 +1,26 @@
 package import Foundation
 
-/// `GET /v1/push`: this device at its push gateway, and every app that has registered.
+/// The response of `GET /v1/push`: the connection of this device to its push gateway, and all registered apps.
 package struct PushStatus: Hashable, Sendable, Codable {
-    /// Nil where the device is enrolled nowhere.
+    /// The enrolment; nil if the device is not enrolled.
     package var enrolment: Enrolment?
     package var connection: Connection
-    /// What the connection does or waits for, in a sentence.
+    /// The state of the connection, as a sentence.
     package var sentence: String
-    /// When the next attempt, or the next keep-alive, is due.
+    /// The time of the next attempt or the next keep-alive.
     package var next: Date?
-    /// Seconds between two keep-alives, as this network allows.
+    /// The keep-alive interval in seconds that works on this network.
     package var keepAlive: Double?
-    /// When the gateway was heard last.
+    /// The time of the last message from the gateway.
     package var lastHeard: Date?
     package var apps: [AppPushStatus]
-    /// Registrations for UnifiedPush; nil where there are none.
+    /// The UnifiedPush registrations; nil if there are none.
     package var unifiedPush: [UnifiedPushStatus]?
 
     package struct Enrolment: Hashable, Sendable, Codable {
         package var host: String
         package var port: Int
-        /// The gateway's name for this device.
+        /// The name that the gateway uses for this device.
         package var device: String
         package var enrolled: Date
 
@@ -33,13 +33,13 @@ package struct PushStatus: Hashable, Sendable, Codable {
     }
 
     package enum Connection: String, Hashable, Sendable, Codable, CaseIterable {
-        /// No app has registered, or the device is not enrolled: nothing is connected.
+        /// Not connected, because no app has registered or the device is not enrolled.
         case off
         case connecting
         case open
-        /// The last attempt failed; the next one has its time.
+        /// The last attempt failed. The time of the next one is set.
         case waiting
-        /// There is no network.
+        /// No network is available.
         case offline
     }
 
@@ -50,13 +50,13 @@ package struct PushStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/push/enrolment`: the address that `nightshift-gateway enrolment create` has printed.
+/// The body of `POST /v1/push/enrolment`: the address that `nightshift-gateway enrolment create` printed.
 package struct PushEnrolmentRequest: Hashable, Sendable, Codable {
-    /// `nightshift-push://host:port/code`.
+    /// The address, such as `nightshift-push://host:port/code`.
     package var url: String
-    /// The name under which the gateway lists the device; the machine's name unless given.
+    /// The name of the device in the lists of the gateway; by default the host name.
     package var name: String?
-    /// PEM file of the authority that has signed the gateway's certificate; the system's authorities unless given.
+    /// The PEM file of the authority that signed the gateway's certificate; by default the system's authorities.
     package var authority: String?
 
     package init(url: String, name: String? = nil, authority: String? = nil) {
@@ -66,24 +66,24 @@ package struct PushEnrolmentRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/push/{app}`: one app's remote notifications as its user sees them.
+/// The response of `GET /v1/push/{app}`: the remote notifications of one app, for the user.
 package struct AppPushStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var isRegistered: Bool
-    /// Hexadecimal, for the app's provider; nil until the gateway has given one.
+    /// The device token in hexadecimal, for the app's provider; nil until the gateway has assigned one.
     package var token: String?
-    /// Why there is no token though one is wanted.
+    /// The reason why there is no token although the app registered.
     package var error: String?
-    /// The user's word on notifications of the app.
+    /// The notification permission of the app.
     package var alerts: NotificationPermission
-    /// What would become of a push that came now, in a sentence.
+    /// A sentence that says how a push would be handled now.
     package var sentence: String
-    /// A silent push that waits for the app to be woken, and why.
+    /// A silent push that waits until the app can be woken, and the reason.
     package var waiting: PushRecord?
-    /// The last ones, oldest first; at most ``Limits/pushes``. Payloads are not in it.
+    /// The latest pushes, oldest first; at most ``Limits/pushes``. Payloads are not included.
     package var pushes: [PushRecord]
-    /// Its registrations for UnifiedPush; nil where there are none.
+    /// The UnifiedPush registrations of the app; nil if there are none.
     package var unifiedPush: [UnifiedPushStatus]?
 
     package init(app: AppID, name: String, alerts: NotificationPermission) {
@@ -96,21 +96,21 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One registration for UnifiedPush.
+/// One UnifiedPush registration.
 package struct UnifiedPushStatus: Hashable, Sendable, Codable {
-    /// The app's name on the session's bus.
+    /// The name of the app on the session bus.
     package var app: AppID
-    /// What the app says of it.
+    /// The description that the app gave.
     package var about: String
-    /// Where its senders send to; nil until the gateway has given it.
+    /// The URL to which senders send messages; nil until the gateway has assigned it.
     package var endpoint: String?
-    /// Of the interfaces that the app speaks: 1 or 2.
+    /// The version of the D-Bus interfaces that the app uses: 1 or 2.
     package var version: Int
-    /// Messages that wait for the app.
+    /// The number of messages that wait for the app.
     package var waiting: Int
-    /// When the last message came, as far as that is remembered.
+    /// The time of the last message, if it is still recorded.
     package var last: Date?
-    /// What it does or waits for.
+    /// The state of the registration, as a sentence.
     package var sentence: String
 
     package init(app: AppID, about: String, version: Int, sentence: String) {
@@ -122,35 +122,35 @@ package struct UnifiedPushStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One push that came to this device.
+/// One push that this device received.
 package struct PushRecord: Hashable, Sendable, Codable {
-    /// The provider's `apns-id`.
+    /// The `apns-id` that the provider set.
     package var id: String
     package var received: Date
     package var priority: Int
     package var isSilent: Bool
     package var hasAlert: Bool
     package var state: State
-    /// What was decided, in a sentence.
+    /// The decision about the push, as a sentence.
     package var sentence: String
-    /// When the app was woken for it, when it had handled it, and with what result.
+    /// The time at which the app was woken for it, the time at which the app had handled it, and the result.
     package var woken: Date?
     package var ended: Date?
     package var result: RefreshResult?
-    /// When its alert was shown.
+    /// The time at which its alert was shown.
     package var shown: Date?
-    /// How far its alert is; nil where it has none, and where nothing is known of it yet.
+    /// The state of its alert; nil if the push has no alert, or if the state is not known yet.
     package var alert: AlertState?
 
     package enum State: String, Hashable, Sendable, Codable, CaseIterable {
-        /// It waits for what the sentence says.
+        /// The push waits for the reason that the sentence names.
         case waiting
-        /// The app was woken for it, and has not handled it yet.
+        /// The app was woken for the push, and has not handled it yet.
         case running
         case handled
-        /// It has an alert alone, which was shown; the app was not woken.
+        /// The push has only an alert, which was shown. The app was not woken.
         case shown
-        /// The same, but its alert waits or is not shown: ``PushRecord/alert`` says why.
+        /// The push has only an alert, which waits or is not shown: ``PushRecord/alert`` says why.
         case notShown
         case discarded
     }
@@ -166,30 +166,30 @@ package struct PushRecord: Hashable, Sendable, Codable {
     }
 }
 
-/// How far the alert of a push is on its way to the screen.
+/// The state of the alert of a push.
 package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
-    // It waits.
-    /// Nobody has said yet whether notifications of the app are shown.
+    // The alert waits.
+    /// The user has not decided whether notifications of the app are shown.
     case permission
-    /// No notification server runs.
+    /// No notification server is running.
     case server
-    // It has come to its end.
+    // The state of the alert is final.
     case shown
-    /// It had no text, and has set the badge.
+    /// The alert had no text and set the badge.
     case badge
-    /// It had neither a text nor a badge: a sound alone is not played.
+    /// The alert had neither a text nor a badge. A sound alone is not played.
     case noText
     case denied
-    /// The app was in front, and did not have it shown.
+    /// The app was in the foreground and decided not to show the alert.
     case inApp
-    /// The notification server does not show it.
+    /// The notification server refused the alert.
     case refused
-    /// A newer one with its identifier has replaced it.
+    /// A newer alert with the same identifier replaced this one.
     case replaced
-    /// Too many of the app waited.
+    /// Too many alerts of the app were waiting.
     case crowded
 
-    /// Whether nothing follows.
+    /// Whether the state will not change.
     package var isFinal: Bool { self != .permission && self != .server }
 
     /// - Parameter app: the app that the alert is from.
@@ -213,7 +213,7 @@ package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
     }
 }
 
-/// `PATCH /v1/push/{app}`: its user's word.
+/// The body of `PATCH /v1/push/{app}`: settings of the user.
 package struct AppPushChange: Hashable, Sendable, Codable {
     package var alerts: NotificationPermission?
 
@@ -222,11 +222,11 @@ package struct AppPushChange: Hashable, Sendable, Codable {
     }
 }
 
-/// An event `push` of `GET /v1/process/commands`: after `hello` for an app that has registered, and whenever it changes.
+/// A `push` event of `GET /v1/process/commands`. It is sent to registered apps after `hello` and after every change.
 package struct PushNotice: Hashable, Sendable, Codable {
-    /// Hexadecimal; nil where there is none yet, or none can be had.
+    /// The device token in hexadecimal; nil if there is none yet, or if none is available.
     package var token: String?
-    /// Why none can be had, in a sentence.
+    /// The reason why no token is available, as a sentence.
     package var error: String?
 
     package init(token: String? = nil, error: String? = nil) {
@@ -235,11 +235,11 @@ package struct PushNotice: Hashable, Sendable, Codable {
     }
 }
 
-/// The payload of a wake of the source `push`: what the provider has sent, as it came.
+/// The payload of a wake from the source `push`: the message of the provider, unchanged.
 package struct PushDelivery: Hashable, Sendable, Codable {
-    /// The provider's `apns-id`.
+    /// The `apns-id` that the provider set.
     package var id: String
-    /// The provider's JSON object, untouched.
+    /// The JSON object of the provider, unchanged.
     package var payload: String
     package var received: Date
 

@@ -1,19 +1,21 @@
-/// How long an app wants to be left alone after each background fetch. As text: `never`, `minimum`, or seconds, such as `900`.
+/// The minimum interval between background fetches of an app. The text form is `never`, `minimum`, or a number of
+/// seconds such as `900`.
 package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
-    /// It wants none: what holds until an app says something.
+    /// No background fetches. This is the default until the app sets an interval.
     case never
-    /// The service decides.
+    /// The service decides when to fetch.
     case minimum
-    /// No fetch begins within so many seconds of the one before; afterwards the service decides.
+    /// No fetch starts within this number of seconds after the previous one. After that, the service decides.
     case seconds(Double)
 
-    /// What no app can mean: a year.
+    /// The longest interval, one year. No app needs a longer one.
     package static let longest = 31_536_000.0
 
-    /// Seconds. Anything shorter is over before a fetch is, so it means ``minimum``, and its text would need an exponent.
+    /// The shortest interval in seconds. A shorter one means ``minimum``, because it ends before a fetch does. Its text
+    /// would also need an exponent.
     private static let shortest = 0.001
 
-    /// Seconds without a fetch after each.
+    /// The seconds without a fetch after each fetch.
     package var sleep: Double {
         guard case .seconds(let seconds) = self, seconds >= Self.shortest else { return 0 }
         return min(seconds, Self.longest)
@@ -24,7 +26,7 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
         case "never": self = .never
         case "minimum": self = .minimum
         default:
-            // Digits only: the type itself would also read 'inf', '0x1p3' and '+7'.
+            // Only digits and points are allowed, because `Double` also parses 'inf', '0x1p3' and '+7'.
             guard description.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
                 let seconds = Double(description), seconds.isFinite, seconds <= Self.longest
             else { return nil }
@@ -32,7 +34,7 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
-    /// The interval of a text that ``description`` has given, in this version or an earlier one, which wrote exponents.
+    /// Parses a text written by ``description``, in this version or in an earlier one, which wrote exponents.
     private init?(written text: String) {
         if let interval = Self(text) {
             self = interval
@@ -48,7 +50,8 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
         case .never: "never"
         case .minimum: "minimum"
         case .seconds:
-            // Only what `init(_:)` takes: one text that cannot be read would take a whole list with it.
+            // The text must be one that `init(_:)` accepts, because one unreadable text would make a whole list
+            // unreadable.
             if sleep < Self.shortest {
                 "minimum"
             } else {

@@ -1,13 +1,13 @@
-/// What came of a background fetch (UIBackgroundFetchResult), or of another piece of work that a wake was for.
+/// The result of a background fetch (UIBackgroundFetchResult), or of other work for which an app was woken.
 package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
     case newData
     case noData
     case failed
 
-    /// The exit status by which a program that does not link the library says that there was nothing new.
+    /// The exit status with which a program that does not link the library reports that there was no new data.
     package static let noDataStatus: Int32 = 10
 
-    /// What a program says that completes its wake by its end.
+    /// The result for a program whose exit completes its wake.
     package init(exitStatus: Int32) {
         switch exitStatus {
         case 0: self = .newData
@@ -19,9 +19,9 @@ package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
 
 /// Whether the system refreshes an app in the background (UIBackgroundRefreshStatus).
 package enum RefreshAvailability: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Nothing that its user could change forbids it: no mode of its entry lets it be launched.
+    /// The user cannot allow it: the desktop entry of the app declares no background mode for it.
     case restricted
-    /// Its user has switched it off, for this app or for all.
+    /// The user switched it off, for this app or for all apps.
     case denied
     case available
 }

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// `GET /v1/refresh`: background refresh of the device, and of every app that takes part in it.
+/// The response of `GET /v1/refresh`: background refresh on this device, and all apps that use it.
 package struct RefreshStatus: Hashable, Sendable, Codable {
-    /// The user's switch for all apps.
+    /// The user's setting for all apps.
     package var isOn: Bool
     package var budget: RefreshBudgetStatus
-    /// What forbids every fetch now, in a sentence; nil where nothing does.
+    /// The reason why no fetch is allowed now, as a sentence; nil if fetches are allowed.
     package var sentence: String?
-    /// When the service decides anew, unless something happens before.
+    /// The time of the next decision, unless an event happens earlier.
     package var nextLook: Date?
     package var apps: [AppRefreshStatus]
 
@@ -18,8 +18,8 @@ package struct RefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The daily budget for fetches: joules by a model of wakes, radio and running time, and bytes. The rest is below zero where
-/// fetches took more than was expected of them.
+/// The daily budget for fetches: bytes, and joules by a model of wakes, radio and running time. The remaining amount is
+/// negative if fetches used more than expected.
 package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     package var dailyEnergy: Double
     package var dailyBytes: Double
@@ -34,39 +34,42 @@ package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/refresh/{app}`: one app's background fetches: what has come of them, the next one, and what speaks for and against it.
+/// The response of `GET /v1/refresh/{app}`: the background fetches of one app, the expected time of the next one, and
+/// the reasons for and against it.
 package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var availability: RefreshAvailability
     package var interval: RefreshInterval
-    /// Who has said the interval: the app itself, its entry, or its user, who goes first.
+    /// The source of the interval: the app itself, its desktop entry, or the user, who takes precedence.
     package var intervalSource: IntervalSource
-    /// Whether the interval was set by anybody; ``interval`` is `never` where it was not. Nil in answers of earlier versions.
+    /// Whether an interval was set. If not, ``interval`` is `never`. Nil in responses of earlier versions.
     package var isIntervalSet: Bool?
-    /// ``isIntervalSet``; derived in answers of earlier versions, in which an unset interval looks like the app's own `never`.
+    /// The value of ``isIntervalSet``. For responses of earlier versions it is derived; there, an unset interval looks
+    /// like `never` set by the app.
     package var hasInterval: Bool { isIntervalSet ?? (interval != .never || intervalSource != .app) }
-    /// The user's switch for this app.
+    /// The user's setting for this app.
     package var isOn: Bool
-    /// The most fetches on a day that its user allows.
+    /// The maximum number of daily fetches that the user allows.
     package var dailyCap: Int?
-    /// Why it is not fetched for now: a word of the planner, and its sentence.
+    /// The reason why the app is not fetched for now: an identifier of the planner, and its sentence.
     package var hold: String?
     package var sentence: String
-    /// When it is expected to be fetched for, or ``hold`` to end; nil where nobody knows.
+    /// The expected time of the next fetch, or of the end of ``hold``; nil if unknown.
     package var expected: Date?
-    /// From when to when the next fetch is worth about the same.
+    /// The period in which the next fetch has about the same value.
     package var windowOpens: Date?
     package var windowCloses: Date?
-    /// What speaks for a fetch and against it now, in sentences.
+    /// The reasons for and against a fetch now, as sentences.
     package var inFavour: [String]
     package var against: [String]
-    /// The last ones, oldest first; at most ``Limits/fetches``.
+    /// The latest fetches, oldest first; at most ``Limits/fetches``.
     package var fetches: [FetchRecord]
     package var scheduled: [ScheduledTaskStatus]
-    /// Expected openings of the app in each half-hour of today, from local midnight on: what was learned. Empty where nothing was.
+    /// The learned number of times that the app is opened in each half-hour of today, beginning at local midnight.
+    /// Empty if nothing was learned.
     package var openings: [Double]
-    /// When it was last in use, as far as is known.
+    /// The last time that the app was in use, if known.
     package var lastUse: Date?
 
     package enum IntervalSource: String, Hashable, Sendable, Codable, CaseIterable {
@@ -91,18 +94,18 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One fetch that has begun.
+/// One fetch that has started.
 package struct FetchRecord: Hashable, Sendable, Codable {
     package var began: Date
-    /// Nil while it goes on.
+    /// The end; nil while the fetch is running.
     package var ended: Date?
-    /// Nil while it is under way, and when its result is unknown: its process ended while the service was away.
+    /// The result; nil while the fetch is running, and if its process ended while the service was not running.
     package var result: RefreshResult?
-    /// What its transfers have received and sent; its own connections are not seen.
+    /// The bytes that transfers of the app received and sent. Connections that the app makes itself are not included.
     package var bytes: Int64
-    /// The task's identifier; nil for a background fetch of the classic form.
+    /// The identifier of the scheduled task; nil for a classic background fetch.
     package var identifier: String?
-    /// Why it ended without a word of the app, or whether its user asked for it.
+    /// The reason why it ended without a result from the app, or a remark that the user requested it.
     package var detail: String?
 
     package init(began: Date) {
@@ -111,10 +114,10 @@ package struct FetchRecord: Hashable, Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/refresh`: what the user wants of background refresh on this device.
+/// The body of `PATCH /v1/refresh`: settings of the user for background refresh on this device.
 package struct RefreshChange: Hashable, Sendable, Codable {
     package var isOn: Bool?
-    /// Joules and bytes of a day.
+    /// The daily budget in joules and bytes.
     package var dailyEnergy: Double?
     package var dailyBytes: Double?
 
@@ -125,12 +128,12 @@ package struct RefreshChange: Hashable, Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/refresh/{app}`: what the user wants for one app.
+/// The body of `PATCH /v1/refresh/{app}`: settings of the user for one app.
 package struct AppRefreshChange: Hashable, Sendable, Codable {
     package var isOn: Bool?
-    /// In place of the app's own; `default` takes the user's word back.
+    /// The interval that replaces the app's own; `default` removes the setting.
     package var interval: String?
-    /// Fetches of a day at most; -1 takes the cap away.
+    /// The maximum number of daily fetches; -1 removes the limit.
     package var dailyCap: Int?
 
     package init(isOn: Bool? = nil, interval: String? = nil, dailyCap: Int? = nil) {
@@ -140,9 +143,10 @@ package struct AppRefreshChange: Hashable, Sendable, Codable {
     }
 }
 
-/// `POST /v1/refresh/{app}/expire`: fires expiration handlers as if time were nearly over, for a test.
+/// The body of `POST /v1/refresh/{app}/expire`, which calls expiration handlers as if the time were about to end, for
+/// testing.
 package struct ExpirationRequest: Hashable, Sendable, Codable {
-    /// The task that is meant; every wake under way unless given.
+    /// The identifier of the scheduled task. By default, all running wakes are meant.
     package var identifier: String?
 
     package init(identifier: String? = nil) {
@@ -150,7 +154,7 @@ package struct ExpirationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// `PUT /v1/process/refresh`: the app itself says how long it wants to be left alone after each fetch.
+/// The body of `PUT /v1/process/refresh`: the minimum fetch interval that the app sets.
 package struct RefreshWish: Hashable, Sendable, Codable {
     package var interval: RefreshInterval
 
@@ -159,7 +163,8 @@ package struct RefreshWish: Hashable, Sendable, Codable {
     }
 }
 
-/// An event `refresh` of `GET /v1/process/commands`: whether the app is refreshed in the background, now and whenever that changes.
+/// A `refresh` event of `GET /v1/process/commands`: whether the app is refreshed in the background, sent at first and
+/// after every change.
 package struct RefreshNotice: Hashable, Sendable, Codable {
     package var availability: RefreshAvailability
 

@@ -1,30 +1,31 @@
 package import Foundation
 
-/// A request of an app to be launched for work of its own once: a `BGTaskRequest`.
+/// A request of an app to be launched once for work of its own: a `BGTaskRequest`.
 package struct ScheduledTask: Hashable, Sendable, Codable {
-    /// One that its entry declares (`X-Nightshift-TaskIdentifiers`). The same identifier replaces what waits under it.
+    /// An identifier that the desktop entry declares (`X-Nightshift-TaskIdentifiers`). A request replaces a waiting one
+    /// with the same identifier.
     package var identifier: String
     package var kind: Kind
-    /// Before this it does not begin; nil for as soon as may be. Not looked at for ``Kind/continued``.
+    /// The earliest start; nil to start as soon as possible. Ignored for ``Kind/continued``.
     package var earliestBegin: Date?
-    /// For ``Kind/processing``: whether it waits for a network, and for external power.
+    /// For ``Kind/processing``: whether the task requires a network, and whether it requires external power.
     package var requiresNetwork: Bool?
     package var requiresPower: Bool?
-    /// For ``Kind/continued``: what its user reads.
+    /// For ``Kind/continued``: the text that the user sees.
     package var title: String?
     package var subtitle: String?
-    /// For ``Kind/continued``: what happens where there is no room for it now; ``Strategy/queue`` unless given.
+    /// For ``Kind/continued``: the behaviour if the task cannot start now; ``Strategy/queue`` by default.
     package var strategy: Strategy?
 
     package enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Thirty seconds for new content (`BGAppRefreshTask`).
+        /// Thirty seconds to get new content (`BGAppRefreshTask`).
         case refresh
-        /// Minutes, while nobody uses the device (`BGProcessingTask`).
+        /// Several minutes while nobody uses the device (`BGProcessingTask`).
         case processing
-        /// Work that its user has begun in front of the app, sees and may cancel (`BGContinuedProcessingTask`).
+        /// Work that the user started in the app, can see, and can cancel (`BGContinuedProcessingTask`).
         case continued
 
-        /// What wakes the app for it.
+        /// The source of the wake for this kind of task.
         package var source: WakeSource {
             switch self {
             case .refresh: .fetch
@@ -44,7 +45,8 @@ package struct ScheduledTask: Hashable, Sendable, Codable {
         self.kind = kind
     }
 
-    /// Whether an entry that declares `declared` lets the app submit `identifier`: the same, or one that a last part `*` stands for.
+    /// Whether a desktop entry that declares `declared` allows the app to submit `identifier`. It must be equal to one
+    /// of them, or match one that ends in the part `*`.
     package static func isDeclared(_ identifier: String, in declared: [String]) -> Bool {
         declared.contains { pattern in
             guard pattern.hasSuffix(".*") else { return pattern == identifier }
@@ -54,7 +56,7 @@ package struct ScheduledTask: Hashable, Sendable, Codable {
     }
 }
 
-/// `GET /v1/process/scheduled-tasks`: what waits, without what runs.
+/// The response of `GET /v1/process/scheduled-tasks`: the waiting scheduled tasks, without running ones.
 package struct ScheduledTaskList: Hashable, Sendable, Codable {
     package var tasks: [ScheduledTask]
 
@@ -63,7 +65,8 @@ package struct ScheduledTaskList: Hashable, Sendable, Codable {
     }
 }
 
-/// `PATCH /v1/process/scheduled-tasks/{identifier}`: how far a continued task is, and what its user reads of it.
+/// The body of `PATCH /v1/process/scheduled-tasks/{identifier}`: the progress of a continued task, and the texts that
+/// the user sees.
 package struct ScheduledTaskProgress: Hashable, Sendable, Codable {
     package var title: String?
     package var subtitle: String?
@@ -80,13 +83,13 @@ package struct ScheduledTaskProgress: Hashable, Sendable, Codable {
     }
 }
 
-/// A scheduled task as people see it.
+/// The status of a scheduled task for people.
 package struct ScheduledTaskStatus: Hashable, Sendable, Codable {
     package var task: ScheduledTask
     package var submitted: Date
-    /// Since when it runs; nil while it waits.
+    /// The time at which the task started; nil while it waits.
     package var began: Date?
-    /// Why it waits, in a sentence, and until when, as far as that is known.
+    /// The reason why the task waits, as a sentence, and the end of the wait, if known.
     package var sentence: String?
     package var until: Date?
     package var progress: ScheduledTaskProgress?

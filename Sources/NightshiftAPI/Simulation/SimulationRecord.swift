@@ -1,4 +1,4 @@
-/// One line of what `nightshiftd simulate` writes: an entry of the journal as it is, or, last, `{"totals": …}`.
+/// One line of the output of `nightshiftd simulate`: a journal entry, or, as the last line, `{"totals": …}`.
 package enum SimulationRecord: Hashable, Sendable, Codable {
     case entry(JournalEntry)
     case totals(SimulationTotals)

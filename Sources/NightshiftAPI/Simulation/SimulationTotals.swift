@@ -1,13 +1,13 @@
 package import Foundation
 
-/// What a simulation comes to: the sums over its time. Times are seconds.
+/// The totals of a simulation. Times are in seconds.
 package struct SimulationTotals: Hashable, Sendable, Codable {
     package var start: Date
     package var end: Date
-    /// How often the device left sleep or doze: windows that opened, wakings from sleep, ends of doze.
+    /// The number of times that the device left sleep or doze: maintenance windows, wakes from sleep, and ends of doze.
     package var wakeUps = 0
     package var inUse = 0.0
-    /// Not in use, and not in doze: plugged in, held awake, or left alone only a moment ago.
+    /// The time in which the device was neither in use nor dozing: plugged in, kept awake, or not idle for long enough.
     package var awake = 0.0
     package var dozing = 0.0
     package var inWindows = 0.0
@@ -17,9 +17,9 @@ package struct SimulationTotals: Hashable, Sendable, Codable {
     package var networks: [NetworkTotals] = []
     package var waits: [WaitTotals] = []
     package var transfers = TransferTotals()
-    /// Nil where no app takes part in background refresh.
+    /// The totals of background refresh; nil if no app uses it.
     package var refresh: RefreshTotals?
-    /// Nil where no app has anything to do with location.
+    /// The totals of location; nil if no app uses it.
     package var location: LocationTotals?
 
     package init(start: Date, end: Date) {
@@ -28,7 +28,7 @@ package struct SimulationTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// How many windows opened for one reason.
+/// The number of maintenance windows that opened for one reason.
 package struct WindowCount: Hashable, Sendable, Codable {
     package var reason: WindowReason
     package var count: Int
@@ -43,14 +43,14 @@ package struct WindowCount: Hashable, Sendable, Codable {
 package struct AppTotals: Hashable, Sendable, Codable {
     package var app: AppID
     package var foreground = 0.0
-    /// Running in the background, time standing still not included.
+    /// The time for which it ran in the background, not including paused time.
     package var background = 0.0
-    /// For how long it held the device awake.
+    /// The time for which it kept the device awake.
     package var held = 0.0
     package var launches = 0
-    /// How often it was woken.
+    /// The number of times that it was woken.
     package var wakes = 0
-    /// How often the service ended it, by cause.
+    /// The number of times that the service ended it, by cause.
     package var kills: [KillCount] = []
 
     package init(app: AppID) {
@@ -68,7 +68,7 @@ package struct KillCount: Hashable, Sendable, Codable {
     }
 }
 
-/// The bytes that went over one kind of network.
+/// The bytes that were transferred over one kind of network.
 package struct NetworkTotals: Hashable, Sendable, Codable {
     package var kind: NetworkKind
     package var isExpensive: Bool
@@ -81,12 +81,12 @@ package struct NetworkTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// How long transfers waited for one reason.
+/// The time that transfers waited for one reason.
 package struct WaitTotals: Hashable, Sendable, Codable {
     package var reason: WaitReason
-    /// How many transfers did.
+    /// The number of transfers that waited for this reason.
     package var transfers: Int
-    /// All of them together.
+    /// The sum over all transfers.
     package var sum: Double
     /// The longest single wait.
     package var longest: Double
@@ -99,47 +99,49 @@ package struct WaitTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// The numbers of transfers: accepted, and by how they ended.
+/// The numbers of transfers: those accepted, and those that ended, by result.
 package struct TransferTotals: Hashable, Sendable, Codable {
     package var accepted = 0
     package var completed = 0
     package var failed = 0
     package var cancelled = 0
-    /// How often one that ran had to stop.
+    /// The number of times that a running transfer had to stop.
     package var interruptions = 0
 
     package init() {}
 }
 
-/// What background refresh came to.
+/// The totals of background refresh.
 package struct RefreshTotals: Hashable, Sendable, Codable {
-    /// Fetches that began, those for tasks that apps submitted included, and how they ended.
+    /// The number of fetches that started, including those for refresh tasks of apps, and the numbers for each result.
     package var fetches = 0
     package var newData = 0
     package var noData = 0
     package var failed = 0
-    /// How often apps that are fetched for were opened, and how often that was within an hour of their last fetch or use.
+    /// The number of times that apps with background fetches were opened, and how many of these were within an hour
+    /// after their last fetch or use.
     package var openings = 0
     package var freshOpenings = 0
-    /// How often the device was woken for fetches, and how many needed no wake of their own.
+    /// The number of times that the device was woken for fetches, and the number of fetches that needed no wake of
+    /// their own.
     package var deviceWakes = 0
     package var savedWakes = 0
-    /// Processing tasks that began, and those that ended as their app wanted.
+    /// The number of processing tasks that started, and of those that their app completed.
     package var processing = 0
     package var processed = 0
 
     package init() {}
 }
 
-/// What regions and significant changes came to.
+/// The totals of region events and significant changes.
 package struct LocationTotals: Hashable, Sendable, Codable {
-    /// Crossings and changes of which apps were to be told.
+    /// The numbers of events that apps had to be notified of.
     package var entered = 0
     package var left = 0
     package var changes = 0
-    /// How often apps handled such a thing, or were given it to handle and did not.
+    /// The number of events that apps handled, and of those that apps received but did not handle.
     package var wakes = 0
-    /// How often the receiver was asked, and the seconds for which it was on.
+    /// The number of requests to the receiver, and the seconds for which it was on.
     package var fixes = 0
     package var receiverSeconds = 0.0
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What happened to a device, or is to have happened: the lines of a trace in their order.
+/// The recorded or invented events of a device: the lines of a trace in order.
 package struct Trace: Hashable, Sendable {
     package var lines: [TraceLine]
 
@@ -8,7 +8,7 @@ package struct Trace: Hashable, Sendable {
         self.lines = lines
     }
 
-    /// Reads JSON lines. Empty lines and such as begin with `#` mean nothing.
+    /// Parses JSON lines. Empty lines and lines that begin with `#` are ignored.
     package init(parsing text: String) throws(TraceSyntaxError) {
         lines = []
         var last = 0.0
@@ -50,7 +50,8 @@ package struct Trace: Hashable, Sendable {
     }
 }
 
-/// The shape of a line: keys are checked as they are decoded, and none stands twice in one object.
+/// The shape of a line. Unknown keys are found later, when the line is decoded; this check only finds keys that occur
+/// twice in one object.
 private struct TraceShape: JSONShape {
     var properties: [String: TraceShape]? { nil }
     var items: TraceShape? { nil }
@@ -59,9 +60,9 @@ private struct TraceShape: JSONShape {
     var resolved: TraceShape { self }
 }
 
-/// What is wrong with a trace, and where.
+/// An error in a trace, with its line.
 package struct TraceSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// From 1.
+    /// The line number, starting at 1.
     package var line: Int
     package var message: String
 

@@ -30,7 +30,7 @@ extension TraceLine: Decodable {
         try check()
     }
 
-    /// A line says one thing, so that the order of what happens is that of the lines.
+    /// Checks that the line contains exactly one event, so that the order of events is the order of lines.
     private func check() throws {
         let things = [
             settings == nil ? nil : "trace", device == nil && bytesPerSecond == nil ? nil : "device",
@@ -64,7 +64,7 @@ extension TraceLine: Decodable {
         "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, region, location, end"
 }
 
-/// What is asked of doze, in a trace's words.
+/// The requests to doze, with the words of a trace.
 private enum TracedRequest: String, CaseIterable {
     case doze
     case window
@@ -79,21 +79,21 @@ private enum TracedRequest: String, CaseIterable {
     }
 }
 
-/// The conditions of a line, as their text forms.
+/// The conditions of a line in their text forms.
 private struct TracedConditions: Decodable {
     var conditions: [DeviceKey: String] = [:]
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: TraceKey.self)
         var probe = DeviceConditions()
-        // In an order of its own, so that of two mistakes always the same one is told.
+        // The keys are sorted so that the same one of several errors is always reported.
         for name in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
             guard let key = DeviceKey(rawValue: name.stringValue) else {
                 throw TraceMistake.unknown(name.stringValue, among: DeviceKey.allCases.map(\.rawValue), in: "'device'")
             }
             let text = try container.decode(TraceText.self, forKey: name).text
             guard let text, probe.set(key, to: text) else {
-                // A place is not repeated, not even a mistyped one: mistakes are logged.
+                // A location is never repeated, even if it is invalid, because errors are logged.
                 let what = key == .location ? "this" : "'\(text ?? "an object")'"
                 throw TraceMistake("\(key.rawValue) must be \(key.grammar), not \(what)")
             }
@@ -150,7 +150,7 @@ extension TracedHost: Decodable {
         case name, fails, retryAfter
     }
 
-    /// How a host fails, in a trace's words.
+    /// The kinds of failure of a host, with the words of a trace.
     private enum Word: String, CaseIterable {
         case no, unreachable, busy, missing, lost
 

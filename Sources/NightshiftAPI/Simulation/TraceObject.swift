@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is wrong with a trace, without its line: what is there, and what belongs there.
+/// An error in a trace, without its line: the actual value and the expected one.
 struct TraceMistake: Error, Hashable, CustomStringConvertible {
     var message: String
     var description: String { message }
@@ -14,7 +14,7 @@ struct TraceMistake: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// Any name that a JSON object may have.
+/// A key with any name.
 struct TraceKey: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
@@ -26,7 +26,7 @@ struct TraceKey: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// A JSON object of a trace, in which only names are allowed that mean something, with values in their range.
+/// A JSON object of a trace. Only known keys are allowed, with values in their range.
 struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.RawValue == String {
     private let container: KeyedDecodingContainer<Key>
 
@@ -46,7 +46,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         return try container.decode(Value.self, forKey: key)
     }
 
-    /// A value as the text that stands for it.
+    /// The value as text.
     func value(_ key: Key) throws -> TraceText? {
         container.contains(key) ? try container.decode(TraceText.self, forKey: key) : nil
     }
@@ -109,7 +109,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
     }
 }
 
-/// A JSON value as the text that stands for it: `true` is "yes", `null` is "none". Nil for an object or an array.
+/// A JSON value as text: `true` is "yes", `null` is "none". Nil for an object or an array.
 struct TraceText: Decodable {
     var text: String?
 
@@ -129,11 +129,11 @@ struct TraceText: Decodable {
     }
 }
 
-/// A moment of a trace: seconds from its beginning, or `[DAYSd ]HH:MM[:SS]`.
+/// A time in a trace: seconds since its start, or `[DAYSd ]HH:MM[:SS]`.
 struct TraceMoment: Decodable {
     var seconds: Double
 
-    /// Of a year and more a trace makes no sense, and sums of times stay exact.
+    /// The latest time, one year. A longer trace makes no sense, and sums of times stay exact.
     static let latest: Double = 31_622_400
 
     init(seconds: Double) {
@@ -152,7 +152,7 @@ struct TraceMoment: Decodable {
                 "'at' must be 0 to \(Int64(saturating: Self.latest)) seconds (366 days) from the start, not \(text)"
             )
         }
-        // A millisecond is what the output shows: nothing happens in between.
+        // Times are rounded to milliseconds, because the output shows no more.
         self.seconds = (seconds * 1_000).rounded() / 1_000
     }
 

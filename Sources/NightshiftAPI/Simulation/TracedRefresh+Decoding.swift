@@ -5,7 +5,7 @@ extension TracedSubmission: Decodable {
         case identifier, kind, after, network, power
     }
 
-    /// The kinds that a trace knows: a continued task is begun by its user, in front of the app.
+    /// The kinds in a trace. There are no continued tasks, because the user starts those in the foreground.
     private enum Word: String, CaseIterable {
         case refresh, processing
     }
@@ -49,7 +49,7 @@ extension TracedRefresh: Decodable {
 extension TraceObject {
     func interval(_ key: Key) throws -> RefreshInterval? { try interval(key, word: nil).flatMap(RefreshInterval.init) }
 
-    /// An interval as text, which may be `word` instead.
+    /// An interval as text. The text may also be `word`.
     func interval(_ key: Key, word: String?) throws -> String? {
         guard let value = try value(key) else { return nil }
         if let text = value.text, text == word || RefreshInterval(text) != nil { return text }

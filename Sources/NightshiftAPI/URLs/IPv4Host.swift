@@ -1,18 +1,19 @@
-/// IPv4 addresses in all the forms that the URL Standard reads: `127.0.0.1`, `127.1`, `0x7f.1`, `0177.0.0.1`, `2130706433`.
+/// IPv4 addresses in all forms that the URL Standard accepts: `127.0.0.1`, `127.1`, `0x7f.1`, `0177.0.0.1`,
+/// `2130706433`.
 ///
-/// libcurl reads them in the same way. A host that stayed as it is written would name another origin than the one that is
-/// connected to.
+/// libcurl accepts the same forms. If a host kept its original form, it would name a different origin than the one to
+/// which libcurl connects.
 enum IPv4Host {
-    /// Whether `host` has to be an address: no domain ends in a number.
+    /// Whether `host` must be an address, because no domain name ends in a number.
     static func endsInNumber(_ host: String) -> Bool {
         let label = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
-        // Whatever is a number begins with a digit.
+        // Every number begins with a digit.
         let start = label.lastIndex(of: UInt8(ascii: ".")).map(label.index(after:)) ?? label.startIndex
         guard start < label.endIndex, label[start].isASCIIDigit, let last = labels(host).last else { return false }
         return last.utf8.allSatisfy(\.isASCIIDigit) || number(last) != nil
     }
 
-    /// Four decimal numbers; nil where it is no address.
+    /// The address as four decimal numbers; nil if `host` is not an address.
     static func canonical(_ host: String) -> String? {
         let labels = labels(host)
         let numbers = labels.compactMap(number)
@@ -23,13 +24,14 @@ enum IPv4Host {
         return [24, 16, 8, 0].map { String(address >> $0 & 255) }.joined(separator: ".")
     }
 
-    /// One dot at the end does not count.
+    /// The labels of the host, ignoring one dot at the end.
     private static func labels(_ host: String) -> [Substring] {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         return labels.count > 1 && labels.last?.isEmpty == true ? labels.dropLast() : labels
     }
 
-    /// Decimal, octal behind `0`, hexadecimal behind `0x`; nil for what is none of them. Never more than 2^32.
+    /// Parses a number: octal after `0`, hexadecimal after `0x`, otherwise decimal. Returns nil for any other text. The
+    /// result is at most 2^32.
     private static func number(_ label: Substring) -> UInt64? {
         let isHexadecimal = label.hasPrefix("0x") || label.hasPrefix("0X")
         let radix: UInt64 = isHexadecimal ? 16 : label.hasPrefix("0") && label.utf8.count > 1 ? 8 : 10

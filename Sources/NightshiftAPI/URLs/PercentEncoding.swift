@@ -1,10 +1,10 @@
-/// Percent-encoding (RFC 3986, section 2.1), in the sets of the WHATWG URL Standard.
+/// Percent-encoding (RFC 3986, section 2.1), with the character sets of the WHATWG URL Standard.
 package enum PercentEncoding {
     package enum Component {
         case path
         case query
 
-        /// For each byte whether it may stand as it is. `%` may: what is encoded already stays as it is.
+        /// For each byte, whether it may remain unencoded. `%` may, so that encoded text stays unchanged.
         fileprivate var allowed: [Bool] {
             switch self {
             case .path: PercentEncoding.allowedInPath
@@ -34,7 +34,7 @@ package enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The bytes that `bytes` stand for; a `%` without two hexadecimal digits stands for itself.
+    /// Decodes bytes. A `%` without two hexadecimal digits remains as it is.
     package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

@@ -1,25 +1,26 @@
-/// A cookie as a server has set it (RFC 6265, sections 5.2 and 5.3).
+/// A cookie set by a server (RFC 6265, sections 5.2 and 5.3).
 ///
-/// Read byte by byte: the text is a server's, and Foundation's own parser on Linux traps at some of what a server may write.
+/// It is parsed byte by byte, because the text comes from a server, and Foundation's own parser on Linux traps for some
+/// texts.
 package struct ReceivedCookie: Hashable, Sendable {
     package private(set) var name: String
     package private(set) var value: String
-    /// The server that has set it.
+    /// The server that set the cookie.
     package private(set) var host: String
-    /// The host, or a parent of it, that the server has named so that hosts below it get the cookie as well; without the dot
-    /// before it. Nil where it has named none, and where the host is an address.
+    /// The host, or a parent domain, that the server named so that its subdomains receive the cookie as well. It has no
+    /// leading dot. Nil if the server named none, and if the host is an address.
     package private(set) var domain: String?
     package private(set) var path: String
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
-    /// Seconds from when it came.
+    /// Seconds after the cookie was received.
     private var maximumAge: Int64?
     /// Seconds since 1970.
     private var expires: Double?
 
-    /// Nil for what is no cookie, and for one that `origin` may not set.
+    /// Returns nil if the text is not a cookie, or if `origin` may not set it.
     ///
-    /// - Parameter text: the value of one `Set-Cookie` field.
+    /// - Parameter text: The value of one `Set-Cookie` field.
     package init?(parsing text: String, from origin: TransferURL) {
         guard !text.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return nil }
         let parts = Self.parts(of: text, at: ";")
@@ -37,7 +38,7 @@ package struct ReceivedCookie: Hashable, Sendable {
             case "domain":
                 let named = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
                 guard !named.isEmpty else { continue }
-                // Somebody else's: refused, as everywhere.
+                // A cookie for a foreign domain is refused, as in browsers.
                 guard host == named || host.hasSuffix(".\(named)") else { return nil }
                 domain = Self.isAddress(host) ? nil : named
             case "path": if value.hasPrefix("/") { path = value }
@@ -52,28 +53,29 @@ package struct ReceivedCookie: Hashable, Sendable {
         guard origin.isSecure || !wantsSecrecy else { return nil }
     }
 
-    /// Whether the server has taken the cookie back.
+    /// Whether the server deleted the cookie.
     ///
-    /// - Parameter date: the server's own time, in seconds since 1970; without it a date was over that was before any server.
+    /// - Parameter date: The time at the server, in seconds since 1970. Without it, only an expiry date from before the
+    ///   first web servers counts as deletion.
     package func isTakenBack(at date: Double?) -> Bool {
         if let maximumAge { return maximumAge <= 0 }
         return expires.map { $0 <= date ?? 946_684_800 } ?? false
     }
 
-    /// When it is over, in seconds since 1970; nil for one that lasts as long as the app runs.
+    /// The expiry time in seconds since 1970; nil for a cookie that lasts as long as the app runs.
     package func end(now: Double) -> Double? {
         guard let maximumAge else { return expires }
         return maximumAge > 0 ? now + min(Double(maximumAge), Limits.longestTimeout) : 0
     }
 
-    /// Whether a cookie of the right host may go to `target` (RFC 6265, section 5.4).
+    /// Whether a cookie for a matching host may be sent to `target` (RFC 6265, section 5.4).
     package static func mayGo(to target: TransferURL, path: String, isSecure: Bool) -> Bool {
         guard target.isSecure || !isSecure else { return false }
         let asked = target.path
         return asked == path || asked.hasPrefix(path.hasSuffix("/") ? path : path + "/")
     }
 
-    /// The directory of the URL's path (section 5.1.4).
+    /// The directory of the path of the URL (section 5.1.4).
     private static func defaultPath(_ origin: TransferURL) -> String {
         let path = origin.path
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
@@ -90,7 +92,7 @@ package struct ReceivedCookie: Hashable, Sendable {
         }
     }
 
-    /// What stands before and behind the first `=`.
+    /// The parts before and after the first `=`.
     private static func halves(of text: String) -> (name: String, value: String?) {
         let halves = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self).trimmedOfBlanks
@@ -100,7 +102,8 @@ package struct ReceivedCookie: Hashable, Sendable {
 }
 
 extension SetCookie {
-    /// The fields in what FoundationNetworking has joined by commas: one begins where a name and `=` follow, as in no date.
+    /// Splits fields that FoundationNetworking joined by commas. A comma separates fields if a name and `=` follow it,
+    /// which is not the case in dates.
     package static func fields(joined text: String) -> [String] {
         var fields: [String] = []
         for part in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
@@ -116,7 +119,7 @@ extension SetCookie {
 }
 
 extension String {
-    /// Whether a name and `=` come first.
+    /// Whether the text begins with a name and `=`.
     fileprivate var beginsCookie: Bool {
         guard let equals = utf8.firstIndex(of: UInt8(ascii: "=")) else { return false }
         let name = String(decoding: utf8[..<equals], as: UTF8.self).trimmedOfBlanks

@@ -1,30 +1,33 @@
-/// An absolute http or https URL as it is requested, parsed and encoded as browsers do (WHATWG URL Standard).
+/// An absolute http or https URL, parsed and encoded as in browsers (WHATWG URL Standard).
 ///
-/// Spaces around it are dropped, backslashes are slashes, dot segments are resolved, characters that may not stand in a URL
-/// are percent-encoded as UTF-8, `%XX` stays as it is, hosts beyond ASCII become punycode, a default port and the fragment
-/// are dropped, and so are the user name and password: they are in ``credential``.
+/// - Spaces around the URL are removed, and backslashes become slashes.
+/// - Dot segments are resolved.
+/// - Characters that are not allowed in a URL are percent-encoded as UTF-8. Existing `%XX` is unchanged.
+/// - Host names outside ASCII become punycode.
+/// - A default port and the fragment are removed.
+/// - The user name and password are moved to ``credential``.
 package struct TransferURL: Hashable, Sendable {
     package private(set) var isSecure: Bool
-    /// In lower case; an IPv6 address in brackets.
+    /// The host in lower case. An IPv6 address is in brackets.
     package private(set) var host: String
-    /// The port, also where it is the scheme's own.
+    /// The port, even if it is the default port of the scheme.
     package private(set) var port: Int
-    /// The name and password before the `@`, decoded.
+    /// The decoded user name and password before the `@`.
     package private(set) var credential: Credential?
-    /// Encoded, and never empty.
+    /// The encoded path. It is never empty.
     package private(set) var path: String
-    /// Without the question mark; empty and missing are told apart.
+    /// The query without the question mark. An empty query differs from a missing one.
     private var query: String?
 
-    /// - Throws: ``TransferFailure/Code/badURL`` or ``TransferFailure/Code/unsupportedURL``. The message never repeats what
-    ///   may be a password.
+    /// - Throws: ``TransferFailure/Code/badURL`` or ``TransferFailure/Code/unsupportedURL``. The message contains
+    ///   nothing that may be a password.
     package init(parsing text: String) throws(TransferFailure) {
         let input = try Self.bytes(of: text)
         let (scheme, rest) = try Self.splitScheme(input)
         try self.init(secure: scheme == "https", afterScheme: rest)
     }
 
-    /// Resolves a reference against `base` (RFC 3986, section 5), as for `Location`.
+    /// Resolves a reference against `base` (RFC 3986, section 5), as for the `Location` field.
     package init(parsing text: String, relativeTo base: TransferURL) throws(TransferFailure) {
         let input = try Self.bytes(of: text)
         if Self.scheme(of: input) != nil {
@@ -68,23 +71,25 @@ package struct TransferURL: Hashable, Sendable {
         try checkLength()
     }
 
-    /// The whole, as it is sent to the transport.
+    /// The whole URL, as it is sent to the transport.
     package var string: String {
         "\(scheme)://\(authority)\(path)\(query.map { "?\($0)" } ?? "")"
     }
 
-    /// Scheme, host and port, the port always given: `https://example.org:443`.
+    /// Scheme, host and port, always with the port: `https://example.org:443`.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
-    /// The name of a resource for comparing validators: the origin, the path and the query, which is a part of it (RFC 9110,
-    /// section 4.2.2). A signature is not: links that are renewed have another one each time.
+    /// The name of a resource for comparing validators: the origin, the path and the query, which identifies the
+    /// resource as well (RFC 9110, section 4.2.2). Signatures in the query are removed, because renewed links have
+    /// different ones.
     ///
-    /// It always has a question mark, unlike ``originAndPath``.
+    /// Unlike ``originAndPath``, it always contains a question mark.
     package var place: String { "\(originAndPath)?\(query.map(Redaction.unsigned) ?? "")" }
 
     package var originAndPath: String { "\(origin)\(path)" }
 
-    /// Whether two addresses have scheme, host and port in common. What cannot be read is of no origin but its own.
+    /// Whether two URLs have the same scheme, host and port. An invalid URL has the same origin only as an identical
+    /// string.
     package static func areOfOneOrigin(_ first: String, _ second: String) -> Bool {
         guard first != second else { return true }
         guard let first = try? TransferURL(parsing: first), let second = try? TransferURL(parsing: second) else {
@@ -101,7 +106,7 @@ package struct TransferURL: Hashable, Sendable {
 extension TransferURL {
     private static func bytes(of text: String) throws(TransferFailure) -> ArraySlice<UInt8> {
         try checkLength(text.utf8.count)
-        // Browsers drop what line-wrapping leaves in a pasted address.
+        // Browsers remove line breaks and tabs, which occur in URLs pasted from wrapped text.
         let bytes = text.utf8.filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
         let start = bytes.firstIndex { $0 > 0x20 } ?? bytes.endIndex
         let end = bytes.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? start
@@ -138,7 +143,7 @@ extension TransferURL {
         }
         let rest = input[(colon + 1)...]
         if scheme == "http" || scheme == "https" { return (scheme, rest) }
-        // `example.org:8080/file` is a host and a port, not a scheme.
+        // `example.org:8080/file` begins with a host and a port, not with a scheme.
         if rest.first?.isASCIIDigit == true, scheme.contains(".") || scheme == "localhost" {
             throw missingScheme(input)
         }
@@ -182,7 +187,7 @@ extension TransferURL {
         return (path, PercentEncoding.encode(bytes[(path.endIndex + 1)...], for: .query))
     }
 
-    /// Encoded, beginning with a slash, without dot segments (`.`, `..`, also as `%2e`).
+    /// The encoded path. It begins with a slash and has no dot segments (`.`, `..`, also written as `%2e`).
     private static func normalisedPath(_ bytes: [UInt8]) -> String {
         var segments = bytes.split(omittingEmptySubsequences: false) {
             $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")

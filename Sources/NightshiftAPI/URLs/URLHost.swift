@@ -2,7 +2,7 @@ import Foundation
 
 /// The host and port of a URL.
 enum URLHost {
-    /// Splits `host:port`; the brackets of an IPv6 address stay with the host.
+    /// Splits `host:port`. The host of an IPv6 address keeps its brackets.
     static func split(
         _ text: ArraySlice<UInt8>
     ) throws(TransferFailure) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>) {
@@ -24,7 +24,7 @@ enum URLHost {
         return (text[..<colon], text[(colon + 1)...])
     }
 
-    /// Nil if there is none.
+    /// Parses the port. Returns nil if there is none.
     static func port(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> Int? {
         guard !text.isEmpty else { return nil }
         guard text.allSatisfy(\.isASCIIDigit), let port = Int(String(decoding: text, as: UTF8.self)), port > 0,
@@ -35,7 +35,8 @@ enum URLHost {
         return port
     }
 
-    /// As it is looked up: lower-case ASCII, an address in its canonical form, one of IPv6 in brackets.
+    /// The host in its canonical form: lower-case ASCII for names, the usual form for addresses, with brackets for
+    /// IPv6.
     static func parse(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> String {
         guard !text.isEmpty else {
             throw TransferFailure(.badURL, "The URL has no host. Use a form such as https://host/path.")
@@ -62,10 +63,10 @@ enum URLHost {
     private static let invalid = TransferFailure(
         .badURL, "The host of the URL is not a valid name or address. Check it for spaces and special characters.")
 
-    /// Foundation carries the mapping tables of IDNA (UTS 46), which also turn capitals, full-width letters and the full
-    /// stops of other scripts into what is looked up.
+    /// Foundation contains the mapping tables of IDNA (UTS 46). They also convert capitals, full-width letters and the
+    /// full stops of other scripts.
     private static func punycode(_ name: String) throws(TransferFailure) -> String {
-        // Characters that Foundation would take for another part of the URL must not reach it.
+        // Characters that Foundation could interpret as another part of the URL must not be passed to it.
         guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0) }),
             let url = URL(string: "http://\(name)/", encodingInvalidCharacters: true),
             let components = URLComponents(url: url, resolvingAgainstBaseURL: false), components.path == "/",
@@ -80,15 +81,16 @@ enum URLHost {
         for byte in host.utf8 {
             guard isHostByte(byte) else { return false }
             let isEnd = byte == UInt8(ascii: ".")
-            // A label of nothing, or too long a one.
+            // The label is empty or too long.
             guard isEnd ? length > 0 : length < 63 else { return false }
             length = isEnd ? 0 : length + 1
         }
-        // One dot may end it.
+        // A name may end in one dot.
         return !host.isEmpty
     }
 
-    /// What neither the URL Standard nor libcurl forbids in a domain, and no shell or log mistakes.
+    /// Whether neither the URL Standard nor libcurl forbids the byte in a domain name, and no shell or log
+    /// misinterprets it.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         hostBytes[Int(byte)]
     }
