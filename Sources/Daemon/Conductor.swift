@@ -115,8 +115,8 @@ actor Conductor {
             )
         }
         unreadable = objection
-        if let objection { try await tell("The device's settings: \(objection) The defaults hold.", now) }
-        if let toDoze { try await tell("Where doze was: \(toDoze) The device counts as awake.", now) }
+        if let objection { try await tell("The device settings cannot be read: \(objection) The defaults apply.", now) }
+        if let toDoze { try await tell("The state of doze cannot be read: \(toDoze) The device counts as awake.", now) }
         if let settings { stored = StoredValue(settings) }
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
@@ -206,7 +206,7 @@ actor Conductor {
     }
 
     private static let replacement =
-        "The device's settings are replaced by new ones. The old ones stay in the database: device.replaced_settings."
+        "The device settings were replaced. The old ones remain in the database: device.replaced_settings."
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
         if phase == .dozing {
@@ -216,8 +216,8 @@ actor Conductor {
         switch machine.request(phase, now: clock.now()) {
         case .success(let actions): await execute(actions)
         case .failure(let refusal):
-            let wish = phase == .window ? "There is no window outside of doze" : "The device does not doze now"
-            throw .conflict("\(wish): \(refusal.reason.sentence)")
+            let wish = phase == .window ? "A maintenance window requires doze" : "The device cannot doze now"
+            throw .conflict("\(wish). \(refusal.reason.sentence)")
         }
         return status()
     }
@@ -292,7 +292,7 @@ actor Conductor {
             }
         } catch {
             // The decision holds all the same: the next service would begin with the state that it finds.
-            logger.error("The store failed", metadata: ["error": "\(error)"])
+            logger.error("Writing to the database failed", metadata: ["error": "\(error)"])
         }
         // Later decisions may have come meanwhile, and may be on disk already.
         if decided.decision == decisions {

@@ -116,7 +116,7 @@ package struct Daemon {
             ])
         let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
-        guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) is gone.") }
+        guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) no longer exists.") }
         var limits = ConnectionLimits()
         limits.connections = descriptors.connections
         server = LocalAPIServer(
@@ -231,7 +231,7 @@ package struct Daemon {
         case 0: return .path(paths.socket.path)
         case 1: return .inherited(descriptor: SD_LISTEN_FDS_START)
         case let count:
-            throw .configuration("systemd handed over \(count) sockets; nightshiftd.socket names one.")
+            throw .configuration("systemd passed \(count) sockets, but nightshiftd.socket must have exactly one.")
         }
     }
 

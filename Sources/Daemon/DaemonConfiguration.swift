@@ -35,7 +35,7 @@ package struct DaemonConfiguration: Sendable {
         do {
             file = try await EnvironmentVariablesProvider(environmentFilePath: FilePath(path), allowMissing: true)
         } catch {
-            throw .configuration("The configuration \(path) cannot be read: \(error)")
+            throw .configuration("The configuration file \(path) cannot be read: \(error)")
         }
         return try DaemonConfiguration(environment: environment, homeDirectory: homeDirectory, file: file)
     }
@@ -52,7 +52,7 @@ package struct DaemonConfiguration: Sendable {
         let level = reader.string(forKey: "log.level", default: "info")
         guard let parsed = Logger.Level(rawValue: level.lowercased()) else {
             let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .configuration("NIGHTSHIFT_LOG_LEVEL is '\(level)'; it is one of \(known).")
+            throw .configuration("NIGHTSHIFT_LOG_LEVEL is '\(level)', but must be one of \(known).")
         }
         logLevel = parsed
         proxy = try Self.proxy(reader.string(forKey: "proxy"))
@@ -69,7 +69,7 @@ package struct DaemonConfiguration: Sendable {
     private static func proxy(_ text: String?) throws(DaemonError) -> String? {
         guard let proxy = text.map(ProxyAddress.spelled) else { return nil }
         if let flaw = ProxyAddress.flaw(of: proxy) {
-            throw .configuration("NIGHTSHIFT_PROXY names no proxy that can be used. \(flaw)")
+            throw .configuration("NIGHTSHIFT_PROXY is not valid. \(flaw)")
         }
         return proxy
     }

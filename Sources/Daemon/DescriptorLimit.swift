@@ -30,7 +30,7 @@ struct DescriptorLimit: Hashable, Sendable {
         let limit = DescriptorLimit(count: Int(clamping: values.rlim_max))
         guard limit.count >= least else {
             throw .configuration(
-                "At most \(limit.count) files may be open at once; the service needs \(least). Raise the hard limit: "
+                "The service may open at most \(limit.count) files, but needs \(least). Raise the hard limit: "
                     + "'ulimit -Hn' in a shell, LimitNOFILE= in a systemd unit.")
         }
         nightshift_keep_descriptors(Int32(clamping: limit.count - kept - limit.connections))

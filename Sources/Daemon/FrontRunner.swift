@@ -23,7 +23,7 @@ struct FrontRunner: Service {
     /// A device's status together with what is in front.
     func added(to status: DeviceStatus) async -> DeviceStatus {
         var status = status
-        status.front = FrontStatus(detail: "a trace is played in place of the device")
+        status.front = FrontStatus(detail: "a trace is played instead of the device")
         if let report = monitor?.report {
             status.front = FrontStatus(source: report.source, detail: report.detail, app: await apps.frontApp)
         }

@@ -20,14 +20,14 @@ enum HomeDirectories {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .home("The directory \(path) cannot be made or used: \(error.localizedDescription)")
+            throw .home("The directory \(path) cannot be created or used: \(error.localizedDescription)")
         }
         let facts = try facts(of: path)
         try check(facts.flaw(for: viewer))
         // One that others can read was made by hand, or by an older umask.
         if facts.mode & 0o077 != 0, chmod(path, 0o700) != 0 {
             throw .home(
-                "The directory \(path) is open to others and cannot be closed: \(String(cString: strerror(errno))).")
+                "Other users can access the directory \(path), and chmod failed: \(String(cString: strerror(errno))).")
         }
     }
 

@@ -23,7 +23,7 @@ struct HomeWatch: Service {
                 while !home.isGone, !Task.isCancelled { try? await Task.sleep(for: Self.pause) }
             }
             guard home.isGone else { return }
-            logger.error("The home is gone; the service ends", metadata: ["home": "\(home.path)"])
+            logger.error("The home of the service was removed. The service stops.", metadata: ["home": "\(home.path)"])
             stop()
         }
         try? await gracefulShutdown()

@@ -40,7 +40,7 @@ final class InstanceLock: Sendable {
             guard errno == EWOULDBLOCK else {
                 let reason = String(cString: strerror(errno))
                 close(descriptor)
-                throw .home("The lock \(path) cannot be taken: \(reason).")
+                throw .home("The lock file \(path) cannot be locked: \(reason).")
             }
             let holder = Self.holder(path)
             // What a killed service was about to launch has the lock as well, from its fork until it has closed what is not its own.
@@ -75,7 +75,7 @@ final class InstanceLock: Sendable {
     private static func open(_ path: String) throws(DaemonError) -> Int32 {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw .home("The lock \(path) cannot be opened: \(String(cString: strerror(errno))).")
+            throw .home("The lock file \(path) cannot be opened: \(String(cString: strerror(errno))).")
         }
         return descriptor
     }

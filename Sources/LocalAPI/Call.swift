@@ -41,7 +41,7 @@ struct Call: Sendable {
             identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
             throw .invalid(
-                "A session's identifier has 1 to \(Limits.sessionIdentifierLength) bytes and no control characters.")
+                "A session identifier must have 1 to \(Limits.sessionIdentifierLength) bytes, no control characters.")
         }
         return identifier
     }
@@ -65,7 +65,7 @@ struct Call: Sendable {
     func process() throws(Problem) -> pid_t {
         let process = context.caller.process
         guard process > 0 else {
-            throw .forbidden("The kernel does not say which process is calling: it is in another PID namespace.")
+            throw .forbidden("The calling process cannot be identified, because it is in another PID namespace.")
         }
         return process
     }
@@ -75,7 +75,7 @@ struct Call: Sendable {
 
     private func parameter(_ name: String) throws(Problem) -> String {
         let value = try decoded(name)
-        guard !value.utf8.contains(0) else { throw .notFound("Nothing has a name with the character NUL.") }
+        guard !value.utf8.contains(0) else { throw .notFound("The path must not contain the character NUL.") }
         return value
     }
 

@@ -89,7 +89,7 @@ struct Dispatcher: Sendable {
         let path = request.uri.path
         let allowed = routes.filter { $0.matches(path) }.map(\.method)
         guard !allowed.isEmpty else {
-            return Reply.problem(.notFound("There is nothing at '\(path)'; /v1/openapi.json lists what there is."))
+            return Reply.problem(.notFound("There is no resource at '\(path)'. /v1/openapi.json lists all resources."))
                 .response
         }
         let methods = allowed.map(\.rawValue).joined(separator: ", ")

@@ -18,7 +18,7 @@ enum EventStream {
         to request: Request, events: AsyncStream<Event>, place: EventStreams.Place
     ) throws(Problem) -> Response {
         guard request.headers[.transferEncoding] == nil, Int(request.headers[.contentLength] ?? "0") == 0 else {
-            throw .badRequest("A request for a stream of events has no body.")
+            throw .badRequest("A request for an event stream must not have a body.")
         }
         var headers = HTTPFields.common
         headers[.contentType] = "text/event-stream"
@@ -82,7 +82,7 @@ final class EventStreams: Sendable {
             open += 1
             return true
         }
-        guard isFree else { throw .tooMany("\(limit) such streams are open; that is all there may be at once.") }
+        guard isFree else { throw .tooMany("\(limit) streams of this kind are already open, which is the maximum.") }
         return Place(self)
     }
 }

@@ -77,13 +77,13 @@ final class FileContent: Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = errno
-            if error == ENOENT { throw .notFound("The file '\(path)' is gone.") }
+            if error == ENOENT { throw .notFound("The file '\(path)' no longer exists.") }
             throw .unavailable("The file '\(path)' cannot be read: \(String(cString: strerror(error))).")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw .conflict("'\(path)' is not a file.")
+            throw .conflict("'\(path)' is not a regular file.")
         }
         return File(descriptor: descriptor, size: Int64(status.st_size), inode: UInt64(status.st_ino))
     }

@@ -25,7 +25,7 @@ package enum ListeningSocket: Hashable, Sendable {
         try removeStaleSocket(path)
         var address = try address(of: path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw systemError("A socket cannot be made") }
+        guard descriptor >= 0 else { throw systemError("A socket cannot be created") }
         // Linux gives the file the mode of the unbound socket: there is no moment with wider rights, and no umask
         // to change for the whole process.
         let bound =
@@ -47,18 +47,18 @@ package enum ListeningSocket: Hashable, Sendable {
     /// Makes the directory where it is missing. Whoever could write in it could put his own socket in our place.
     private static func checkDirectory(of path: String) throws(LocalAPIError) {
         guard path.hasPrefix("/") else {
-            throw LocalAPIError(.unusablePath, "The path of the socket has to be absolute: '\(path)'.")
+            throw LocalAPIError(.unusablePath, "The path of the socket must be absolute: '\(path)'.")
         }
         let directory = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if mkdir(directory, 0o700) != 0, errno != EEXIST {
-            throw systemError("The directory '\(directory)' of the socket cannot be made")
+            throw systemError("The directory '\(directory)' of the socket cannot be created")
         }
         var status = stat()
         guard stat(directory, &status) == 0 else {
             throw systemError("The directory '\(directory)' of the socket cannot be used")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw LocalAPIError(.unusablePath, "'\(directory)' has to be a directory.")
+            throw LocalAPIError(.unusablePath, "'\(directory)' must be a directory.")
         }
         let facts = DirectoryFacts(
             path: directory, owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o7777)
@@ -71,7 +71,7 @@ package enum ListeningSocket: Hashable, Sendable {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw LocalAPIError(.unusablePath, "'\(path)' is in the way: it is not a socket. Nothing was removed.")
+            throw LocalAPIError(.unusablePath, "'\(path)' exists and is not a socket. It was not removed.")
         }
         guard unlink(path) == 0 || errno == ENOENT else {
             throw systemError("The old socket '\(path)' cannot be removed")
@@ -86,7 +86,7 @@ package enum ListeningSocket: Hashable, Sendable {
         guard bytes.count < capacity else {
             throw LocalAPIError(
                 .unusablePath,
-                "The path of the socket has \(bytes.count) bytes; Linux allows \(capacity - 1): '\(path)'.")
+                "The path of the socket has \(bytes.count) bytes, but Linux allows only \(capacity - 1): '\(path)'.")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         return address

@@ -8,11 +8,11 @@ extension Problem {
         case .keyNotFound(let key, let context):
             let path = context.codingPath + [key]
             self = .badRequest(
-                "The key '\(key.stringValue)' is missing: it has to be \(Self.expectation(at: path, in: schema)).",
+                "The key '\(key.stringValue)' is missing. It must be \(Self.expectation(at: path, in: schema)).",
                 pointer: Self.pointer(path))
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             self = .badRequest(
-                "\(Self.place(context.codingPath)) has to be \(Self.expectation(at: context.codingPath, in: schema)).",
+                "\(Self.place(context.codingPath)) must be \(Self.expectation(at: context.codingPath, in: schema)).",
                 pointer: Self.pointer(context.codingPath))
         case .dataCorrupted(let context):
             self = Self.corrupted(context, schema: schema)
@@ -31,7 +31,7 @@ extension Problem {
             return .badRequest(
                 "\(Self.place(path)) cannot be read: \(context.debugDescription)", pointer: pointer(path))
         }
-        return .badRequest("\(Self.place(path)) has to be \(place.expectation).", pointer: pointer(path))
+        return .badRequest("\(Self.place(path)) must be \(place.expectation).", pointer: pointer(path))
     }
 
     /// A JSON pointer (RFC 6901).

@@ -4,23 +4,23 @@ import NightshiftAPI
 extension Problem {
     static func methodNotAllowed(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/method-not-allowed", title: "The resource does not know this method", status: 405,
+            type: "/problems/method-not-allowed", title: "The resource does not support this method", status: 405,
             detail: detail)
     }
 
     static func unsupportedMediaType(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/unsupported-media-type", title: "The body is not of a type that is read here",
+            type: "/problems/unsupported-media-type", title: "The media type of the body is not supported",
             status: 415, detail: detail)
     }
 
     static func headersTooLarge(_ detail: String) -> Problem {
         Problem(
-            type: "/problems/headers-too-large", title: "The request's head is too large", status: 431, detail: detail)
+            type: "/problems/headers-too-large", title: "The request head is too large", status: 431, detail: detail)
     }
 
     /// An error of the service that no request should be able to cause. Its particulars are in the log.
     static let internalError = Problem(
-        type: "/problems/internal", title: "The service made a mistake", status: 500,
-        detail: "Its log says more; please report it.")
+        type: "/problems/internal", title: "Internal error of the service", status: 500,
+        detail: "The log of the service has details. Please report this bug.")
 }

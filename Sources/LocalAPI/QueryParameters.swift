@@ -13,7 +13,7 @@ struct QueryParameters: Sendable {
             let name = try Self.decode(parts[0])
             guard names.contains(name) else {
                 let known = names.isEmpty ? "none" : names.sorted().joined(separator: ", ")
-                throw .badRequest("The query parameter '\(name)' is unknown here; known: \(known).")
+                throw .badRequest("The query parameter '\(name)' is unknown here. Known parameters: \(known).")
             }
             guard values[name] == nil else { throw .badRequest("The query parameter '\(name)' is given twice.") }
             values[name] = try Self.decode(parts.count > 1 ? parts[1] : "")
@@ -37,11 +37,11 @@ struct QueryParameters: Sendable {
         guard let text = try string(name) else { return nil }
         guard text.utf8.count <= 32, text.utf8.allSatisfy("0123456789.eE+-".utf8.contains), let value = Double(text)
         else {
-            throw .badRequest("The query parameter '\(name)' has to be a number such as 12.5, not '\(text)'.")
+            throw .badRequest("The query parameter '\(name)' must be a number such as 12.5, not '\(text)'.")
         }
         guard range.contains(value) else {
             let (least, most) = (Int64(saturating: range.lowerBound), Int64(saturating: range.upperBound))
-            throw .badRequest("The query parameter '\(name)' has to be at least \(least) and at most \(most).")
+            throw .badRequest("The query parameter '\(name)' must be at least \(least) and at most \(most).")
         }
         return value
     }
@@ -51,7 +51,7 @@ struct QueryParameters: Sendable {
         case nil: nil
         case "true": true
         case "false": false
-        case let value?: throw .badRequest("The query parameter '\(name)' is true or false, not '\(value)'.")
+        case let value?: throw .badRequest("The query parameter '\(name)' must be true or false, not '\(value)'.")
         }
     }
 
@@ -59,7 +59,8 @@ struct QueryParameters: Sendable {
     func date(_ name: String) throws(Problem) -> Date? {
         guard let text = try string(name) else { return nil }
         guard let date = Timestamp.date(text) else {
-            throw .badRequest("The query parameter '\(name)' is a time such as 2026-11-21T06:00:00Z, not '\(text)'.")
+            throw .badRequest(
+                "The query parameter '\(name)' must be a time such as 2026-11-21T06:00:00Z, not '\(text)'.")
         }
         return date
     }
@@ -84,11 +85,11 @@ struct QueryParameters: Sendable {
         _ text: String, in range: ClosedRange<Int64>, called name: String
     ) throws(Problem) -> Int64 {
         guard let value = Int64(text), String(value) == text else {
-            throw .badRequest("The \(name) has to be a whole number, not '\(text)'.")
+            throw .badRequest("The \(name) must be an integer, not '\(text)'.")
         }
         guard range.contains(value) else {
             let upper = range.upperBound == .max ? "" : " and at most \(range.upperBound)"
-            throw .badRequest("The \(name) has to be at least \(range.lowerBound)\(upper), not \(value).")
+            throw .badRequest("The \(name) must be at least \(range.lowerBound)\(upper), not \(value).")
         }
         return value
     }
@@ -98,7 +99,7 @@ struct QueryParameters: Sendable {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
             throw .badRequest("The query '\(text)' is not percent-encoded UTF-8.")
         }
-        guard !decoded.utf8.contains(0) else { throw .badRequest("A query cannot hold the character NUL.") }
+        guard !decoded.utf8.contains(0) else { throw .badRequest("A query must not contain the character NUL.") }
         return decoded
     }
 }

@@ -21,7 +21,7 @@ struct RequestDecoder: Sendable {
         _ type: Value.Type, from request: Request, limit: Int = ConnectionLimits.smallBody
     ) async throws -> Value {
         guard let value = try await decodeIfPresent(type, from: request, limit: limit) else {
-            throw Problem.badRequest("The request needs a body in JSON; see /v1/openapi.json.")
+            throw Problem.badRequest("The request needs a JSON body. See /v1/openapi.json.")
         }
         return value
     }
@@ -91,7 +91,7 @@ struct RequestDecoder: Sendable {
         let data = Data(body.readableBytesView)
         // JSONDecoder would also take UTF-16 and UTF-32, which RFC 8259, section 8.1 rules out.
         guard let first = data.first, first > 0, first < 0x80, !data.prefix(4).contains(0) else {
-            throw Problem.badRequest("The body has to be JSON in UTF-8.")
+            throw Problem.badRequest("The body must be JSON in UTF-8.")
         }
         let value: Value
         do {
@@ -114,12 +114,12 @@ struct RequestDecoder: Sendable {
         let essence = given?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased()
         guard essence == type else {
             let found = given.map { "'\($0)'" } ?? "missing"
-            throw .unsupportedMediaType("The Content-Type has to be \(type); it is \(found).")
+            throw .unsupportedMediaType("The Content-Type must be \(type), but is \(found).")
         }
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
-        .tooLarge("The body may have \(limit) bytes here.")
+        .tooLarge("The body of this request may have at most \(limit) bytes.")
     }
 }
 

@@ -8,20 +8,20 @@ enum RequestOrigin {
 
     static func check(_ head: HTTPRequest) throws(Problem) {
         guard head.headerFields[.origin] == nil else {
-            throw .forbidden("Requests with an Origin field come from web pages; they are not served.")
+            throw .forbidden("Requests with an Origin field come from web pages and are refused.")
         }
         guard let path = head.path, path.hasPrefix("/") else {
-            throw .badRequest("The request target has to be a path such as /v1/status.")
+            throw .badRequest("The request target must be a path such as /v1/status.")
         }
         guard let authority = head.authority, !authority.isEmpty else {
-            throw .badRequest("The Host field is missing; it has to be 'localhost'.")
+            throw .badRequest("The Host field is missing. It must be 'localhost'.")
         }
         // The first one is the authority.
         guard head.headerFields[.host] == nil else {
-            throw .badRequest("The request names more than one host; it has to be 'localhost', once.")
+            throw .badRequest("The request has more than one host. Send 'localhost' once.")
         }
         guard isAllowed(authority) else {
-            throw .forbidden("The Host has to be 'localhost' or 'nightshift', not '\(authority)'.")
+            throw .forbidden("The Host field must be 'localhost' or 'nightshift', not '\(authority)'.")
         }
     }
 

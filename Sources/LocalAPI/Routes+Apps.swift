@@ -46,12 +46,12 @@ extension Routes {
             Route(.get, "/v1/apps/{id}/snapshot") { call in
                 let path = try await apps.snapshotFile(call.appID())
                 guard let bytes = try await FileContent(path: path).bytes(limit: Limits.snapshotBytes) else {
-                    throw Problem.conflict("'\(path)' has more than the \(Limits.snapshotBytes) bytes of a snapshot.")
+                    throw Problem.conflict("'\(path)' has more than \(Limits.snapshotBytes) bytes, the limit of a snapshot.")
                 }
                 do throws(PictureProblem) {
                     try PictureProblem.check(bytes)
                 } catch {
-                    throw Problem.conflict("'\(path)' is no picture: \(error.sentence)")
+                    throw Problem.conflict("'\(path)' is not a valid picture: \(error.sentence)")
                 }
                 return Reply.picture(bytes).response
             },

@@ -36,7 +36,7 @@ extension Routes {
         let identifier = try call.regionIdentifier()
         let region = try await decoder.decode(MonitoredRegion.self, from: call.request)
         guard region.identifier == identifier else {
-            throw Problem.invalid("The path names another region than the body.", pointer: "/identifier")
+            throw Problem.invalid("The path and the body name different regions.", pointer: "/identifier")
         }
         return region
     }

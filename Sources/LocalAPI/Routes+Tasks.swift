@@ -92,7 +92,7 @@ extension Routes {
         for name in names {
             guard let state = TaskState(rawValue: name) else {
                 let known = TaskState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .badRequest("'\(name)' is not a state; the states are \(known).")
+                throw .badRequest("'\(name)' is not a state. Use one of \(known).")
             }
             states.insert(state)
         }

@@ -63,7 +63,7 @@ final class Schema: Decodable, Sendable {
         if format == "date-time" { return "a time such as 2026-11-21T06:00:00Z" }
         return switch types.first {
         case "string": "a string"
-        case "integer": "a whole number"
+        case "integer": "an integer"
         case "number": "a number"
         case "boolean": "true or false"
         case "array": "an array"

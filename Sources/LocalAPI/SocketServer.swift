@@ -123,10 +123,11 @@ struct SocketServer: Sendable {
             let descriptor = try socket.open()
             let file = SocketFile(socket)
             let server = try await listen(descriptor, on: group, connections)
-            logger.notice("The socket was gone; the service listens on a new one")
+            logger.notice("The socket was removed. The service listens on a new one.")
             return (file, server)
         } catch {
-            logger.warning("The socket is gone, and a new one cannot be opened yet", metadata: ["error": "\(error)"])
+            logger.warning(
+                "The socket was removed, and a new one cannot be created yet.", metadata: ["error": "\(error)"])
             return nil
         }
     }
@@ -145,7 +146,7 @@ struct SocketServer: Sendable {
                     }
                 }
             } catch {
-                logger.error("accepting connections ended", metadata: ["error": "\(error)"])
+                logger.error("accepting connections ended unexpectedly", metadata: ["error": "\(error)"])
             }
         }
     }

@@ -44,7 +44,7 @@ final class UnreadableRequestHandler: ChannelDuplexHandler, RemovableChannelHand
     private static func problem(_ error: HTTPParserError) -> Problem {
         switch error {
         case .headerOverflow:
-            .headersTooLarge("The request's target or header fields are longer than this service reads.")
+            .headersTooLarge("The target or the header fields of the request are too long.")
         default:
             .badRequest("This is not an HTTP/1.1 request: \(error).")
         }

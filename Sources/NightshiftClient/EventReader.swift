@@ -135,7 +135,7 @@ private final class Core: CurlDelegate {
             return .refused(
                 problem
                     ?? Problem(
-                        type: "about:blank", title: "The service sends no events (HTTP \(head.status))",
+                        type: "about:blank", title: "The service did not send events (HTTP \(head.status))",
                         status: head.status))
         }
         queue.async { [onEnd] in onEnd(result) }

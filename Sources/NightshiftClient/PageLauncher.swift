@@ -33,7 +33,7 @@ package struct PageLauncher: Sendable {
         guard let address = try? JSON.decode(PageAddress.self, from: words) else {
             let said = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             throw ServiceUnusable(
-                message: "The page could not be started. " + (said.isEmpty ? "Its log \(log) says nothing." : said))
+                message: "The page could not be started. " + (said.isEmpty ? "Its log \(log) is empty." : said))
         }
         return address
     }

@@ -24,8 +24,8 @@ extension ServiceClient {
         }
         let answer = collector.answer
         guard let head = answer.head, answer.end?.code == 0 else {
-            let reason = answer.end.map { $0.wasCancelled ? "no answer in \(seconds) s" : $0.message } ?? ""
-            throw ServiceUnreachable(message: "The service broke off or does not answer: \(reason)")
+            let reason = answer.end.map { $0.wasCancelled ? "no response in \(seconds) s" : $0.message } ?? ""
+            throw ServiceUnreachable(message: "The service does not respond, or closed the connection: \(reason)")
         }
         let data = Data(answer.body)
         try Self.requireGood(head, data)

@@ -68,7 +68,7 @@ package struct ServiceClient: Sendable {
                 var problem: [UInt8] = []
                 while let bytes = try await stream.next(isolation: #isolation) { problem += bytes }
                 try Self.requireGood(stream.head, Data(problem))
-                throw ServiceUnreachable(message: "The service sends no content (HTTP \(stream.head.status)).")
+                throw ServiceUnreachable(message: "The service did not send the content (HTTP \(stream.head.status)).")
             }
             while let bytes = try await stream.next(isolation: #isolation) {
                 guard try body(bytes) else { return }
@@ -90,7 +90,7 @@ package struct ServiceClient: Sendable {
             var body: [UInt8] = []
             while let bytes = try await stream.next(isolation: #isolation) { body += bytes }
             try Self.requireGood(stream.head, Data(body))
-            throw ServiceUnreachable(message: "The service sends no events (HTTP \(stream.head.status)).")
+            throw ServiceUnreachable(message: "The service did not send events (HTTP \(stream.head.status)).")
         } catch let end as CurlEnd {
             throw Self.failure(end)
         }
@@ -100,12 +100,12 @@ package struct ServiceClient: Sendable {
         guard head.status >= 300 else { return }
         throw (try? JSON.decodeKnown(Problem.self, from: body))
             ?? Problem(
-                type: "about:blank", title: "The service answered with HTTP status \(head.status)", status: head.status)
+                type: "about:blank", title: "The service sent HTTP status \(head.status)", status: head.status)
     }
 
     static func failure(_ end: CurlEnd) -> any Error {
         if end.wasCancelled { return CancellationError() }
-        return ServiceUnreachable(message: "The service broke off or does not answer: \(end.message)")
+        return ServiceUnreachable(message: "The service does not respond, or closed the connection: \(end.message)")
     }
 
     func exchange(_ encoded: EncodedRequest) -> CurlRequest {

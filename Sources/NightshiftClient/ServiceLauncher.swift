@@ -117,18 +117,18 @@ package struct ServiceLauncher: Sendable {
 
     /// What is said of a service that holds the lock and does not listen.
     package static func unreachable(_ holder: LockRecord, at socket: String) -> String {
-        "The service runs as process \(holder.processID), but nobody listens at its socket \(socket). It may be starting or ending; "
-            + "if this stays so, end it with 'kill \(holder.processID)' and start it again."
+        "The service runs as process \(holder.processID), but does not listen on its socket \(socket). "
+            + "It may be starting or stopping. If this does not change, end it with 'kill \(holder.processID)' and start it again."
     }
 
     private func refusal(_ code: Int32) -> ServiceUnusable {
         if code == ENAMETOOLONG {
             return ServiceUnusable(
-                message: "The socket's path is longer than the kernel allows (\(ServiceLocation.longestPath) bytes): "
+                message: "The socket path is longer than the kernel allows (\(ServiceLocation.longestPath) bytes): "
                     + "\(socket). Set XDG_RUNTIME_DIR or NIGHTSHIFT_HOME to a shorter directory.")
         }
         return ServiceUnusable(
-            message: "The service's socket \(socket) cannot be used: \(String(cString: strerror(code)))")
+            message: "The socket \(socket) of the service cannot be used: \(String(cString: strerror(code)))")
     }
 
     private func prepareState() throws {
@@ -137,7 +137,7 @@ package struct ServiceLauncher: Sendable {
                 at: paths.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw ServiceUnusable(
-                message: "The directory \(paths.state.path(percentEncoded: false)) could not be made: "
+                message: "The directory \(paths.state.path(percentEncoded: false)) could not be created: "
                     + error.localizedDescription)
         }
         let log = paths.log.path(percentEncoded: false)
@@ -146,12 +146,12 @@ package struct ServiceLauncher: Sendable {
 
     private func explanation(hasEnded: Bool, log: String, from start: Int) -> String {
         let reason =
-            hasEnded ? "The service ended while it was starting." : "The service started, but does not answer."
+            hasEnded ? "The service exited while it was starting." : "The service started, but does not respond."
         let handle = FileHandle(forReadingAtPath: log)
         try? handle?.seek(toOffset: UInt64(max(start, size(of: log) - 4_096)))
         let said = String(decoding: (try? handle?.readToEnd()) ?? Data(), as: UTF8.self)
         let lines = said.split(separator: "\n").suffix(10).map { "  " + $0 }
-        guard !lines.isEmpty else { return reason + " Its log \(log) says nothing." }
+        guard !lines.isEmpty else { return reason + " Its log \(log) is empty." }
         return reason + " Its log \(log) ends with:\n" + lines.joined(separator: "\n")
     }
 

@@ -32,12 +32,12 @@ package enum SocketOwner {
     package static func objection(_ facts: Facts, user: UInt32, socket: String) -> String? {
         if facts.peer != user {
             return
-                "The socket \(socket) belongs to a process of user \(facts.peer), and you are user \(user). Nothing was "
-                + "sent. Use the service as that user, or have it elsewhere with NIGHTSHIFT_HOME, or remove the socket."
+                "The socket \(socket) belongs to a process of user \(facts.peer), but you are user \(user). Nothing "
+                + "was sent. Run this as that user, use another directory with NIGHTSHIFT_HOME, or remove the socket."
         }
         // The service closes the directory to all others, so that it needs no exception for a group of the user's own.
         return facts.directory.flaw(for: DirectoryFacts.Viewer(user: user, privateGroup: nil)).map {
-            "\($0.message) The service's socket lies in it. Nothing was sent. \($0.remedy)"
+            "\($0.message) It contains the socket of the service, so nothing was sent. \($0.remedy)"
         }
     }
 
@@ -48,13 +48,13 @@ package enum SocketOwner {
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else {
             return
-                "The kernel does not say whose the socket \(socket) is: \(String(cString: strerror(errno))). Nothing was sent."
+                "The owner of the socket \(socket) is unknown: \(String(cString: strerror(errno))). Nothing was sent."
         }
         guard credentials.1 != UInt32.max else { return nil }
         let directory = URL(filePath: socket).deletingLastPathComponent().path(percentEncoded: false)
         var status = stat()
         guard stat(directory, &status) == 0 else {
-            return "The directory \(directory) of the service's socket cannot be looked at: "
+            return "The directory \(directory) of the service's socket cannot be examined: "
                 + "\(String(cString: strerror(errno))). Nothing was sent."
         }
         let facts = DirectoryFacts(

@@ -99,7 +99,7 @@ package struct DeviceChannel: Sendable {
             ]
         case (.open, .message(let message)):
             guard storing.count < Self.storingLimit || storing.contains(message.id) else {
-                return close(Refusal(.tooMuch, "The gateway sends faster than it is acknowledged."))
+                return close(Refusal(.tooMuch, "The gateway sends pushes faster than they are acknowledged."))
             }
             return storing.insert(message.id).inserted ? [.store(message)] : []
         case (.open, .pong) where isPinging:
@@ -116,12 +116,12 @@ package struct DeviceChannel: Sendable {
             return [.refused(topic: topic, refusal)]
         default: break
         }
-        return close(Refusal(.protocolError, "The frame '\(frame.kind)' has no place here."))
+        return close(Refusal(.protocolError, "The frame '\(frame.kind)' is not allowed in this state."))
     }
 
     private mutating func greet(_ version: UInt8, _ nonce: [UInt8]) -> [Action] {
         guard version == ProtocolLimits.version else {
-            return close(Refusal(.version, "The gateway speaks version \(version)."))
+            return close(Refusal(.version, "The gateway uses the unsupported protocol version \(version)."))
         }
         switch purpose {
         case .connect(let device):
@@ -192,7 +192,7 @@ package struct DeviceChannel: Sendable {
 
     /// No answer came in time.
     package mutating func timedOut() -> [Action] {
-        close(Refusal(.idle, "The gateway has not answered."))
+        close(Refusal(.idle, "The gateway did not respond in time."))
     }
 
     /// Ends the channel, and says why.

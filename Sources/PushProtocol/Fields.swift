@@ -38,10 +38,10 @@ struct FieldReader {
     init(_ bytes: ArraySlice<UInt8>) throws(FrameError) {
         var rest = bytes
         while !rest.isEmpty {
-            guard rest.count >= 3 else { throw .malformed("a field without its length") }
+            guard rest.count >= 3 else { throw .malformed("a field has no length") }
             let start = rest.startIndex
             let length = Int(rest[start + 1]) << 8 | Int(rest[start + 2])
-            guard rest.count - 3 >= length else { throw .malformed("a field that is longer than its frame") }
+            guard rest.count - 3 >= length else { throw .malformed("a field is longer than its frame") }
             if let name = FieldName(rawValue: rest[start]) {
                 fields.append((name, rest[(start + 3)..<(start + 3 + length)]))
             }
@@ -57,7 +57,7 @@ struct FieldReader {
     func optional(_ name: FieldName) throws(FrameError) -> ArraySlice<UInt8>? {
         var found: ArraySlice<UInt8>?
         for field in fields where field.name == name {
-            guard found == nil else { throw .malformed("the field \(name) twice") }
+            guard found == nil else { throw .malformed("the field \(name) occurs twice") }
             found = field.value
         }
         return found
@@ -96,7 +96,7 @@ struct FieldReader {
 
     func choices() throws(FrameError) -> [TopicChoice] {
         let values = all(.choice)
-        guard values.count <= ProtocolLimits.topics else { throw .malformed("filters of \(values.count) topics") }
+        guard values.count <= ProtocolLimits.topics else { throw .malformed("filters for \(values.count) topics") }
         var choices: [TopicChoice] = []
         for value in values {
             guard let first = value.first, let filter = TopicFilter(rawValue: first),
@@ -121,9 +121,9 @@ package enum FrameError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .tooLong(let length): "A frame of \(length) bytes is longer than \(ProtocolLimits.frameLength)."
-        case .unknownType(let type): "There is no frame of type \(type)."
-        case .malformed(let what): "A frame cannot be read: \(what)."
+        case .tooLong(let length): "A frame has \(length) bytes. The limit is \(ProtocolLimits.frameLength)."
+        case .unknownType(let type): "The frame type \(type) is unknown."
+        case .malformed(let what): "A frame cannot be parsed: \(what)."
         }
     }
 }

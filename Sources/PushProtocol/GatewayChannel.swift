@@ -85,13 +85,13 @@ package struct GatewayChannel: Sendable {
         case (.open, .register(let request, let topic, let fresh)):
             ask(.register(request: request, topic: topic, fresh: fresh))
         case (.open, .unregister(let request, let topic)): ask(.unregister(request: request, topic: topic))
-        default: close(Refusal(.protocolError, "The frame '\(frame.kind)' has no place here."))
+        default: close(Refusal(.protocolError, "The frame '\(frame.kind)' is not allowed in this state."))
         }
     }
 
     private mutating func check(_ connect: Connect) -> [Action] {
         guard connect.version == ProtocolLimits.version else {
-            return close(Refusal(.version, "This gateway speaks version \(ProtocolLimits.version)."))
+            return close(Refusal(.version, "This gateway uses version \(ProtocolLimits.version) of the protocol."))
         }
         state = .checking(connect)
         let bytes = Connect.signedBytes(device: connect.device, nonce: nonce)
@@ -111,7 +111,7 @@ package struct GatewayChannel: Sendable {
     private mutating func ask(_ action: Action) -> [Action] {
         requests += 1
         guard requests <= Self.requestLimit else {
-            return close(Refusal(.tooMuch, "More than \(Self.requestLimit) requests wait for their answers."))
+            return close(Refusal(.tooMuch, "More than \(Self.requestLimit) requests are waiting for a response."))
         }
         return [action]
     }
@@ -170,7 +170,7 @@ package struct GatewayChannel: Sendable {
 
     /// Nothing came within ``patience``.
     package mutating func timedOut() -> [Action] {
-        close(Refusal(.idle, "Nothing was heard for \(patience) s."))
+        close(Refusal(.idle, "Nothing was received for \(patience) s."))
     }
 
     /// Ends the channel, and says why.

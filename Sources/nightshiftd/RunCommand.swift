@@ -4,7 +4,7 @@ import Daemon
 /// The service itself: what the program does where nothing else is asked of it.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run the service in the foreground; the default.")
+        commandName: "run", abstract: "Run the service in the foreground (default).")
 
     func run() async throws {
         let status = await DaemonProcess.run()

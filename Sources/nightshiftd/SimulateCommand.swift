@@ -6,26 +6,26 @@ import Simulation
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Play a trace under a virtual clock.",
+        abstract: "Simulate a trace of the device with a virtual clock.",
         discussion: """
-            Writes what the service would decide, as JSON: one entry of the journal to a line, and the totals last. \
-            'nightshift simulate' shows the same to people.
+            Writes the decisions of the service as JSON lines: one journal entry per line, and the totals last. \
+            'nightshift simulate' shows them in a form for people.
 
             EXIT STATUS
-              0 played to its end   1 the trace cannot be read   2 a mistake in the trace
+              0 completed   1 the trace cannot be read   2 the trace has an error
             """)
 
-    @Argument(help: "The trace's file, or - for standard input.")
+    @Argument(help: "The file with the trace, or - for standard input.")
     var trace: String
 
-    @Option(help: "A background policy in place of all those of the trace.")
+    @Option(help: "A background policy that replaces all policies of the trace.")
     var policy: String?
 
     func run() throws {
         let policy = try policy.map { text in
             guard let policy = BackgroundPolicy(text) else {
                 throw ValidationError(
-                    "A policy is contiguous or opportunistic, with :SECONDS (10 to 3600) if wanted, not '\(text)'.")
+                    "The policy must be contiguous or opportunistic, if needed with :SECONDS (10 to 3600), not '\(text)'.")
             }
             return policy
         }

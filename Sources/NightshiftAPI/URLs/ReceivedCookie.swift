@@ -55,8 +55,8 @@ package struct ReceivedCookie: Hashable, Sendable {
 
     /// Whether the server deleted the cookie.
     ///
-    /// - Parameter date: The time at the server, in seconds since 1970. Without it, only an expiry date from before the
-    ///   first web servers counts as deletion.
+    /// - Parameter date: The time at the server, in seconds since 1970. Without it, only an expiry date up to the
+    ///   year 2000 counts as deletion.
     package func isTakenBack(at date: Double?) -> Bool {
         if let maximumAge { return maximumAge <= 0 }
         return expires.map { $0 <= date ?? 946_684_800 } ?? false

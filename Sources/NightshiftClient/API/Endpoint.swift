@@ -75,8 +75,8 @@ extension Endpoint where Answer: Decodable {
                     ? JSON.decodeReadable(Answer.self, from: data) : (JSON.decode(Answer.self, from: data), [])
             } catch {
                 throw ServiceUnusable(
-                    message: "The service's answer cannot be understood; it may be of another version. "
-                        + "See: nightshift doctor")
+                    message: "The response of the service cannot be parsed. The service may have another version. "
+                        + "Run: nightshift doctor")
             }
         }
     }
