@@ -58,6 +58,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var suspended: Bool?
     /// Continues a cancelled task from the token its cancelling gave. Single use.
     package var resumeData: String?
+    /// What happens where a task that has not ended was requested in the same way; ``SameTask/new`` unless given.
+    package var ifSame: SameTask?
 
     package init(kind: TaskKind = .download, url: String? = nil) {
         self.kind = kind
@@ -105,6 +107,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         handlesCookies = try container.decodeIfPresent(Bool.self, forKey: .handlesCookies)
         suspended = try container.decodeIfPresent(Bool.self, forKey: .suspended)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
+        ifSame = try container.decodeIfPresent(SameTask.self, forKey: .ifSame)
     }
 }
 
@@ -178,6 +181,16 @@ package enum TakenName: String, Sendable, Codable, CaseIterable {
     case refuse
     /// As ``refuse``, but a request that is the same as that of the other task is joined to it.
     case join
+}
+
+/// What happens where a task of the session that has not ended was requested in the same way.
+package enum SameTask: String, Sendable, Codable, CaseIterable {
+    /// A new task is made.
+    case new
+    /// No task is made, and the id of the other one is the answer.
+    case join
+    /// As ``join``, but only where the other one is suspended.
+    case joinSuspended
 }
 
 /// What the whole file has to hash to.

@@ -11,7 +11,7 @@ struct AppListCommand: ClientCommand {
 
             Examples:
               nightshift app list
-              nightshift app list --json | jq -r '.apps[] | select(.state == "suspended") | .id'
+              nightshift app list --json | jq -r '.apps[].id'
             """)
 
     @OptionGroup var format: JSONOption

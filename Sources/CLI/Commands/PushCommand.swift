@@ -53,7 +53,7 @@ struct PushEnrolCommand: ClientCommand {
 
             Examples:
               nightshift push enrol nightshift-push://push.example.org:5223/CODE
-              nightshift push enrol nightshift-push://127.0.0.1:5223/CODE --authority ./gateway.pem --name laptop
+              nightshift push enrol nightshift-push://127.0.0.1:5223/CODE --name laptop
             """)
 
     @Argument(help: ArgumentHelp("The gateway's address with an enrolment code.", valueName: "url"))
@@ -117,7 +117,7 @@ struct PushTokenCommand: ClientCommand {
               nightshift push token org.example.Mail --remove
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(help: "Take it back.")
@@ -164,7 +164,7 @@ struct PushWhyCommand: ClientCommand {
               nightshift push why org.example.Mail --json
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption

@@ -29,9 +29,22 @@ package enum NameClaim: Hashable, Sendable {
 }
 
 extension TaskRecord {
-    /// Whether whoever asks for this task can have the other one instead.
+    /// The task that is answered with instead of this new one, where it was requested so.
+    ///
+    /// - Parameter others: tasks that have not ended, of the same URL.
+    package func joined(among others: [TaskRecord]) -> TaskID? {
+        switch request.ifSame ?? .new {
+        case .new: nil
+        case .join: others.first { isSame(as: $0) }?.id
+        case .joinSuspended: others.first { $0.state == .suspended && isSame(as: $0) }?.id
+        }
+    }
+
+    /// Whether the request for this task is answered as well by the other one. A file to upload is the same while it has not
+    /// changed; of forms that is not known.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
-        session == other.session && !continues && request.unscheduled == other.request.unscheduled
+        session == other.session && !continues && request.form == nil && source == other.source
+            && request.unscheduled == other.request.unscheduled
     }
 }
 
@@ -44,6 +57,7 @@ extension TaskRequest {
         request.earliestBeginDate = nil
         request.description = nil
         request.suspended = nil
+        request.ifSame = nil
         return request
     }
 }
