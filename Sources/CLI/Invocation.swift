@@ -20,6 +20,8 @@ package struct Invocation: Sendable {
     package var now: @Sendable () -> Date
     /// Asks whoever is at the terminal, yes or no; nil where nobody is there.
     package var confirm: @Sendable (_ question: String) -> Bool? = { _ in nil }
+    /// How long a shell that completes a word waits for the service: a person waits at the prompt.
+    package var completionTimeout: Duration = .seconds(1)
     /// A sentence about an argument or a variable that cannot be used as it is.
     var mistake: String?
 

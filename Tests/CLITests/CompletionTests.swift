@@ -38,7 +38,9 @@ struct CompletionTests {
         defer { service.stop() }
         var words = line.split(separator: " ").map(String.init)
         words.insert("--shell", at: 1)
-        #expect(await Program.run(world.invocation(["complete"] + words)) == .whole)
+        var invocation = world.invocation(["complete"] + words)
+        invocation.completionTimeout = .seconds(600)
+        #expect(await Program.run(invocation) == .whole)
         #expect(world.output.text.hasPrefix(printed) && world.errors.text.isEmpty, "\(world.output.text)")
     }
 
@@ -48,6 +50,24 @@ struct CompletionTests {
         #expect(await world.run("complete", "tasks", "--", "nightshift", "show") == .whole)
         #expect(world.output.text.isEmpty && world.errors.text.isEmpty)
         #expect(!FileManager.default.fileExists(atPath: world.path + "/started"))
+    }
+
+    @Test func `A service that does not answer is not waited for`() async throws {
+        let world = try World()
+        let isOver = Watched(false)
+        let service = try world.service { request in
+            guard request.path != "/v1/status" else { return try .json(Samples.status) }
+            _ = isOver.block { $0 }
+            return .hangUp
+        }
+        defer {
+            isOver.update { $0 = true }
+            service.stop()
+        }
+        var invocation = world.invocation(["complete", "tasks"])
+        invocation.completionTimeout = .milliseconds(1)
+        #expect(await Program.run(invocation) == .whole)
+        #expect(world.output.text.isEmpty && world.errors.text.isEmpty)
     }
 
     @Test func `A word that a shell would expand or that cannot be shown is not offered`() {

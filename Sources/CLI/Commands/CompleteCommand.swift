@@ -26,9 +26,6 @@ struct CompleteCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// A person waits at the prompt.
-    private static let patience: Duration = .seconds(1)
-
     private struct Document: Encodable {
         var words: [String]
     }
@@ -47,11 +44,11 @@ struct CompleteCommand: ClientCommand {
 
     private func found(_ invocation: Invocation) async -> [CompletionWord] {
         guard (try? invocation.serviceRuns()) == true else { return [] }
-        let client = invocation.service.client
+        let (client, timeout) = (invocation.service.client, invocation.completionTimeout)
         return await withTaskGroup(of: [CompletionWord]?.self) { group in
             group.addTask { try? await read(client) }
             group.addTask {
-                try? await Task.sleep(for: Self.patience)
+                try? await Task.sleep(for: timeout)
                 return nil
             }
             defer { group.cancelAll() }
