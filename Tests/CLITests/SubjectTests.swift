@@ -91,6 +91,8 @@ struct SubjectTests {
         #expect(await world.run("show", "12-20", "--json") == .whole)
         let tasks = try JSON.decode([TaskStatus].self, from: Data(world.output.text.utf8))
         #expect(tasks.map(\.id.rawValue) == [12, 14])
+        #expect(await world.run("show", "13", "14", "--json") == .failed)
+        #expect(world.errors.text.hasPrefix("{") && world.errors.text.contains("There is no"))
         let one = try World()
         let other = try self.service(one)
         defer { other.stop() }

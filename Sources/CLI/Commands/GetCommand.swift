@@ -113,8 +113,10 @@ struct GetCommand: ClientCommand {
         template.connections = connections
         template.mirrors = mirrors.isEmpty ? nil : mirrors
         if let done = try await finishedBefore(invocation) {
-            invocation.errors.line(
-                "Transfer \(done.id) has already fetched this file. To fetch it again, add --force.")
+            if !watching.json {
+                invocation.errors.line(
+                    "Transfer \(done.id) has already fetched this file. To fetch it again, add --force.")
+            }
             return try await Submission(invocation: invocation, options: watching, owner: owner).follow(done)
         }
         template.destination = output == "-" ? nil : try destination(invocation)

@@ -49,10 +49,10 @@ struct SubjectReading {
                 isFirst = false
             } catch let problem as Problem where problem.status == 404 {
                 status = .failed
-                refuse(problem.detail ?? problem.title)
+                try refuse(CommandFailure(problem))
             } catch let failure as CommandFailure where failure.status == .failed {
                 status = .failed
-                refuse(failure.message)
+                try refuse(failure)
             }
         }
         for subject in subjects {
@@ -68,8 +68,12 @@ struct SubjectReading {
         return status
     }
 
-    private func refuse(_ sentence: String) {
-        invocation.errors.line("nightshift: " + TerminalText.escaped(sentence))
+    private func refuse(_ failure: CommandFailure) throws {
+        if json {
+            invocation.errors.write(try JSON.encode(ErrorReport(failure)) + Data("\n".utf8))
+        } else {
+            invocation.errors.line("nightshift: " + TerminalText.escaped(failure.message))
+        }
     }
 
     private func write(single answer: SubjectAnswer) throws -> ExitStatus {
@@ -102,7 +106,7 @@ struct SubjectReading {
         switch try await subject(name, isURL: isURL) {
         case .app(let id): return try await app(id)
         case .task(let id, let others):
-            if !others.isEmpty {
+            if !others.isEmpty && !json {
                 invocation.errors.line(
                     "\(others.count + 1) transfers fit '\(TerminalText.escaped(name))'; the newest is shown. The others: "
                         + TaskRange.text(others))

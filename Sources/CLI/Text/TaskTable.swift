@@ -82,7 +82,11 @@ struct TaskTable {
     /// What a task waits for, or what went wrong.
     private func note(_ task: TaskStatus, times: TimeText) -> String? {
         switch task.state {
-        case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
+        case .waiting:
+            // The state has a column of its own.
+            String(
+                TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
+                    .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
         case .failed: task.error.map { TaskText.phrase($0) } ?? "failed"
         case .suspended where task.wait?.reason == .serviceFault: "held back: it takes the service down"
         case .suspended, .running, .finishing, .completed, .cancelled: nil
