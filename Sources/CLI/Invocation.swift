@@ -18,7 +18,7 @@ package struct Invocation: Sendable {
     /// In octal digits; nil leaves new files to the umask of the service.
     package var umask: String?
     package var now: @Sendable () -> Date
-    /// Asks whoever is at the terminal, yes or no; nil where nobody is there.
+    /// Asks the person at the terminal, yes or no; nil without a terminal.
     package var confirm: @Sendable (_ question: String) -> Bool? = { _ in nil }
     /// How long a shell that completes a word waits for the service: a person waits at the prompt.
     package var completionTimeout: Duration = .seconds(1)

@@ -80,7 +80,7 @@ struct CompletionTests {
 
     // MARK: - Real shells
 
-    /// The words that a shell offers behind `line`, with a program of this name that prints what `nightshift` would.
+    /// The words that a shell offers at the end of a line, from a script in place of `nightshift`.
     private func offered(_ shell: String, _ world: World, driver: String) async throws -> [String] {
         let script = try World()
         #expect(await script.run("completions", shell) == .whole)

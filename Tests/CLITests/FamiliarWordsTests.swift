@@ -32,7 +32,7 @@ struct FamiliarWordsTests {
         ("app show", "nightshift: Missing expected argument '<id>'.\nUsage: nightshift app show <id> [--json]\nSee "),
         ("list --state lost", "nightshift: The value 'lost' is invalid for '--state <state>'."),
     ])
-    func `A mistake is told in one form`(_ line: String, _ message: String) async throws {
+    func `Mistakes have one form`(_ line: String, _ message: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.hasPrefix(message), "\(world.errors.text)")

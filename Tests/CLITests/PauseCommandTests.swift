@@ -31,7 +31,7 @@ struct PauseCommandTests {
             ])
     }
 
-    @Test func `Of many uploads a few are told one by one`() {
+    @Test func `Of many uploads a few are listed one by one`() {
         let lines = UploadLosses((1...20).map { Self.upload($0) }).lines
         #expect(lines.count == 6)
         #expect(lines.last == "The same goes for 15 more uploads, with 75.0 MiB: 6-20.")

@@ -95,7 +95,7 @@ struct RepeatedCommandTests {
         return task
     }
 
-    @Test func `A file that the same command has fetched is told as fetched`() async throws {
+    @Test func `A file that the same command has fetched counts as fetched`() async throws {
         let world = try World()
         let service = try service(world, states: [try finished(world)])
         defer { service.stop() }

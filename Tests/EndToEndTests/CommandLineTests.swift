@@ -218,8 +218,10 @@ import Testing
         #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).tasks.count == 1)
     }
 
-    @Test("After ^C the same download to standard output continues with the bytes that had come")
-    func repeatedToStandardOutput() async throws {
+    @Test(
+        "After ^C or the end of the terminal the same download to standard output continues with the bytes that had come",
+        arguments: [SIGINT, SIGHUP])
+    func repeatedToStandardOutput(signal: Int32) async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }
         try await service.start()
@@ -229,7 +231,7 @@ import Testing
         let get = try service.startCLI(arguments, output: service.scratch.path("said"))
         try await service.wait(TaskID(1), for: "4 MiB") { $0.countOfBytesReceived == 4 << 20 }
         try await eventually("the command's care for SIGINT") { takesInterrupts(get.pid) }
-        get.kill(SIGINT)
+        get.kill(signal)
         _ = try await get.waitForExit()
         #expect(get.exit == .code(130))
         #expect(try await service.api.task(TaskID(1)).state == .suspended)

@@ -41,7 +41,7 @@ struct PauseCommand: ClientCommand {
 struct UploadLosses {
     private var tasks: [TaskStatus]
 
-    /// Uploads that are told one by one.
+    /// Uploads that are listed one by one.
     private static let mostShown = 5
 
     init(_ tasks: [TaskStatus]) {

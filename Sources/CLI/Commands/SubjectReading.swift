@@ -21,7 +21,7 @@ struct RegionDocument: Encodable {
     struct Entry: Encodable {
         var app: AppID
         var region: RegionStatus
-        /// Whether monitoring goes on, and why not.
+        /// Whether the region is monitored, and why not.
         var sentence: String
     }
 }
@@ -127,7 +127,7 @@ struct SubjectReading {
         }
     }
 
-    /// The answer about the app of this id, also of one without an entry, which is in no list; nil where there is none.
+    /// The answer about the app of this id, also of one without an entry, which is in no list; nil where no app has it.
     private func answer(ofApp name: String) async throws -> SubjectAnswer? {
         do {
             return try await app(try invocation.appID(AppArgument(text: name)))

@@ -45,7 +45,7 @@ extension NamedSubject {
     }
 }
 
-/// The transfers that a name fits, told one by one: those that fit it best are kept.
+/// The transfers that a name fits, added one by one. Those that fit it best are kept.
 struct TaskMatches {
     private let wanted: String
     private let path: String?

@@ -93,7 +93,7 @@ struct TaskTable {
         }
     }
 
-    /// The columns before the name, with the gaps behind them.
+    /// The columns before the name, with the gaps between them.
     private static func width(_ shown: [Column]) -> Int {
         shown.reduce(0) { $0 + $1.width + gap.count }
     }
