@@ -59,6 +59,24 @@ struct RepeatedCommandTests {
         #expect(try posted(service).ifSame == same)
     }
 
+    @Test func `Equal lines of a list have a transfer each, however long the list is`() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            guard request.method == "POST" else { return try .json(Samples.status) }
+            let count = try JSON.decode(EnqueueRequest.self, from: request.body).tasks.count
+            return try .json(EnqueueResponse(ids: (1...Int64(count)).map { TaskID($0) }))
+        }
+        defer { service.stop() }
+        let list =
+            String(repeating: "http://a.example/1\n", count: Submission.batch) + "http://a.example/1\nhttp://a/2\n"
+        try Data(list.utf8).write(to: world.root.appending(path: "list"))
+        #expect(await world.run("get", "--detach", "-i", world.path + "/list") == .whole)
+        let posts = try service.requests.filter { $0.method == "POST" }.map {
+            try JSON.decode(EnqueueRequest.self, from: $0.body).tasks.map(\.ifSame)
+        }
+        #expect(posts.count == 2 && Set(posts[0]) == [.join] && posts[1] == [nil, .join])
+    }
+
     @Test func `A list says how many were under way`() {
         let ids = [3, 4, 5, 9].map { TaskID(Int64($0)) }
         #expect(

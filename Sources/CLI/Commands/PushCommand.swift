@@ -144,7 +144,8 @@ struct PushTokenCommand: ClientCommand {
         } else if let token = status.token {
             invocation.output.line(TerminalText.escaped(token))
         } else {
-            invocation.errors.line("nightshift: \(AppText.id(app)): \(TerminalText.escaped(status.error ?? status.sentence))")
+            let reason = TerminalText.escaped(status.error ?? status.sentence)
+            invocation.errors.line("nightshift: \(AppText.id(app)): \(reason)")
         }
         return status.token == nil ? .failed : .whole
     }

@@ -54,9 +54,13 @@ struct Submission: Sendable {
         var followed = FollowedTasks()
         var accepted: [TaskID] = []
         var joined: [TaskID] = []
+        var seen: Set<Int> = []
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
-                let requests = try tasks(urls)
+                var requests = try tasks(urls)
+                // Equal lines have a transfer each: none is joined to that of an earlier batch.
+                for index in urls.indices where seen.contains(urls[index].hashValue) { requests[index].ifSame = nil }
+                seen.formUnion(urls.map(\.hashValue))
                 let answer = try await enqueue(requests, service)
                 let ids = answer.ids
                 accepted += ids
