@@ -19,6 +19,7 @@ gatewaydocdir := $(PREFIX)/share/doc/nightshift-gateway
 bashdir := $(PREFIX)/share/bash-completion/completions
 zshdir := $(PREFIX)/share/zsh/site-functions
 fishdir := $(PREFIX)/share/fish/vendor_completions.d
+mandir := $(PREFIX)/share/man/man1
 
 # Static, so that what is installed does not need the toolchain that built it.
 static := --configuration release --static-swift-stdlib
@@ -39,7 +40,7 @@ formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 help:
 	@echo "make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)"
 	@echo 'make demo-push         watch a push wake an app, and its alert shown when that has fetched (builds the gateway)'
-	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions and documents'
+	@echo 'make install PREFIX=   build and install nightshift, nightshiftd, systemd units, completions, manual pages and documents'
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make install-gateway PREFIX=, make uninstall-gateway PREFIX='
 	@echo '                       the same for the push gateway, a service of the system on a machine of its own'
@@ -101,7 +102,7 @@ install: release
 	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
 	install -D -m 755 $(binaries)/nightshiftd $(DESTDIR)$(bindir)/nightshiftd
 	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(applicationsdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
-		$(DESTDIR)$(docdir)
+		$(DESTDIR)$(mandir) $(DESTDIR)$(docdir)
 	sed 's|^Exec=nightshift|Exec=$(bindir)/nightshift|' packaging/applications/nightshift.desktop \
 		>$(DESTDIR)$(applicationsdir)/nightshift.desktop
 	chmod 644 $(DESTDIR)$(applicationsdir)/nightshift.desktop
@@ -112,6 +113,9 @@ install: release
 	$(binaries)/nightshift completions bash >$(DESTDIR)$(bashdir)/nightshift
 	$(binaries)/nightshift completions zsh >$(DESTDIR)$(zshdir)/_nightshift
 	$(binaries)/nightshift completions fish >$(DESTDIR)$(fishdir)/nightshift.fish
+	$(binaries)/nightshift manual >$(DESTDIR)$(mandir)/nightshift.1
+	$(binaries)/nightshiftd --experimental-dump-help | $(binaries)/nightshift manual - >$(DESTDIR)$(mandir)/nightshiftd.1
+	chmod 644 $(DESTDIR)$(mandir)/nightshift.1 $(DESTDIR)$(mandir)/nightshiftd.1
 	install -m 644 LICENSE README.md CHANGELOG.md docs/*.md $(DESTDIR)$(docdir)/
 	@echo
 	@echo 'Installed. The service starts with the first "nightshift get URL". To let systemd keep it:'
@@ -122,18 +126,21 @@ uninstall:
 	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket
 	rm -f $(DESTDIR)$(applicationsdir)/nightshift.desktop
 	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish
+	rm -f $(DESTDIR)$(mandir)/nightshift.1 $(DESTDIR)$(mandir)/nightshiftd.1
 	rm -rf $(DESTDIR)$(docdir)
 
 install-gateway: gateway-release
 	install -D -m 755 $(gatewaybinaries)/nightshift-gateway $(DESTDIR)$(bindir)/nightshift-gateway
 	install -d $(DESTDIR)$(systemunitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
-		$(DESTDIR)$(gatewaydocdir)
+		$(DESTDIR)$(mandir) $(DESTDIR)$(gatewaydocdir)
 	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=file:$(gatewaydocdir)/push-gateway.md|' \
 		packaging/systemd/nightshift-gateway.service >$(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	chmod 644 $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script bash >$(DESTDIR)$(bashdir)/nightshift-gateway
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script zsh >$(DESTDIR)$(zshdir)/_nightshift-gateway
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script fish >$(DESTDIR)$(fishdir)/nightshift-gateway.fish
+	$(gatewaybinaries)/nightshift-gateway manual >$(DESTDIR)$(mandir)/nightshift-gateway.1
+	chmod 644 $(DESTDIR)$(mandir)/nightshift-gateway.1
 	install -m 644 LICENSE docs/push-gateway.md $(DESTDIR)$(gatewaydocdir)/
 	@echo
 	@echo 'Installed. It needs a certificate and its key in /etc/nightshift-gateway, tls.pem and tls.key; then:'
@@ -142,7 +149,7 @@ install-gateway: gateway-release
 uninstall-gateway:
 	rm -f $(DESTDIR)$(bindir)/nightshift-gateway $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	rm -f $(DESTDIR)$(bashdir)/nightshift-gateway $(DESTDIR)$(zshdir)/_nightshift-gateway
-	rm -f $(DESTDIR)$(fishdir)/nightshift-gateway.fish
+	rm -f $(DESTDIR)$(fishdir)/nightshift-gateway.fish $(DESTDIR)$(mandir)/nightshift-gateway.1
 	rm -rf $(DESTDIR)$(gatewaydocdir)
 
 format:

@@ -70,6 +70,7 @@ let package = Package(
         .target(name: "CDesktop", linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CPage", exclude: ["Resources"]),
         .target(name: "PushProtocol", swiftSettings: strict),
+        .target(name: "Manual", swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -177,7 +178,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "CLI",
-            dependencies: ["NightshiftAPI", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser],
+            dependencies: [
+                "NightshiftAPI", "Manual", "NightshiftClient", "NightshiftCurl", "CNightshift", argumentParser,
+            ],
             swiftSettings: strict),
 
         .target(

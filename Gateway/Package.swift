@@ -49,6 +49,7 @@ let package = Package(
     targets: [
         // Links to folders of the main package: one source, compiled into either package.
         .target(name: "PushProtocol", swiftSettings: strict),
+        .target(name: "Manual", swiftSettings: strict),
         .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
 
         .target(name: "PushRouting", dependencies: ["PushProtocol"], swiftSettings: strict),
@@ -78,7 +79,8 @@ let package = Package(
         .executableTarget(
             name: "nightshift-gateway",
             dependencies: [
-                .target(name: "PushCluster", condition: .when(traits: ["NATS"])), "PushGateway", "PushRouting",
+                .target(name: "PushCluster", condition: .when(traits: ["NATS"])), "Manual", "PushGateway",
+                "PushRouting",
                 "PushStore", argumentParser, logging,
             ], swiftSettings: strict),
         // Plays many devices, for measuring. It is no product: nobody installs it.

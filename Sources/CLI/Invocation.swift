@@ -18,6 +18,10 @@ package struct Invocation: Sendable {
     /// In octal digits; nil leaves new files to the umask of the service.
     package var umask: String?
     package var now: @Sendable () -> Date
+    /// Asks the person at the terminal, yes or no; nil without a terminal.
+    package var confirm: @Sendable (_ question: String) -> Bool? = { _ in nil }
+    /// How long a shell that completes a word waits for the service: a person waits at the prompt.
+    package var completionTimeout: Duration = .seconds(1)
     /// A sentence about an argument or a variable that cannot be used as it is.
     var mistake: String?
 
@@ -55,6 +59,7 @@ package struct Invocation: Sendable {
             umask: umaskOfThisProcess(),
             now: { Date() })
         invocation.directory = .ofThisProcess
+        invocation.confirm = { [errors = invocation.errors] in Confirmation.ask($0, errors: errors) }
         invocation.mistake = arguments.mistake ?? OwnEnvironment.mistake
         return invocation
     }

@@ -19,18 +19,18 @@ struct NightshiftCommand: ParsableCommand {
             """,
         version: NightshiftVersion.current,
         groupedSubcommands: [
-            CommandGroup(name: "Transfers", subcommands: [GetCommand.self, PutCommand.self]),
+            CommandGroup(name: "Transfers", subcommands: [GetCommand.self, PutCommand.self, RetargetCommand.self]),
             CommandGroup(
-                name: "Looking",
+                name: "Inspect",
                 subcommands: [
                     ListCommand.self, ShowCommand.self, WhyCommand.self, WatchCommand.self, WaitCommand.self,
                     JournalCommand.self, TimelineCommand.self, PageCommand.self,
                 ]),
             CommandGroup(
-                name: "Steering",
+                name: "Control",
                 subcommands: [
-                    PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self, SetCommand.self,
-                    LimitCommand.self, RetargetCommand.self, RetryCommand.self,
+                    PauseCommand.self, ResumeCommand.self, RetryCommand.self, SetCommand.self, LimitCommand.self,
+                    CancelCommand.self, RemoveCommand.self,
                 ]),
             CommandGroup(
                 name: "Apps",
@@ -38,11 +38,12 @@ struct NightshiftCommand: ParsableCommand {
                     AppCommand.self, RefreshCommand.self, PushCommand.self, LocationCommand.self, RegionCommand.self,
                     TaskCommand.self,
                 ]),
-            CommandGroup(name: "The device", subcommands: [DeviceCommand.self, SimulateCommand.self]),
+            CommandGroup(name: "Device", subcommands: [DeviceCommand.self, SimulateCommand.self]),
             CommandGroup(
-                name: "The service",
+                name: "Service",
                 subcommands: [
                     StatusCommand.self, ServiceCommand.self, DoctorCommand.self, CompletionsCommand.self,
+                    CompleteCommand.self, ManualCommand.self,
                 ]),
         ])
 }

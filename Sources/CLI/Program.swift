@@ -47,18 +47,12 @@ package enum Program {
     private static func report(parserError error: any Error, _ invocation: Invocation) -> ExitStatus {
         switch NightshiftCommand.exitCode(for: error) {
         case .success:
-            invocation.output.line(NightshiftCommand.fullMessage(for: error))
+            invocation.output.line(HelpText.message(for: error, columns: invocation.output.helpColumns))
             return .whole
         case .validationFailure:
             if let message = UnknownWord.message(invocation.arguments) { return report(.usage(message), invocation) }
-            if wantsJSON(invocation) {
-                let message = NightshiftCommand.message(for: error)
-                return report(.usage(SecretArguments.hidden(in: message, invocation.arguments)), invocation)
-            }
-            let message = SecretArguments.hidden(
-                in: NightshiftCommand.fullMessage(for: error), invocation.arguments)
-            invocation.errors.line(TerminalText.escaped(message, keepingNewlines: true))
-            return .usage
+            let message = HelpText.mistake(error, withUsage: !wantsJSON(invocation))
+            return report(.usage(SecretArguments.hidden(in: message, invocation.arguments)), invocation)
         default:
             return report(.failed(NightshiftCommand.message(for: error)), invocation)
         }

@@ -20,7 +20,7 @@ enum UnknownWord {
             } else if word == "help" {
                 return nil
             } else {
-                return commandMessage(word, path, known.flatMap(names))
+                return commandMessage(word, path, known.filter { $0.configuration.shouldDisplay }.flatMap(names))
             }
         }
         return nil
@@ -31,14 +31,16 @@ enum UnknownWord {
         if word.contains("://") {
             return "Say what to do with the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
         }
+        if let hint = FamiliarWords.command(word, after: path) { return "There is no command '\(word)'. \(hint)" }
         let question = question(known.filter { isNear($0, word) }.map { "\(path) \($0)" })
         return "There is no command '\(word)'.\(question) '\(path) --help' lists what there is."
     }
 
     private static func optionMessage(_ arguments: ArraySlice<String>, _ path: String, _ known: Set<String>) -> String?
     {
-        let words = arguments.prefix { $0 != "--" }.compactMap(optionName)
+        let words = arguments.prefix { $0 != "--" }.flatMap(optionNames)
         guard let word = words.first(where: { !known.contains($0) }) else { return nil }
+        if let hint = FamiliarWords.option(word, of: path) { return "'\(path)' has no option '\(word)'. \(hint)" }
         // Letters are too short to be near to one another.
         let near = word.hasPrefix("--") ? known.filter { $0.hasPrefix("--") && isNear($0, word) }.sorted() : []
         return "'\(path)' has no option '\(word)'.\(question(near)) '\(path) --help' lists what there is."
@@ -58,10 +60,12 @@ enum UnknownWord {
         [command.configuration.commandName].compactMap(\.self) + command.configuration.aliases
     }
 
-    /// The option that `word` names, without a value; nil for what is none, such as a number below zero.
-    private static func optionName(_ word: String) -> String? {
-        guard let match = word.prefixMatch(of: /(--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z]$)/) else { return nil }
-        return String(match.output.1)
+    /// The options that `word` names, without a value: several letters may follow one hyphen. Empty for what is none, such as a
+    /// number below zero.
+    private static func optionNames(_ word: String) -> [String] {
+        if let match = word.prefixMatch(of: /--[A-Za-z][A-Za-z0-9-]*/) { return [String(match.output)] }
+        guard let match = word.wholeMatch(of: /-([A-Za-z]+)/) else { return [] }
+        return match.output.1.map { "-\($0)" }
     }
 
     /// All that the help of a command and of what it does by default tells of: the parser has no other list for us.

@@ -292,7 +292,7 @@ actor Conductor {
             }
         } catch {
             // The decision holds all the same: the next service would begin with the state that it finds.
-            logger.error("Writing to the database failed", metadata: ["error": "\(error)"])
+            logger.error("The store failed", metadata: ["error": "\(error)"])
         }
         // Later decisions may have come meanwhile, and may be on disk already.
         if decided.decision == decisions {

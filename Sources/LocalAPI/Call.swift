@@ -41,7 +41,7 @@ struct Call: Sendable {
             identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
             throw .invalid(
-                "A session identifier must have 1 to \(Limits.sessionIdentifierLength) bytes, no control characters.")
+                "A session identifier has 1 to \(Limits.sessionIdentifierLength) bytes and no control characters.")
         }
         return identifier
     }

@@ -46,7 +46,7 @@ extension Routes {
             Route(.get, "/v1/apps/{id}/snapshot") { call in
                 let path = try await apps.snapshotFile(call.appID())
                 guard let bytes = try await FileContent(path: path).bytes(limit: Limits.snapshotBytes) else {
-                    throw Problem.conflict("'\(path)' has more than \(Limits.snapshotBytes) bytes, the limit of a snapshot.")
+                    throw Problem.conflict("'\(path)' has more than the limit of \(Limits.snapshotBytes) bytes.")
                 }
                 do throws(PictureProblem) {
                     try PictureProblem.check(bytes)

@@ -62,6 +62,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     /// The token that was returned when a transfer was cancelled. The new transfer continues from there. A token can be
     /// used once.
     package var resumeData: String?
+    /// The effect of an earlier transfer with the same request that has not ended; ``SameTask/new`` by default.
+    package var ifSame: SameTask?
 
     package init(kind: TaskKind = .download, url: String? = nil) {
         self.kind = kind
@@ -109,6 +111,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         handlesCookies = try container.decodeIfPresent(Bool.self, forKey: .handlesCookies)
         suspended = try container.decodeIfPresent(Bool.self, forKey: .suspended)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
+        ifSame = try container.decodeIfPresent(SameTask.self, forKey: .ifSame)
     }
 }
 
@@ -182,6 +185,16 @@ package enum TakenName: String, Sendable, Codable, CaseIterable {
     case refuse
     /// Like ``refuse``, but a request that is identical to that of the other transfer returns the other transfer.
     case join
+}
+
+/// The effect of an earlier transfer of the session with the same request that has not ended.
+package enum SameTask: String, Sendable, Codable, CaseIterable {
+    /// A new transfer is created.
+    case new
+    /// No transfer is created. The id of the earlier one is returned.
+    case join
+    /// As ``join``, but only if the earlier transfer is paused.
+    case joinSuspended
 }
 
 /// The expected digest of the whole file.

@@ -30,7 +30,7 @@ package struct DaemonSearch: Sendable {
     package func requireDaemon() throws -> String {
         guard let daemon else {
             throw ServiceUnusable(
-                message: "The program nightshiftd, which is the service, was not found. Searched:\n  "
+                message: "The service program nightshiftd was not found. Searched:\n  "
                     + candidates.joined(separator: "\n  "))
         }
         return daemon

@@ -461,6 +461,7 @@ enum Migrations {
         registerDoubts(in: &migrator)
         registerFolders(in: &migrator)
         registerWakeEnds(in: &migrator)
+        registerJoining(in: &migrator)
         return migrator
     }()
 }

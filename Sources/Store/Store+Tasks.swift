@@ -42,8 +42,8 @@ extension StoreTransaction {
                 INSERT INTO tasks (session, identifier, kind, created_at, request, lane, state, priority, large,
                     not_before, begin_at, deadline, time_left, source, partial, received, wait_reason, wait_since,
                     wait_detail, client_data, continues, asks_first, rules, loosens_at, discretion_forced,
-                    upload_source, upload, partial_path, snapshots, destination_path, folder)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    upload_source, upload, partial_path, snapshots, destination_path, folder, join_url)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             session.id, record.taskIdentifier, record.kind.rawValue, record.createdAt,
@@ -54,7 +54,7 @@ extension StoreTransaction {
             record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
             try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
             record.partial?.path, try snapshots(of: record), record.request.destination?.path,
-            try Columns.encodeIfPresent(record.folder),
+            try Columns.encodeIfPresent(record.folder), record.joinURL,
         ])
         record.id = TaskID(db.lastInsertedRowID)
         return record
@@ -164,6 +164,13 @@ extension StoreTransaction {
         try fetchTasks(
             "WHERE tasks.destination_path = ? AND tasks.ended_at IS NULL ORDER BY tasks.id LIMIT 1", [path]
         ).first
+    }
+
+    /// Tasks that have not ended and that a request like that of `record` may be joined to: those of its URL.
+    package func tasksToJoin(_ record: TaskRecord) throws -> [TaskRecord] {
+        guard let url = record.joinURL else { return [] }
+        return try fetchTasks(
+            "WHERE tasks.join_url = ? AND tasks.ended_at IS NULL ORDER BY tasks.id LIMIT 100", [url])
     }
 
     package func task(resumeData: String) throws -> TaskRecord? {

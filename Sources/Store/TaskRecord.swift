@@ -84,6 +84,14 @@ package struct TaskRecord: Sendable, Hashable {
 
     package var kind: TaskKind { request.kind }
 
+    /// The URL by which an equal request finds it; nil where none is joined to it.
+    package var joinURL: String? {
+        switch request.ifSame ?? .new {
+        case .new: nil
+        case .join, .joinSuspended: request.url
+        }
+    }
+
     /// The address of the proxy that it names, without name and password; nil where it names none.
     package var proxyAddress: String? { request.proxy.map { ProxyAddress($0).url } }
 

@@ -25,7 +25,7 @@ struct SimulateCommand: ParsableCommand {
         let policy = try policy.map { text in
             guard let policy = BackgroundPolicy(text) else {
                 throw ValidationError(
-                    "The policy must be contiguous or opportunistic, if needed with :SECONDS (10 to 3600), not '\(text)'.")
+                    "The policy must be contiguous or opportunistic, or with :SECONDS (10 to 3600), not '\(text)'.")
             }
             return policy
         }

@@ -36,6 +36,34 @@ import Testing
         #expect(try tree.text("Makefile").contains("$(DESTDIR)$(applicationsdir)/\(name).desktop"))
     }
 
+    @Test(arguments: ["install", "install-gateway"])
+    func `What is installed is removed again, and manual pages are among it`(target: String) throws {
+        let makefile = try SourceTree.current.text("Makefile")
+        let removal = target.replacing("install", with: "uninstall")
+        let removed = Self.places(in: try Self.recipe(of: removal, in: makefile))
+        let folders = removed.filter { $0.hasSuffix("docdir)") }
+        let installed = Self.places(in: try Self.recipe(of: target, in: makefile)).filter { place in
+            // Folders of the system stay.
+            place.contains("/") && !folders.contains { place.hasPrefix($0) }
+        }
+        #expect(installed.subtracting(removed) == [])
+        let pages = target == "install" ? ["nightshift.1", "nightshiftd.1"] : ["nightshift-gateway.1"]
+        for page in pages { #expect(installed.contains("$(DESTDIR)$(mandir)/\(page)")) }
+    }
+
+    /// The lines below a target, with names of units that a loop goes through written out.
+    private static func recipe(of target: String, in makefile: String) throws -> String {
+        let start = try #require(makefile.range(of: "\n\(target):"))
+        let text = makefile[start.upperBound...]
+        let recipe = String(text[..<(text.range(of: "\n\n")?.lowerBound ?? text.endIndex)])
+        return ["nightshiftd.service", "nightshiftd.socket"].map { recipe.replacing("$$unit", with: $0) }.joined()
+    }
+
+    /// What a recipe names below DESTDIR.
+    private static func places(in recipe: String) -> Set<String> {
+        Set(recipe.matches(of: /\$\(DESTDIR\)\$\([a-z]+\)(?:\/[A-Za-z0-9._-]+)?/).map { String($0.output) })
+    }
+
     // MARK: - What apps inherit
 
     /// Settings of systemd.exec(5), as of systemd 252, that imply `NoNewPrivileges=yes` in a user unit, and it itself.

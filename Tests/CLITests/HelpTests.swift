@@ -1,39 +1,57 @@
 import ArgumentParser
+import Foundation
 import Testing
 
 @testable import CLI
 
 struct HelpTests {
-    static let commands: [any ParsableCommand.Type] = [
-        GetCommand.self, PutCommand.self, ListCommand.self, ShowCommand.self, WhyCommand.self, WatchCommand.self,
-        WaitCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self, RemoveCommand.self,
-        SetCommand.self, LimitCommand.self, StatusCommand.self, ServiceCommand.self, ServiceRunCommand.self,
-        ServiceStartCommand.self, ServiceStopCommand.self, ServiceInstallCommand.self, ServiceUninstallCommand.self,
-        DoctorCommand.self, CompletionsCommand.self, AppCommand.self, AppInstallCommand.self, AppRemoveCommand.self,
-        AppListCommand.self, AppShowCommand.self, AppWhyCommand.self, AppLaunchCommand.self, AppActivateCommand.self,
-        AppBackgroundCommand.self, AppQuitCommand.self, AppKillCommand.self, AppLogCommand.self,
-        AppSnapshotCommand.self, AppPolicyCommand.self, DeviceCommand.self, DeviceShowCommand.self,
-        DeviceSetCommand.self, DeviceUnsetCommand.self, DevicePolicyCommand.self, DeviceDozeCommand.self,
-        DeviceWindowCommand.self, DeviceWakeCommand.self, JournalCommand.self, TaskCommand.self,
-        TaskRunCommand.self, SimulateCommand.self, TimelineCommand.self, RetargetCommand.self, RetryCommand.self,
-        RefreshCommand.self, AppRefreshCommand.self, AppExpireCommand.self, AppScheduleCommand.self,
-        PageCommand.self, LocationCommand.self, AppLocationCommand.self, RegionCommand.self, RegionAddCommand.self,
-        RegionListCommand.self, RegionRemoveCommand.self,
-    ]
+    /// Every command that the help lists.
+    static let commands = below(NightshiftCommand.self)
+
+    private static func below(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
+        command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap { [$0] + below($0) }
+    }
+
+    private static func fixture(_ command: any ParsableCommand.Type) -> String {
+        "help-" + String(describing: command).replacing("Command", with: "").lowercased()
+    }
 
     @Test func root() throws {
-        try Fixture.check("help", NightshiftCommand.helpMessage(columns: 80))
+        try Fixture.check("help", HelpText.help(for: NightshiftCommand.self, columns: 80))
     }
 
     @Test(arguments: commands.map { String(describing: $0) })
     func every(_ type: String) throws {
         let command = try #require(Self.commands.first { String(describing: $0) == type })
-        let name = type.replacing("Command", with: "").lowercased()
-        try Fixture.check("help-\(name)", NightshiftCommand.helpMessage(for: command, columns: 80))
+        try Fixture.check(Self.fixture(command), HelpText.help(for: command, columns: 80))
         // Promised for every command that is not only a heading.
         if command is any ClientCommand.Type {
             #expect(NightshiftCommand.helpMessage(for: command).contains("--json"))
             #expect(command.configuration.discussion.contains("Examples:\n"))
+        }
+    }
+
+    @Test func `Every fixture of help belongs to a command`() throws {
+        let folder = Fixture.root.appending(path: "Tests/Fixtures/CLI").path
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("help-") }
+        #expect(Self.commands.count > 60)
+        #expect(Set(files) == Set(Self.commands.map { Self.fixture($0) + ".txt" }))
+    }
+
+    @Test func `An example fits a terminal of 80 columns`() {
+        for command in Self.commands {
+            let lines = command.configuration.discussion.split(separator: "\n").filter { $0.hasPrefix("  nightshift ") }
+            #expect(lines.allSatisfy { $0.count <= 79 }, "\(command)")
+        }
+    }
+
+    @Test(arguments: [40, 80, 200])
+    func `No example is wrapped`(_ columns: Int) {
+        for command in Self.commands {
+            let help = HelpText.help(for: command, columns: columns)
+            for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  nightshift ") {
+                #expect(help.contains("\n\(line)\n"), "\(command)")
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ struct ProgramTests {
 
     @Test(arguments: [
         ["get"], ["get", "-o", "x", "http://a/1", "http://a/2"], ["get", "--limit-rate", "x", "http://a/1"],
-        ["get", "example.org"], ["get", "-o", "x", "-d", "y", "http://a/1"], ["nonsense"], ["show", "x"], ["pause"],
+        ["get", "example.org"], ["get", "-o", "x", "-d", "y", "http://a/1"], ["nonsense"], ["show", ""], ["pause"],
         ["set", "1"], ["get", "--priority", "2", "http://a/"], ["list", "--state", "lost"],
         ["get", "-i", "/nonexistent"],
         ["app", "show"], ["app", "show", ""], ["app", "snapshot", "a"], ["app", "launch", "a", "b"], ["why", ""],
@@ -45,7 +45,7 @@ struct ProgramTests {
         ["get", "-H", "Authorization: Bearer secret\u{1}", "https://a.example/x"],
         ["get", "-H", "Authorization Bearer secret", "https://a.example/x"],
         ["get", "--json", "--header=Authorization Bearer secret", "https://a.example/x"],
-        ["retarget", "https://ada:secret@a.example/x", "12"], ["show", "https://ada:secret@a.example/"],
+        ["retarget", "https://ada:secret@a.example/x", "12"], ["watch", "https://ada:secret@a.example/"],
         ["put", "f", "https://a.example/x", "https://ada:secret@b.example/x"],
     ])
     func passwordsAreNotRepeated(_ arguments: [String]) async throws {
@@ -75,12 +75,12 @@ struct ProgramTests {
         ("shw 1", "There is no command 'shw'. Did you mean 'nightshift show'? 'nightshift --help'"),
         ("app kil x", "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"),
         ("device sohw", "There is no command 'sohw'. Did you mean 'nightshift device show'?"),
-        ("stat", "Did you mean 'nightshift status'?"), ("ls", "Did you mean 'nightshift list'?"),
+        ("stat", "Did you mean 'nightshift status'?"), ("lst", "Did you mean 'nightshift list' or 'nightshift set'?"),
         ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists what there is."),
         ("http://a/1", "'nightshift get URL' downloads"),
         ("get --limit 8M -o x http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
         ("get --limit=8M http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
-        ("get -x 16 http://a/1", "'nightshift get' has no option '-x'. 'nightshift get --help' lists what there is."),
+        ("get -y 16 http://a/1", "'nightshift get' has no option '-y'. 'nightshift get --help' lists what there is."),
         ("get --outptu x http://a/1", "Did you mean '--output'?"), ("--nonsense", "'nightshift' has no option"),
         ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
         ("app list --al", "'nightshift app list' has no option '--al'."),
@@ -92,7 +92,7 @@ struct ProgramTests {
     }
 
     @Test(arguments: [
-        "get", "show x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
+        "get", "watch x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
         "get -- --limit", "get --priority -1 http://a/1",
     ])
     func otherMistakesAreTheParsers(_ line: String) async throws {
@@ -240,7 +240,7 @@ struct ProgramTests {
         }
         defer { service.stop() }
         #expect(await world.run("get", "-o", "film", "http://a.example/1") == .whole)
-        #expect(world.errors.text.hasPrefix("Task 14 is already fetching this file. Following it.\n"))
+        #expect(world.errors.text.hasPrefix("Transfer 14 is already fetching this file. Following it.\n"))
         let posted = try #require(service.requests.first { $0.method == "POST" })
         let destination = try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first?.destination
         #expect(destination == Destination(directory: world.path, filename: "film", ifTaken: .join))
@@ -554,11 +554,11 @@ struct ProgramTests {
                 ]))
         }
         defer { service.stop() }
-        #expect(await world.run("pause", "12-13") == .failed)
-        #expect(world.output.text == "12 film one.mkv: paused\n")
+        #expect(await world.run("resume", "12-13") == .failed)
+        #expect(world.output.text == "12 film one.mkv: resumed\n")
         #expect(world.errors.text == "nightshift: 13: It has ended.\n")
         #expect(service.requests.map(\.path) == ["/v1/actions"] && service.requests[0].method == "POST")
-        #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"suspend","tasks":[12,13]}"#)
+        #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"resume","tasks":[12,13]}"#)
     }
 
     @Test func anAnswerIsReadWhateverServersHaveSent() async throws {
@@ -570,8 +570,8 @@ struct ProgramTests {
         let world = try World()
         let service = try world.service { _ in .json(200, answer) }
         defer { service.stop() }
-        #expect(await world.run("pause", "12") == .whole)
-        #expect(world.output.text == "12 film one.mkv: paused\n")
+        #expect(await world.run("resume", "12") == .whole)
+        #expect(world.output.text == "12 film one.mkv: resumed\n")
     }
 
     @Test func manyTasksAreFewRequests() async throws {

@@ -36,7 +36,7 @@ struct PushCommandTests {
         return app
     }
 
-    private static var device: PushStatus {
+    static var device: PushStatus {
         var status = PushStatus(connection: .open, sentence: "The gateway is connected.", apps: [mail])
         status.enrolment = PushStatus.Enrolment(
             host: "push.example.org", port: 5_223, device: "d-1", enrolled: Samples.ago(86_400))

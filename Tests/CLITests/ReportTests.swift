@@ -61,11 +61,12 @@ struct ReportTests {
         var paused = Samples.running(1_234_567)
         paused.state = .suspended
         let tasks = [Samples.running(), Samples.waiting(), Samples.completed(), Samples.failed(), paused]
-        for columns in [80, 120] {
+        for columns in [30, 40, 60, 80, 120] {
             let table = TaskTable(columns: columns, style: Style(isEnabled: false))
             let lines = tasks.map { table.line($0, times: Samples.times) }
             #expect(lines.allSatisfy { TerminalText.width($0) <= columns })
-            try Fixture.check("list-\(columns)", ([TaskTable.header] + lines).joined(separator: "\n"))
+            #expect(lines.allSatisfy { $0.contains("film one.mkv") || $0.contains("data.tar") }, "\(columns)")
+            try Fixture.check("list-\(columns)", ([table.header] + lines).joined(separator: "\n"))
         }
     }
 

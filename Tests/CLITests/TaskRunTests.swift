@@ -234,7 +234,7 @@ struct TaskRunTests {
         let service = try granting(world)
         defer { service.stop() }
         let outcome = try await run(world, words.split(separator: " ").map(String.init))
-        #expect(outcome.code == status && outcome.errors.hasPrefix(status == 2 ? "Error" : "nightshift: "))
+        #expect(outcome.code == status && outcome.errors.hasPrefix("nightshift: "))
         #expect(service.requests.isEmpty)
     }
 

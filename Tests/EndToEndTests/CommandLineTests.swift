@@ -193,6 +193,56 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: service.scratch.path("f")) == nil)
     }
 
+    @Test("After ^C the same command follows the same transfer")
+    func repeated() async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
+        defer { gate.open() }
+        try await service.start()
+        let content = Content.seeded(size: 1 << 20, seed: 8)
+        origin.serve("/f", Resource(content: content, behaviours: [.holdAfter(500_000, gate)]))
+        let get = try service.startCLI(["get", origin.url("/f")], output: service.scratch.path("said"))
+        try await origin.waitForRequest(for: "/f")
+        try await eventually("the command's care for SIGINT") { takesInterrupts(get.pid) }
+        get.kill(SIGINT)
+        _ = try await get.waitForExit()
+        #expect(get.exit == .code(130))
+        let said = service.scratch.path("said again")
+        let again = try service.startCLI(["get", origin.url("/f")], output: said)
+        try await eventually("the command to follow the transfer") {
+            (try? String(contentsOfFile: said, encoding: .utf8))?.contains("Transfer 1 is already fetching") == true
+        }
+        gate.open()
+        _ = try await again.waitForExit()
+        #expect(again.exit == .code(0))
+        #expect(try content.firstMismatch(inFileAt: service.scratch.path("f")) == nil)
+        #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).tasks.count == 1)
+    }
+
+    @Test(
+        "After ^C or the end of the terminal the same download to standard output continues with the bytes that had come",
+        arguments: [SIGINT, SIGHUP])
+    func repeatedToStandardOutput(signal: Int32) async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
+        defer { gate.open() }
+        try await service.start()
+        let content = Content.seeded(size: 6 << 20, seed: 9)
+        origin.serve("/f", Resource(content: content, behaviours: [.holdFrom(4 << 20, gate)]))
+        let arguments = ["get", "-o", "-", "--connections", "1", origin.url("/f")]
+        let get = try service.startCLI(arguments, output: service.scratch.path("said"))
+        try await service.wait(TaskID(1), for: "4 MiB") { $0.countOfBytesReceived == 4 << 20 }
+        try await eventually("the command's care for SIGINT") { takesInterrupts(get.pid) }
+        get.kill(signal)
+        _ = try await get.waitForExit()
+        #expect(get.exit == .code(130))
+        #expect(try await service.api.task(TaskID(1)).state == .suspended)
+        gate.open()
+        let again = try await service.cli(arguments, redirecting: ">whole")
+        #expect(again.code == 0 && again.errors.hasPrefix("Continuing transfer 1.\n"), "\(again)")
+        #expect(try content.firstMismatch(inFileAt: service.scratch.path("whole")) == nil)
+        #expect(origin.requests(for: "/f").last?.field("Range") == "bytes=\(4 << 20)-")
+        #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).tasks.isEmpty)
+    }
+
     @Test("T2: credentials are in no answer, list or log")
     func secrets() async throws {
         let (service, origin) = (try Service(), try OriginServer())

@@ -132,6 +132,7 @@ import Transfers
         try check(Credential.Scheme.self, "CredentialScheme")
         try check(Checksum.Algorithm.self, "ChecksumAlgorithm")
         try check(TakenName.self, "TakenName")
+        try check(SameTask.self, "SameTask")
         try check(RetryPolicy.self, "RetryPolicy")
         try check(TLSVersion.self, "TLSVersion")
         try check(ResumptionProtocol.self, "ResumptionProtocol")

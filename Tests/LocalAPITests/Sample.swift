@@ -86,6 +86,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.minimumBattery = 30
         task.suspended = true
         task.resumeData = "r"
+        task.ifSame = .join
         return task
     }
 

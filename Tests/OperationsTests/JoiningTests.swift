@@ -73,4 +73,73 @@ import Transfers
         #expect(try await scene.operations.accept(request(folder, .number)).ids.count == 1)
         try await scene.end()
     }
+
+    private func unnamed(
+        _ folder: TemporaryDirectory, _ ifSame: SameTask? = .join, _ change: (inout TaskRequest) -> Void = { _ in }
+    ) -> EnqueueRequest {
+        var task = TaskRequest(url: "http://a.example/1")
+        task.destination = Destination(directory: folder.path(""))
+        task.ifSame = ifSame
+        change(&task)
+        return EnqueueRequest(tasks: [task])
+    }
+
+    @Test func `An equal request without a name is answered with the task under way, until that has ended`()
+        async throws
+    {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let operations = scene.operations
+        let first = try await operations.accept(unnamed(folder))
+        #expect(first.joined == nil)
+        let second = try await operations.accept(unnamed(folder) { $0.rateLimit = 5 })
+        #expect(second.ids == first.ids && second.joined == first.ids)
+        // Another URL, another folder, and a request that does not ask for it.
+        #expect(try await operations.accept(unnamed(folder) { $0.url = "http://a.example/2" }).joined == nil)
+        #expect(try await operations.accept(unnamed(folder) { $0.destination = nil }).joined == nil)
+        #expect(try await operations.accept(unnamed(folder, nil)).joined == nil)
+        _ = try await scene.transfers.cancel(first.ids[0], producingResumeData: false)
+        #expect(try await operations.accept(unnamed(folder)).joined == nil)
+        try await scene.end()
+    }
+
+    @Test func `Equal requests of one call have a task each, and are joined to a task each`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        var request = unnamed(folder)
+        request.tasks += request.tasks
+        let first = try await scene.operations.accept(request)
+        #expect(Set(first.ids).count == 2 && first.joined == nil)
+        let second = try await scene.operations.accept(request)
+        #expect(second.ids == first.ids && second.joined == first.ids)
+        try await scene.end()
+    }
+
+    @Test func `joinSuspended joins a suspended task only`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let request = unnamed(folder, .joinSuspended) { $0.destination = nil }
+        let first = try await scene.operations.accept(request)
+        let other = try await scene.operations.accept(request)
+        #expect(other.joined == nil && other.ids != first.ids)
+        _ = try await scene.transfers.suspend(first.ids[0])
+        #expect(try await scene.operations.accept(request).joined == first.ids)
+        try await scene.end()
+    }
+
+    @Test func `An upload is joined while its file is unchanged`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let file = URL(filePath: folder.path("f"))
+        try Data("one".utf8).write(to: file)
+        var task = TaskRequest(kind: .upload, url: "http://a.example/1")
+        task.source = file.path
+        task.ifSame = .join
+        let request = EnqueueRequest(tasks: [task])
+        let first = try await scene.operations.accept(request)
+        #expect(try await scene.operations.accept(request).joined == first.ids)
+        try Data("other".utf8).write(to: file)
+        #expect(try await scene.operations.accept(request).joined == nil)
+        try await scene.end()
+    }
 }

@@ -7,6 +7,6 @@ import ArgumentParser
         abstract: "Takes pushes from providers, stores them, and hands them to devices.",
         subcommands: [
             Run.self, Team.self, Key.self, Topic.self, Device.self, Enrolment.self, Push.self, Log.self, Status.self,
-            Doctor.self,
+            Doctor.self, ManualCommand.self,
         ])
 }

@@ -151,6 +151,19 @@ class Unit(unittest.TestCase):
             # It may be free in a moment: the service is restarted.
             self.assertEqual(result.returncode, 1)
 
+    def test_manual_page(self):
+        """The manual page has every command, and mandoc has nothing to say about it."""
+        page = subprocess.run(
+            [BINARY, "manual"], capture_output=True, encoding="utf-8", check=True,
+            env={**os.environ, "SOURCE_DATE_EPOCH": "1795262400"}).stdout
+        self.assertTrue(page.startswith(".Dd November 21, 2026\n.Dt NIGHTSHIFT\\-GATEWAY 1\n"), page[:80])
+        for command in ("run", "team add", "key add", "doctor"):
+            self.assertIn(f".Ss nightshift\\-gateway {command}\n", page)
+        if shutil.which("mandoc"):
+            verdict = subprocess.run(
+                ["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, encoding="utf-8")
+            self.assertEqual((verdict.returncode, verdict.stdout), (0, ""))
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_permission(self):
         """R5: A user without permission is told so, and what to do."""

@@ -13,7 +13,7 @@ struct AppActivateCommand: ClientCommand {
               nightshift app activate org.example.Photos
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption

@@ -16,7 +16,7 @@ struct AppExpireCommand: ClientCommand {
               nightshift app expire org.example.Feeds feeds.clean
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Argument(

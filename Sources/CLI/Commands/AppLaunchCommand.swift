@@ -16,7 +16,7 @@ struct AppLaunchCommand: ClientCommand {
               nightshift app launch org.example.Photos -- --album summer
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(help: "Start it without the user seeing it, as a wake does.")

@@ -11,7 +11,7 @@ struct AppListCommand: ClientCommand {
 
             Examples:
               nightshift app list
-              nightshift app list --json | jq -r '.apps[] | select(.state == "suspended") | .id'
+              nightshift app list --json | jq -r '.apps[].id'
             """)
 
     @OptionGroup var format: JSONOption
@@ -22,7 +22,7 @@ struct AppListCommand: ClientCommand {
             try invocation.json(list)
             return .whole
         }
-        for app in list.unreadable ?? [] { invocation.errors.line(TerminalText.escaped(app.sentence)) }
+        for app in list.unreadable ?? [] { invocation.errors.line("nightshift: " + TerminalText.escaped(app.sentence)) }
         guard !list.apps.isEmpty else {
             guard list.unreadable == nil else { return .whole }
             invocation.errors.line("There are no apps. Install one with: nightshift app install FILE")

@@ -17,7 +17,7 @@ struct AppLocationCommand: ClientCommand {
               nightshift app location org.example.Arrivals --deny
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag var word: LocationWord?

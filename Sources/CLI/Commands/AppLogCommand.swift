@@ -14,7 +14,7 @@ struct AppLogCommand: ClientCommand {
               nightshift app log -f org.example.Photos
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(name: .shortAndLong, help: "Go on with what the app writes from now on.")

@@ -17,7 +17,7 @@ struct AppNotificationsCommand: ClientCommand {
               nightshift app notifications org.example.Mail --deny
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag var word: Word?

@@ -17,7 +17,7 @@ struct AppPolicyCommand: ClientCommand {
               nightshift app policy org.example.Photos default
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Argument(

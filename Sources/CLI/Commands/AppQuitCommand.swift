@@ -15,7 +15,7 @@ struct AppQuitCommand: ClientCommand {
               nightshift app quit --force org.example.Photos
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(help: "Also cancel its transfers, and do not launch it until the user does.")

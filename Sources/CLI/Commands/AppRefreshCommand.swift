@@ -19,7 +19,7 @@ struct AppRefreshCommand: ClientCommand {
               nightshift app refresh org.example.Feeds --off
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(help: "Begin a fetch now.")

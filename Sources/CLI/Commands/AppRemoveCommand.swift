@@ -14,7 +14,7 @@ struct AppRemoveCommand: ClientCommand {
               nightshift app remove org.example.Photos
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption

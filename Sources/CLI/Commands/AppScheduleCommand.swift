@@ -32,7 +32,7 @@ struct AppScheduleCommand: ClientCommand {
         var task: ScheduledTask.Kind { self == .refresh ? .refresh : .processing }
     }
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Argument(help: ArgumentHelp("The task's identifier.", valueName: "identifier"))

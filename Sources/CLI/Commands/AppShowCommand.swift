@@ -15,19 +15,29 @@ struct AppShowCommand: ClientCommand {
               nightshift app show /usr/local/bin/sync-photos --json
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let app = try await invocation.service.fetch(.app(try invocation.appID(id)))
-        let background = try await invocation.background(of: app.id)
+        let answer = try await invocation.description(of: try invocation.appID(id))
         if format.json {
-            try invocation.json(WithBackground(value: app, background: background))
+            try invocation.json(answer.document)
         } else {
-            invocation.output.lines(invocation.appReport.lines(showing: app) + invocation.lines(background))
+            invocation.output.lines(answer.lines)
         }
         return .whole
+    }
+}
+
+extension Invocation {
+    /// Everything about the app.
+    func description(of id: AppID) async throws -> SubjectAnswer {
+        let app = try await service.fetch(.app(id))
+        let background = try await background(of: app.id)
+        return SubjectAnswer(
+            lines: appReport.lines(showing: app) + lines(background),
+            document: WithBackground(value: app, background: background))
     }
 }

@@ -16,7 +16,7 @@ struct AppSnapshotCommand: ClientCommand {
               nightshift app snapshot org.example.Photos -o photos.png --force
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Option(

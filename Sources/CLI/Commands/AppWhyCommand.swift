@@ -16,26 +16,29 @@ struct AppWhyCommand: ClientCommand {
               nightshift app why org.example.Photos --json
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        try await invocation.explain(id, json: format.json)
+        let answer = try await invocation.explanation(of: try invocation.appID(id))
+        if format.json {
+            try invocation.json(answer.document)
+        } else {
+            invocation.output.lines(answer.lines)
+        }
+        return .whole
     }
 }
 
 extension Invocation {
-    /// Why the app is in its state, on standard output.
-    func explain(_ argument: AppArgument, json: Bool) async throws -> ExitStatus {
-        let explanation = try await service.fetch(.why(try appID(argument)))
+    /// Why the app is in its state.
+    func explanation(of id: AppID) async throws -> SubjectAnswer {
+        let explanation = try await service.fetch(.why(id))
         let background = try await background(of: explanation.app.id)
-        if json {
-            try self.json(WithBackground(value: explanation, background: background))
-        } else {
-            output.lines(appReport.lines(explaining: explanation) + lines(background))
-        }
-        return .whole
+        return SubjectAnswer(
+            lines: appReport.lines(explaining: explanation) + lines(background),
+            document: WithBackground(value: explanation, background: background))
     }
 }

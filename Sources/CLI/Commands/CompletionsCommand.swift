@@ -33,7 +33,9 @@ struct CompletionsCommand: ClientCommand {
             case .zsh: .zsh
             case .fish: .fish
             }
-        let script = NightshiftCommand.completionScript(for: completionShell)
+        let script = DynamicCompletion.$shell.withValue(completionShell) {
+            NightshiftCommand.completionScript(for: completionShell)
+        }
         if format.json {
             try invocation.json(Document(shell: shell.rawValue, script: script))
         } else {

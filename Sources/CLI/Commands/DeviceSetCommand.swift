@@ -19,7 +19,9 @@ struct DeviceSetCommand: ClientCommand {
 
     private static let keys = DeviceKey.allCases.map { "  \($0.rawValue): \($0.grammar)" }.joined(separator: "\n")
 
-    @Argument(help: ArgumentHelp("Values to set.", valueName: "key=value"), transform: DeviceValueArgument.parse)
+    @Argument(
+        help: ArgumentHelp("Values to set.", valueName: "key=value"),
+        completion: .list(DeviceKey.allCases.map { "\($0.rawValue)=" }), transform: DeviceValueArgument.parse)
     var values: [DeviceValueArgument]
 
     @OptionGroup var format: JSONOption

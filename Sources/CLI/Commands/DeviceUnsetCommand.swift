@@ -13,7 +13,9 @@ struct DeviceUnsetCommand: ClientCommand {
               nightshift device unset --all
             """)
 
-    @Argument(help: ArgumentHelp("Names of values.", valueName: "key"), transform: DeviceValueArgument.key)
+    @Argument(
+        help: ArgumentHelp("Names of values.", valueName: "key"),
+        completion: .list(DeviceKey.allCases.map(\.rawValue)), transform: DeviceValueArgument.key)
     var keys: [DeviceKey] = []
 
     @Flag(help: "All of them.")

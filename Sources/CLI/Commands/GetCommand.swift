@@ -1,6 +1,13 @@
 import ArgumentParser
 import Foundation
 import NightshiftAPI
+import NightshiftClient
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 struct GetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
@@ -11,13 +18,14 @@ struct GetCommand: ClientCommand {
             begins again by itself where the file has changed on the server. Only whole files appear under their name.
 
             Progress is shown on standard error. When standard output is not a terminal, the path of each finished \
-            file is written there, one to a line. ^C leaves the transfers to the service (exit code 130).
+            file is written there, one to a line. ^C leaves the transfers to the service (exit code 130); the same command \
+            again follows them.
 
             Examples:
               nightshift get https://example.org/big.iso
-              nightshift get -o a.iso --checksum sha-256:9f86... https://example.org/big.iso
+              nightshift get -o a.iso --checksum sha-256:9f86... https://example.org/a.iso
               nightshift get -d ~/Downloads -i list.txt
-              nightshift get --mirror https://mirror.example/big.iso https://example.org/big.iso
+              nightshift get --mirror https://example.com/a.iso https://example.org/a.iso
               nightshift get --not-before 22:00 --detach https://example.org/big.iso
             """)
 
@@ -66,7 +74,8 @@ struct GetCommand: ClientCommand {
 
     @Option(
         name: .customLong("continue"),
-        help: ArgumentHelp("Go on with a task that was ended by 'nightshift cancel --keep'.", valueName: "id"))
+        help: ArgumentHelp("Go on with a task that was ended by 'nightshift cancel --keep'.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind)
     var continued: Int64?
 
     @OptionGroup(title: "The request") var request: TransferOptions
@@ -103,6 +112,13 @@ struct GetCommand: ClientCommand {
         template.checksum = checksum
         template.connections = connections
         template.mirrors = mirrors.isEmpty ? nil : mirrors
+        if let done = try await finishedBefore(invocation) {
+            if !watching.json {
+                invocation.errors.line(
+                    "Transfer \(done.id) has already fetched this file. To fetch it again, add --force.")
+            }
+            return try await Submission(invocation: invocation, options: watching, owner: owner).follow(done)
+        }
         template.destination = output == "-" ? nil : try destination(invocation)
         let submission = Submission(invocation: invocation, options: watching, owner: owner)
         if let continued {
@@ -132,9 +148,32 @@ struct GetCommand: ClientCommand {
         return try urls.map { url in
             var task = template
             task.url = url
+            if task.destination?.filename == nil { task.ifSame = .join }
             try proxies.apply(to: &task)
             return task
         }
+    }
+
+    /// The transfer that has fetched the file of `-o` from this URL, where the file is still the one that it wrote.
+    private func finishedBefore(_ invocation: Invocation) async throws -> TaskStatus? {
+        guard let output, output != "-", !force, owner.app == nil, let text = urls.first,
+            let url = try? TransferURL(parsing: text).string
+        else { return nil }
+        let path = try invocation.absolute(output)
+        var file = stat()
+        guard lstat(path, &file) == 0, file.st_mode & S_IFMT == S_IFREG, try invocation.serviceRuns() else {
+            return nil
+        }
+        var found: TaskStatus?
+        try await invocation.service.forEachTask(TaskFilter(states: [.completed], session: .terminal)) { task in
+            guard task.file == path, task.url == url, checksum == nil || task.checksum == checksum,
+                task.countOfBytesReceived == Int64(file.st_size), let ended = task.endedAt,
+                // Written to since, it is another file. Its own time may be that of the server's, which is earlier.
+                Double(file.st_mtim.tv_sec) <= ended.timeIntervalSince1970
+            else { return }
+            found = task
+        }
+        return found
     }
 
     private func destination(_ invocation: Invocation) throws -> Destination {

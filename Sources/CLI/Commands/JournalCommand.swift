@@ -25,10 +25,13 @@ struct JournalCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp("Only what concerns this app and its transfers.", valueName: "id"),
+        completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var app: AppArgument?
 
-    @Option(help: ArgumentHelp("Only what concerns this transfer.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp("Only what concerns this transfer.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind)
     var task: Int64?
 
     @Flag(name: .shortAndLong, help: "Go on with what is decided from now on.")

@@ -77,7 +77,7 @@ struct ListCommand: ClientCommand {
                     + "'nightshift remove \(task.id)' removes it.")
         }
         try await invocation.service.forEachTask(filter, unreadable: warn) { task in
-            if count == 0 { output.line(style.strong(TaskTable.header)) }
+            if count == 0 { output.line(style.strong(table.header)) }
             count += 1
             output.line(table.line(task, times: times))
         }

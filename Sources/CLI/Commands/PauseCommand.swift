@@ -5,21 +5,75 @@ import NightshiftClient
 struct PauseCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Hold transfers until they are resumed.",
+        abstract: "Pause transfers until they are resumed.",
         discussion: """
-            The bytes that are here stay here; no time limit runs meanwhile.
+            The bytes that are here stay here; no time limit runs meanwhile. An upload that its server cannot continue \
+            starts again from its first byte: what that loses is said first, and on a terminal you are asked.
 
             Examples:
               nightshift pause 12
+              nightshift pause --yes 12
               nightshift pause --all
             """)
 
     @OptionGroup var selection: TaskSelection
+
+    @Flag(name: .shortAndLong, help: "Do not ask.")
+    var yes = false
+
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         let ids = try await selection.ids([.waiting, .running], service)
+        let losses = UploadLosses(try await service.running(among: ids))
+        if !losses.isEmpty && !format.json {
+            invocation.errors.lines(losses.lines)
+            if !yes, invocation.confirm(losses.question) == false {
+                throw CommandFailure.failed("Nothing was paused.")
+            }
+        }
         return try await invocation.act(.suspend, ids, json: format.json, verb: "paused")
+    }
+}
+
+/// What pausing uploads loses: bytes that are sent, and that the server does not keep.
+struct UploadLosses {
+    private var tasks: [TaskStatus]
+
+    /// Uploads that are listed one by one.
+    private static let mostShown = 5
+
+    init(_ tasks: [TaskStatus]) {
+        self.tasks = tasks.filter { task in
+            task.kind == .upload && task.state == .running && task.upload == nil && task.countOfBytesSent > 0
+        }
+    }
+
+    var isEmpty: Bool { tasks.isEmpty }
+
+    var lines: [String] {
+        let shown = tasks.prefix(Self.mostShown).map { task in
+            "\(task.id) \(TaskText.name(task)): its server cannot continue it; \(QuantityText.size(task.countOfBytesSent)) that "
+                + "are sent will be sent again."
+        }
+        let rest = tasks.dropFirst(Self.mostShown)
+        guard !rest.isEmpty else { return shown }
+        let bytes = QuantityText.size(rest.reduce(0) { $0 + $1.countOfBytesSent })
+        return shown + [
+            "The same goes for \(rest.count) more uploads, with \(bytes): \(TaskRange.text(rest.map(\.id)))."
+        ]
+    }
+
+    var question: String { tasks.count == 1 ? "Pause it?" : "Pause them?" }
+}
+
+extension Service {
+    /// Those of the transfers that run now.
+    fileprivate func running(among ids: [TaskID]) async throws -> [TaskStatus] {
+        let wanted = Set(ids)
+        var found: [TaskStatus] = []
+        try await forEachTask(TaskFilter(states: [.running])) { if wanted.contains($0.id) { found.append($0) } }
+        return found
     }
 }

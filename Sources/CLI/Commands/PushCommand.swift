@@ -53,7 +53,7 @@ struct PushEnrolCommand: ClientCommand {
 
             Examples:
               nightshift push enrol nightshift-push://push.example.org:5223/CODE
-              nightshift push enrol nightshift-push://127.0.0.1:5223/CODE --authority ./gateway.pem --name laptop
+              nightshift push enrol nightshift-push://127.0.0.1:5223/CODE --name laptop
             """)
 
     @Argument(help: ArgumentHelp("The gateway's address with an enrolment code.", valueName: "url"))
@@ -117,7 +117,7 @@ struct PushTokenCommand: ClientCommand {
               nightshift push token org.example.Mail --remove
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @Flag(help: "Take it back.")
@@ -144,7 +144,8 @@ struct PushTokenCommand: ClientCommand {
         } else if let token = status.token {
             invocation.output.line(TerminalText.escaped(token))
         } else {
-            invocation.errors.line("\(AppText.id(app)): \(TerminalText.escaped(status.error ?? status.sentence))")
+            let reason = TerminalText.escaped(status.error ?? status.sentence)
+            invocation.errors.line("nightshift: \(AppText.id(app)): \(reason)")
         }
         return status.token == nil ? .failed : .whole
     }
@@ -164,7 +165,7 @@ struct PushWhyCommand: ClientCommand {
               nightshift push why org.example.Mail --json
             """)
 
-    @Argument(help: AppArgument.help, transform: AppArgument.parse)
+    @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
     @OptionGroup var format: JSONOption

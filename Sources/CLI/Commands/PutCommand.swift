@@ -16,7 +16,7 @@ struct PutCommand: ClientCommand {
             After a break the upload goes on where the server is, if that speaks the IETF's resumable uploads, or tus \
             with --tus. Unless the service keeps a copy of it, the file must not change until it is sent: a changed \
             file is an error, never a mixture. What the server answers is written to standard output, or to a file \
-            with -o.
+            with -o. After ^C the same command follows the upload, unless it is a form or has a method other than PUT.
 
             Examples:
               nightshift put photo.jpg https://example.org/inbox/photo.jpg
@@ -64,7 +64,8 @@ struct PutCommand: ClientCommand {
 
     @Option(
         name: .customLong("continue"),
-        help: ArgumentHelp("Go on with an upload that was ended by 'nightshift cancel --keep'.", valueName: "id"))
+        help: ArgumentHelp("Go on with an upload that was ended by 'nightshift cancel --keep'.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind)
     var continued: Int64?
 
     @OptionGroup(title: "The request") var request: TransferOptions
@@ -129,6 +130,8 @@ struct PutCommand: ClientCommand {
         }
         task.resumption = tus ? .tus : noResume ? .plain : nil
         task.snapshot = copySource ? .copy : nil
+        // Other methods may do something twice when they are sent twice, and that may be what is wanted.
+        if form.isEmpty, (method ?? "PUT").uppercased() == "PUT" { task.ifSame = .join }
         try ProxyVariables(invocation.environment).apply(to: &task)
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
             try requireSource(path)

@@ -23,6 +23,7 @@ struct RefreshCommand: ClientCommand {
 
     @Argument(
         help: ArgumentHelp("With --forget: the app of which it is forgotten.", valueName: "id"),
+        completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var id: AppArgument?
 

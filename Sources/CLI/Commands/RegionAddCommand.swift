@@ -40,7 +40,7 @@ struct RegionAddCommand: ClientCommand {
         transform: RadiusArgument.parse)
     var radius: RadiusArgument
 
-    @Option(help: AppArgument.help, transform: AppArgument.parse)
+    @Option(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var app: AppArgument
 
     @Flag var crossings: Crossings?

@@ -15,7 +15,9 @@ struct RegionListCommand: ClientCommand {
               nightshift region list --app org.example.Arrivals --json
             """)
 
-    @Option(help: ArgumentHelp("Only this app's.", valueName: "id"), transform: AppArgument.parse)
+    @Option(
+        help: ArgumentHelp("Only this app's.", valueName: "id"), completion: DynamicCompletion.apps.kind,
+        transform: AppArgument.parse)
     var app: AppArgument?
 
     @OptionGroup var format: JSONOption

@@ -11,10 +11,12 @@ struct RegionRemoveCommand: ClientCommand {
               nightshift region remove home --app org.example.Arrivals
             """)
 
-    @Argument(help: ArgumentHelp("What the app calls the region.", valueName: "identifier"))
+    @Argument(
+        help: ArgumentHelp("What the app calls the region.", valueName: "identifier"),
+        completion: DynamicCompletion.regions.kind)
     var identifier: String
 
-    @Option(help: AppArgument.help, transform: AppArgument.parse)
+    @Option(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var app: AppArgument
 
     @OptionGroup var format: JSONOption

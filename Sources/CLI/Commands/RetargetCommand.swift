@@ -19,7 +19,7 @@ struct RetargetCommand: ClientCommand {
               nightshift retarget 12 https://mirror.example.net/big.iso --user ada
             """)
 
-    @Argument(help: "The task's number.")
+    @Argument(help: "The transfer's number.", completion: DynamicCompletion.tasks.kind)
     var id: Int64
 
     @Argument(help: ArgumentHelp("Where it is now: http or https.", valueName: "url"))

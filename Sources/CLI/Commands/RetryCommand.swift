@@ -20,6 +20,7 @@ struct RetryCommand: ClientCommand {
     @Argument(
         help: ArgumentHelp(
             "Task numbers, also ranges such as 12-20; all that wait after a failure unless given.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind,
         transform: TaskRange.parse)
     var ranges: [TaskRange] = []
 

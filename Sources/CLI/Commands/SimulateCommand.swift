@@ -15,7 +15,7 @@ struct SimulateCommand: ClientCommand {
             Examples:
               nightshift simulate Examples/traces/week.jsonl
               nightshift simulate evening.jsonl --policy contiguous -o evening.svg
-              nightshift simulate evening.jsonl --json | nightshift timeline --simulation - -o evening.svg
+              nightshift simulate a --json | nightshift timeline --simulation - -o a.svg
             """)
 
     @Argument(help: ArgumentHelp("The trace's file, or - for standard input.", valueName: "trace"))

@@ -11,7 +11,8 @@ import NightshiftClient
 /// A download to standard output: `get -o -`.
 ///
 /// The service keeps the bytes until they are whole and their checksum is right. Then they are written, and the task is removed.
-/// It is removed as well where it fails, where nobody reads, and on ^C: nothing of it is left.
+/// It is removed as well where it fails and where nobody reads. ^C pauses it once bytes are here, since nobody would read them; the
+/// same command continues it.
 struct StandardOutputDownload: Sendable {
     var submission: Submission
 
@@ -25,10 +26,13 @@ struct StandardOutputDownload: Sendable {
         signal(SIGPIPE, SIG_IGN)
         var submission = submission
         submission.isForStandardOutput = true
+        var task = task
+        task.ifSame = .joinSuspended
         var ids: [TaskID] = []
         do {
             let status = try await submission.submitted(names: [name], [task], accepted: { ids = $0 }).status
             if status == .whole { for id in ids { try await write(id) } }
+            if status == .interrupted, let id = ids.first, await pause(id) { return status }
             await forget(ids)
             return status
         } catch {
@@ -57,6 +61,23 @@ struct StandardOutputDownload: Sendable {
                     + "with -o FILE or | less.")
         }
         output.write(TerminalText.escaped(text, keepingNewlines: true))
+    }
+
+    /// Whether the bytes that have come are kept for the next time.
+    private func pause(_ id: TaskID) async -> Bool {
+        let client = invocation.service.client
+        return await Task {
+            guard let task = try? await client.send(.task(id)), !task.state.isTerminal, task.countOfBytesReceived > 0,
+                let answer = try? await client.send(.act(TaskActionRequest(.suspend, [id]))),
+                answer.results.contains(where: { $0.task?.state == .suspended })
+            else { return false }
+            invocation.errors.lines([
+                "Transfer \(id) is paused; \(QuantityText.size(task.countOfBytesReceived)) are here.",
+                "Continue with: the same command",
+                "Stop with:     nightshift cancel \(id)",
+            ])
+            return true
+        }.value
     }
 
     /// What cannot be removed now ends and is removed by its owner: the command has done what it could.

@@ -34,7 +34,7 @@ struct Submission: Sendable {
         let answer = try await enqueue(tasks, service)
         let (ids, joined) = (answer.ids, answer.joined ?? [])
         accepted(ids)
-        if !options.json { for id in joined { tellJoined(id) } }
+        if !joined.isEmpty { try await take(up: joined, tasks.first?.kind ?? .download) }
         if options.detach {
             try printIDs(ids, joined)
             return (.whole, ids)
@@ -53,11 +53,18 @@ struct Submission: Sendable {
         let lastEntry = try await journalEnd(service)
         var followed = FollowedTasks()
         var accepted: [TaskID] = []
+        var joined: [TaskID] = []
+        var seen: Set<Int> = []
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
-                let requests = try tasks(urls)
-                let ids = try await enqueue(requests, service).ids
+                var requests = try tasks(urls)
+                // Equal lines have a transfer each: none is joined to that of an earlier batch.
+                for index in urls.indices where seen.contains(urls[index].hashValue) { requests[index].ifSame = nil }
+                seen.formUnion(urls.map(\.hashValue))
+                let answer = try await enqueue(requests, service)
+                let ids = answer.ids
                 accepted += ids
+                joined += answer.joined ?? []
                 if options.detach {
                     if !options.json { try printIDs(ids) }
                 } else {
@@ -73,11 +80,12 @@ struct Submission: Sendable {
             }
             throw error
         }
+        if !joined.isEmpty { try await take(up: joined, .download) }
         if options.detach {
-            if options.json { try printIDs(accepted) }
+            if options.json { try printIDs(accepted, joined) }
             return .whole
         }
-        return try await follow(followed, accepted: accepted, lastEntry)
+        return try await follow(followed, accepted: accepted, joined: joined, joined.isEmpty ? lastEntry : nil)
     }
 
     private func enqueue(_ tasks: [TaskRequest], _ service: Service) async throws -> EnqueueResponse {
@@ -94,10 +102,40 @@ struct Submission: Sendable {
         try await service.fetch(.status).lastJournalEntry
     }
 
-    private func tellJoined(_ id: TaskID) {
-        invocation.errors.line(
-            "Task \(id) is already fetching this file."
-                + (options.detach ? " Follow it with: nightshift watch \(id)" : " Following it."))
+    /// Follows a transfer that an earlier command has begun, also one that has ended.
+    func follow(_ task: TaskStatus) async throws -> ExitStatus {
+        if options.detach {
+            try printIDs([task.id], [task.id])
+            return .whole
+        }
+        var followed = FollowedTasks()
+        followed.add(FollowedTask(id: task.id, kind: task.kind, name: TaskText.name(task)))
+        return try await follow(followed, accepted: [task.id], joined: [task.id], nil)
+    }
+
+    /// Says which transfers were there before. One whose bytes go to standard output was paused by ^C, and continues.
+    private func take(up ids: [TaskID], _ kind: TaskKind) async throws {
+        let client = invocation.service.client
+        if isForStandardOutput {
+            _ = try await client.send(.act(TaskActionRequest(.resume, ids)))
+            invocation.errors.line("Continuing transfer \(TaskRange.text(ids)).")
+            return
+        }
+        guard !options.json else { return }
+        invocation.errors.line(Self.sentence(joined: ids, kind, isFollowed: !options.detach))
+        let paused = try? await client.send(.tasks(TaskFilter(tasks: Array(ids.prefix(100)), states: [.suspended])))
+        guard let tasks = paused?.tasks, !tasks.isEmpty else { return }
+        let numbers = TaskRange.text(tasks.map(\.id))
+        invocation.errors.line("Paused: \(numbers). Continue with: nightshift resume \(numbers)")
+    }
+
+    static func sentence(joined ids: [TaskID], _ kind: TaskKind, isFollowed: Bool) -> String {
+        let numbers = TaskRange.text(ids)
+        guard ids.count == 1 else {
+            return "\(ids.count) of these transfers are under way already: \(numbers)."
+        }
+        return "Transfer \(numbers) is already \(kind == .upload ? "sending" : "fetching") this file."
+            + (isFollowed ? " Following it." : " Follow it with: nightshift watch \(numbers)")
     }
 
     private func printIDs(_ ids: [TaskID], _ joined: [TaskID] = []) throws {

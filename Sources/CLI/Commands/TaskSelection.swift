@@ -5,7 +5,9 @@ import NightshiftClient
 /// The tasks that a command is about: numbers, ranges, or all that it can be about.
 struct TaskSelection: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"), transform: TaskRange.parse)
+        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind,
+        transform: TaskRange.parse)
     var ranges: [TaskRange] = []
 
     @Flag(help: "Every task it can be done to.")

@@ -30,6 +30,7 @@ struct TimelineCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp("Only this app and its transfers; may be repeated.", valueName: "id"),
+        completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var app: [AppArgument] = []
 

@@ -130,7 +130,8 @@ struct ConditionOptions: ParsableArguments {
 /// For which app a transfer is, if for one.
 struct AppOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Do it for this app: the end of the session's last transfer wakes it.", valueName: "id"))
+        help: ArgumentHelp("Do it for this app: the end of the session's last transfer wakes it.", valueName: "id"),
+        completion: DynamicCompletion.apps.kind)
     var app: String?
 
     @Option(help: ArgumentHelp("The session, as the app calls it; goes with --app.", valueName: "name"))

@@ -14,7 +14,9 @@ struct WaitCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"), transform: TaskRange.parse)
+        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind,
+        transform: TaskRange.parse)
     var ranges: [TaskRange]
 
     @OptionGroup var format: JSONOption

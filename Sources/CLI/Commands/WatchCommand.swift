@@ -16,7 +16,9 @@ struct WatchCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"), transform: TaskRange.parse)
+        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        completion: DynamicCompletion.tasks.kind,
+        transform: TaskRange.parse)
     var ranges: [TaskRange] = []
 
     @Flag(help: "Write JSON, one object to a line, on standard output.")

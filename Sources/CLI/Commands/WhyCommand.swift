@@ -5,31 +5,33 @@ import NightshiftClient
 struct WhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Explain why a transfer or an app is in its state.",
+        abstract: "Explain why transfers, apps, pushes or regions are in their state.",
         discussion: """
-            Says what it waits for, since when, until when or what would end it, and what went wrong lately.
+            Says what each waits for, since when, until when or what would end it, and what went wrong lately. Several \
+            are explained one after the other; with --json they are one array. A name is looked for among apps, \
+            transfers, pushes and regions, in this order.
 
             Examples:
               nightshift why 12
+              nightshift why 12 13 big.iso
               nightshift why org.example.Photos
               nightshift why 12 --json
             """)
 
-    @Argument(help: "The task's number, or the app's id.", transform: AppArgument.parse)
-    var id: AppArgument
+    @Argument(help: SubjectArgument.help, completion: DynamicCompletion.subjects.kind, transform: SubjectArgument.parse)
+    var ids: [SubjectArgument]
 
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        guard let id = Int64(id.text) else { return try await invocation.explain(id, json: format.json) }
-        let explanation = try await invocation.service.fetch(.why(TaskID(id)))
-        if format.json {
-            try invocation.json(explanation)
-        } else {
-            let report = TaskReport(
-                times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor))
-            invocation.output.lines(report.lines(explaining: explanation))
-        }
-        return .whole
+        let report = TaskReport(times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor))
+        return try await SubjectReading(
+            invocation: invocation, json: format.json,
+            task: { id in
+                let explanation = try await invocation.service.fetch(.why(id))
+                return SubjectAnswer(lines: report.lines(explaining: explanation), document: explanation)
+            },
+            app: { try await invocation.explanation(of: $0) }
+        ).run(ids)
     }
 }

@@ -6,23 +6,25 @@ import Dispatch
     import Musl
 #endif
 
-/// ^C and a polite kill as values, while it is kept.
+/// ^C, a polite kill and the end of the terminal as values, while it is kept.
 ///
 /// Not shared: it lives and ends in the function that watches.
 final class InterruptSignals {
     let stream: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
-    private static let numbers = [SIGINT, SIGTERM]
+    private let numbers: [Int32]
 
     init() {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         self.stream = stream
-        sources = Self.numbers.map { SignalSource.taking($0) { continuation.yield() } }
+        // nohup has the end of the terminal ignored, and that stays.
+        numbers = [SIGINT, SIGTERM] + (ForwardedSignals.isIgnored(SIGHUP) ? [] : [SIGHUP])
+        sources = numbers.map { SignalSource.taking($0) { continuation.yield() } }
     }
 
     deinit {
         for source in sources { source.cancel() }
-        for number in Self.numbers { signal(number, SIG_DFL) }
+        for number in numbers { signal(number, SIG_DFL) }
     }
 }
 

@@ -42,7 +42,8 @@ struct LiveReporter: TransferReporter {
         paths.ended(task)
         if task.state == .completed {
             guard tasks.count <= Self.mostListed else { return }
-            let place = task.file.map { TerminalText.escaped($0) } ?? TaskText.name(task)
+            // Bytes for standard output are in a file of the service's, which is removed.
+            let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
             printAbove("\(style.good(place)): \(TaskText.ending(task))")
         } else {
             printAbove(style.bad("\(task.id) \(TaskText.name(task)): \(TaskText.ending(task))"))

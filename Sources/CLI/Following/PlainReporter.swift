@@ -42,7 +42,8 @@ struct PlainReporter: TransferReporter {
 
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
         paths.ended(task)
-        let place = task.file.map { TerminalText.escaped($0) } ?? TaskText.name(task)
+        // Bytes for standard output are in a file of the service's, which is removed.
+        let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
         errors.line("\(task.id) \(task.state == .completed ? place : TaskText.name(task)): \(TaskText.ending(task))")
     }
 

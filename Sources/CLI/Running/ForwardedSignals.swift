@@ -29,7 +29,7 @@ final class ForwardedSignals {
         }
     }
 
-    private static func isIgnored(_ number: Int32) -> Bool {
+    static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
         // Only compared, as numbers: neither is a function that could be called.

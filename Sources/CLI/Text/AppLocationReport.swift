@@ -32,6 +32,13 @@ struct AppLocationReport {
         return lines
     }
 
+    /// One region of an app, and whether its crossings wake the app.
+    func lines(region: RegionStatus, of status: AppLocationStatus) -> [String] {
+        let heading = "\(TerminalText.escaped(region.region.identifier)) of \(AppText.id(status.app))"
+        return [style.strong(heading), "  " + line(region)]
+            + (status.sentence.isEmpty ? [] : ["  " + TerminalText.escaped(status.sentence)])
+    }
+
     private func facts(_ status: AppLocationStatus) -> [String] {
         var facts = Facts()
         let words = LocationText.permission(status.permission)

@@ -2,33 +2,74 @@ import Foundation
 import NightshiftAPI
 
 /// The lines of `nightshift list`: fixed columns, so that a million tasks can be printed page by page.
+///
+/// The name comes last and keeps some room: in a narrow window other columns are left out, those first that matter least.
 struct TaskTable {
     var columns: Int
     var style: Style
 
-    static let header = row("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME")
+    /// Columns that the name has at least.
+    private static let narrowestName = 16
+
+    private enum Column: CaseIterable {
+        case id, state, done, size, rate, left
+
+        var title: String {
+            switch self {
+            case .id: "ID"
+            case .state: "STATE"
+            case .done: "DONE"
+            case .size: "SIZE"
+            case .rate: "RATE"
+            case .left: "LEFT"
+            }
+        }
+
+        var width: Int {
+            switch self {
+            case .id: 6
+            case .state: 9
+            case .done: 8
+            case .size: 9
+            case .rate: 11
+            case .left: 8
+            }
+        }
+
+        /// In the order in which they are left out.
+        static let dispensable: [Column] = [.left, .rate, .size, .done, .state]
+    }
+
+    private static let gap = "  "
+
+    private var shown: [Column] {
+        var shown = Column.allCases
+        for column in Column.dispensable where columns - Self.width(shown) < Self.narrowestName {
+            shown.removeAll { $0 == column }
+        }
+        return shown
+    }
+
+    var header: String {
+        TerminalText.clipped(row("NAME") { $0.title }, to: columns)
+    }
 
     func line(_ task: TaskStatus, times: TimeText) -> String {
         let done = task.kind == .upload ? task.countOfBytesSent : task.countOfBytesReceived
         let total = task.kind == .upload ? task.countOfBytesExpectedToSend : task.countOfBytesExpectedToReceive
         let rate = task.state == .running ? task.bytesPerSecond ?? 0 : 0
         let left = QuantityText.secondsLeft(done: done, of: total, bytesPerSecond: rate)
-        var name = TaskText.name(task)
-        switch task.state {
-        case .waiting:
-            name += "  (" + TaskText.waiting(task.wait, lastError: task.lastError, now: times.now) + ")"
-        case .failed:
-            name += "  (" + (task.error.map { TaskText.phrase($0) } ?? "failed") + ")"
-        case .suspended where task.wait?.reason == .serviceFault:
-            name += "  (held back: it takes the service down)"
-        case .suspended, .running, .finishing, .completed, .cancelled:
-            break
+        let name = TerminalText.shortened(TaskText.name(task), to: max(1, columns - Self.width(shown)))
+        let text = row(name + (note(task, times: times).map { "  (\($0))" } ?? "")) { column in
+            switch column {
+            case .id: String(task.id.rawValue)
+            case .state: task.state.rawValue
+            case .done: QuantityText.percent(done: done, of: total).map { "\($0)%" } ?? QuantityText.size(done)
+            case .size: total >= 0 ? QuantityText.size(total) : "?"
+            case .rate: rate > 0 ? QuantityText.rate(rate) : "-"
+            case .left: left.map { QuantityText.countdown($0) } ?? "-"
+            }
         }
-        let text = Self.row(
-            String(task.id.rawValue), task.state.rawValue,
-            QuantityText.percent(done: done, of: total).map { "\($0)%" } ?? QuantityText.size(done),
-            total >= 0 ? QuantityText.size(total) : "?", rate > 0 ? QuantityText.rate(rate) : "-",
-            left.map { QuantityText.countdown($0) } ?? "-", name)
         let clipped = TerminalText.clipped(text, to: columns)
         switch task.state {
         case .failed: return style.bad(clipped)
@@ -38,13 +79,31 @@ struct TaskTable {
         }
     }
 
-    private static func row(
-        _ id: String, _ state: String, _ done: String, _ size: String, _ rate: String, _ left: String, _ name: String
-    ) -> String {
-        [
-            TerminalText.rightAligned(id, to: 6), TerminalText.padded(state, to: 9),
-            TerminalText.rightAligned(done, to: 8), TerminalText.rightAligned(size, to: 9),
-            TerminalText.rightAligned(rate, to: 11), TerminalText.rightAligned(left, to: 8), name,
-        ].joined(separator: "  ")
+    /// What a task waits for, or what went wrong.
+    private func note(_ task: TaskStatus, times: TimeText) -> String? {
+        switch task.state {
+        case .waiting:
+            // The state has a column of its own.
+            String(
+                TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
+                    .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
+        case .failed: task.error.map { TaskText.phrase($0) } ?? "failed"
+        case .suspended where task.wait?.reason == .serviceFault: "held back: it takes the service down"
+        case .suspended, .running, .finishing, .completed, .cancelled: nil
+        }
+    }
+
+    /// The columns before the name, with the gaps between them.
+    private static func width(_ shown: [Column]) -> Int {
+        shown.reduce(0) { $0 + $1.width + gap.count }
+    }
+
+    private func row(_ name: String, _ text: (Column) -> String) -> String {
+        let cells = shown.map { column in
+            column == .state
+                ? TerminalText.padded(text(column), to: column.width)
+                : TerminalText.rightAligned(text(column), to: column.width)
+        }
+        return (cells + [name]).joined(separator: Self.gap)
     }
 }

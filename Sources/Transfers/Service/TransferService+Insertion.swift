@@ -113,6 +113,10 @@ extension TransferService {
         var paths: Set<String> = []
         for (index, record) in records.enumerated() {
             guard let destination = record.request.destination, destination.isExact, let path = destination.path else {
+                guard record.joinURL != nil else { continue }
+                // Each of several equal requests has a task of its own.
+                let others = try transaction.tasksToJoin(record).filter { !joined.values.contains($0.id) }
+                joined[index] = record.joined(among: others)
                 continue
             }
             guard paths.insert(path).inserted else {

@@ -32,9 +32,22 @@ package enum NameClaim: Hashable, Sendable {
 }
 
 extension TaskRecord {
-    /// Whether the other task can serve the owner of this one equally well.
+    /// The earlier transfer whose id is returned instead of creating this one, if the request allows that.
+    ///
+    /// - Parameter others: transfers of the same URL that have not ended.
+    package func joined(among others: [TaskRecord]) -> TaskID? {
+        switch request.ifSame ?? .new {
+        case .new: nil
+        case .join: others.first { isSame(as: $0) }?.id
+        case .joinSuspended: others.first { $0.state == .suspended && isSame(as: $0) }?.id
+        }
+    }
+
+    /// Whether the other task can serve the owner of this one equally well. An upload is the same if its file has not changed.
+    /// Forms are never the same.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
-        session == other.session && !continues && request.unscheduled == other.request.unscheduled
+        session == other.session && !continues && request.form == nil && source == other.source
+            && request.unscheduled == other.request.unscheduled
     }
 }
 
@@ -47,6 +60,7 @@ extension TaskRequest {
         request.earliestBeginDate = nil
         request.description = nil
         request.suspended = nil
+        request.ifSame = nil
         return request
     }
 }

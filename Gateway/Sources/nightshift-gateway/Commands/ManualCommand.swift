@@ -1,0 +1,20 @@
+import ArgumentParser
+import Foundation
+import Manual
+
+/// Writes this program's manual page: for `make install-gateway`.
+struct ManualCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "manual",
+        abstract: "Print the manual page in mdoc(7).",
+        discussion: "The page's date is that of SOURCE_DATE_EPOCH where it is set, else today's.",
+        shouldDisplay: false)
+
+    func run() throws {
+        let date = ProcessInfo.processInfo.environment["SOURCE_DATE_EPOCH"].flatMap(Double.init)
+            .map(Date.init(timeIntervalSince1970:))
+        let page = try ManualPage(
+            dump: Data(NightshiftGateway._dumpHelp().utf8), date: date ?? Date(), version: "", related: [])
+        try FileHandle.standardOutput.write(contentsOf: Data(page.text.utf8))
+    }
+}

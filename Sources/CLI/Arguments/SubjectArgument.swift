@@ -1,0 +1,23 @@
+import ArgumentParser
+import NightshiftAPI
+
+/// What `show` and `why` are asked about, as it is typed.
+enum SubjectArgument: Hashable, Sendable {
+    /// `12`, `#12` as the page writes it, or `12-20`.
+    case tasks(TaskRange)
+    /// Something else: the id or name of an app, the name, file or URL of a transfer, a push's id, a region's identifier.
+    case name(String)
+
+    static let help = ArgumentHelp(
+        "Numbers of transfers, ids or names of apps, names or URLs of transfers, ids of pushes, identifiers of regions.",
+        valueName: "id")
+
+    static func parse(_ text: String) throws -> SubjectArgument {
+        guard !text.isEmpty else { throw ValidationError("nothing has an empty name") }
+        let digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
+        if digits.allSatisfy({ "0"..."9" ~= $0 || $0 == "-" }), let range = try? TaskRange.parse(digits) {
+            return .tasks(range)
+        }
+        return .name(text)
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import Manual
+import NightshiftAPI
+
+/// Writes manual pages from the help of programs: for `make install`.
+struct ManualCommand: ClientCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "manual",
+        abstract: "Print a manual page in mdoc(7).",
+        discussion: """
+            Of nightshift itself, or of the program whose --experimental-dump-help is on standard input. The page's date is \
+            that of SOURCE_DATE_EPOCH where it is set, else today's.
+
+            Examples:
+              nightshift manual > nightshift.1
+              nightshiftd --experimental-dump-help | nightshift manual - > nightshiftd.1
+            """,
+        shouldDisplay: false)
+
+    @Argument(help: "- reads a program's help from standard input.")
+    var input: String?
+
+    @OptionGroup var format: JSONOption
+
+    private struct Document: Encodable {
+        var page: String
+    }
+
+    func validate() throws {
+        guard input == nil || input == "-" else { throw ValidationError("The only input is -, standard input.") }
+    }
+
+    func run(_ invocation: Invocation) async throws -> ExitStatus {
+        let dump =
+            input == nil
+            ? Data(NightshiftCommand._dumpHelp().utf8) : try FileHandle.standardInput.readToEnd() ?? Data()
+        let date = invocation.environment["SOURCE_DATE_EPOCH"].flatMap(Double.init).map(
+            Date.init(timeIntervalSince1970:))
+        do {
+            let page = try ManualPage(
+                dump: dump, date: date ?? invocation.now(), version: NightshiftVersion.current,
+                related: ["nightshift", "nightshiftd"])
+            if format.json {
+                try invocation.json(Document(page: page.text))
+            } else {
+                invocation.output.write(page.text)
+            }
+            return .whole
+        } catch is DecodingError {
+            throw CommandFailure.usage(
+                "Standard input does not hold the output of a program's --experimental-dump-help.")
+        }
+    }
+}

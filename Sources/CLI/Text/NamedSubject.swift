@@ -1,0 +1,89 @@
+import NightshiftAPI
+
+/// What a name turned out to be.
+enum NamedSubject: Sendable {
+    case app(AppID)
+    /// Of several of this name the newest.
+    case task(TaskID, others: [TaskID])
+    case push(PushRecord, of: AppPushStatus)
+    /// Of every app that watches one of this identifier.
+    case regions([WatchedRegion])
+}
+
+struct WatchedRegion: Sendable {
+    var app: AppLocationStatus
+    var region: RegionStatus
+}
+
+extension NamedSubject {
+    /// The app of this id or name, else the first one that has `name` in one of them. Case does not count.
+    static func app(_ name: String, in apps: [AppStatus]) -> AppID? {
+        let wanted = name.lowercased()
+        func names(_ app: AppStatus) -> [String] { [app.id.rawValue.lowercased(), app.name.lowercased()] }
+        let found =
+            apps.first { names($0).contains(wanted) }
+            ?? apps.first { app in names(app).contains { $0.contains(wanted) } }
+        return found?.id
+    }
+
+    static func push(_ name: String, in apps: [AppPushStatus]) -> NamedSubject? {
+        let wanted = name.lowercased()
+        for app in apps {
+            if let push = app.pushes.first(where: { $0.id.lowercased() == wanted }) { return .push(push, of: app) }
+        }
+        return nil
+    }
+
+    static func regions(_ name: String, in apps: [AppLocationStatus]) -> NamedSubject? {
+        let wanted = name.lowercased()
+        let found = apps.flatMap { app in
+            app.regions.filter { $0.region.identifier.lowercased() == wanted }.map {
+                WatchedRegion(app: app, region: $0)
+            }
+        }
+        return found.isEmpty ? nil : .regions(found)
+    }
+}
+
+/// The transfers that a name fits, added one by one. Those that fit it best are kept.
+struct TaskMatches {
+    private let wanted: String
+    private let path: String?
+    private let url: String?
+    private var best = Fit.none
+    /// In rising order.
+    private(set) var ids: [TaskID] = []
+
+    private enum Fit: Int, Comparable {
+        case none, part, whole
+
+        static func < (one: Fit, other: Fit) -> Bool { one.rawValue < other.rawValue }
+    }
+
+    /// - Parameter path: `name` as an absolute path.
+    init(name: String, path: String?) {
+        wanted = name.lowercased()
+        self.path = path
+        url = name.contains("://") ? try? TransferURL(parsing: name).string : nil
+    }
+
+    mutating func add(_ task: TaskStatus) {
+        let fit = fit(task)
+        guard fit > .none, fit >= best else { return }
+        if fit > best { ids = [] }
+        best = fit
+        ids.append(task.id)
+    }
+
+    private func fit(_ task: TaskStatus) -> Fit {
+        if let url { return [task.url, task.currentURL].contains(url) ? .whole : .none }
+        if let path, [task.file, task.destination?.path, task.source].contains(path) { return .whole }
+        let name = TaskText.name(task).lowercased()
+        if name == wanted { return .whole }
+        return name.contains(wanted) ? .part : .none
+    }
+
+    var subject: NamedSubject? {
+        ids.last.map { .task($0, others: ids.dropLast()) }
+    }
+}

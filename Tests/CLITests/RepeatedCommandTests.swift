@@ -1,0 +1,140 @@
+import Foundation
+import NightshiftAPI
+import Testing
+
+@testable import CLI
+
+/// The same command again.
+struct RepeatedCommandTests {
+    private func service(
+        _ world: World, joined: [TaskID] = [], states: [TaskStatus] = []
+    ) throws -> ScriptedService {
+        try world.service { request in
+            switch (request.method, request.path.prefix { $0 != "?" }) {
+            case ("GET", "/v1/status"): try .json(Samples.status)
+            case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14)], joined: joined))
+            case ("GET", "/v1/tasks"): try .json(TaskPage(tasks: states, next: nil))
+            case ("GET", "/v1/tasks/14"): try .json(Samples.completed())
+            case ("GET", "/v1/tasks/14/content"): .json(200, Data("whole".utf8))
+            case ("POST", "/v1/actions"): try .json(TaskActionAnswer(results: []))
+            default: throw Problem.notFound(request.path)
+            }
+        }
+    }
+
+    private func posted(_ service: ScriptedService) throws -> TaskRequest {
+        let request = try #require(service.requests.first { $0.path == "/v1/tasks" && $0.method == "POST" })
+        return try #require(try JSON.decode(EnqueueRequest.self, from: request.body).tasks.first)
+    }
+
+    @Test func `A download asks to be joined to the one under way, and a paused one is named`() async throws {
+        let world = try World()
+        var paused = Samples.running(14)
+        paused.state = .suspended
+        let service = try service(world, joined: [TaskID(14)], states: [paused])
+        defer { service.stop() }
+        #expect(await world.run("get", "--detach", "http://a.example/1") == .whole)
+        #expect(try posted(service).ifSame == .join)
+        #expect(
+            world.errors.text == """
+                Transfer 14 is already fetching this file. Follow it with: nightshift watch 14
+                Paused: 14. Continue with: nightshift resume 14
+
+                """)
+        #expect(world.output.text == "14\n")
+    }
+
+    @Test(arguments: [
+        (["note", "http://a.example/1"], SameTask.join), (["-X", "put", "note", "http://a.example/1"], .join),
+        (["-X", "POST", "note", "http://a.example/1"], nil), (["--form", "a=b", "http://a.example/1"], nil),
+    ])
+    func `An upload does, unless sending it twice may mean something`(_ arguments: [String], _ same: SameTask?)
+        async throws
+    {
+        let world = try World()
+        try Data("hello".utf8).write(to: world.root.appending(path: "note"))
+        let service = try service(world)
+        defer { service.stop() }
+        #expect(await Program.run(world.invocation(["put", "--detach"] + arguments)) == .whole)
+        #expect(try posted(service).ifSame == same)
+    }
+
+    @Test func `Equal lines of a list have a transfer each, however long the list is`() async throws {
+        let world = try World()
+        let service = try world.service { request in
+            guard request.method == "POST" else { return try .json(Samples.status) }
+            let count = try JSON.decode(EnqueueRequest.self, from: request.body).tasks.count
+            return try .json(EnqueueResponse(ids: (1...Int64(count)).map { TaskID($0) }))
+        }
+        defer { service.stop() }
+        let list =
+            String(repeating: "http://a.example/1\n", count: Submission.batch) + "http://a.example/1\nhttp://a/2\n"
+        try Data(list.utf8).write(to: world.root.appending(path: "list"))
+        #expect(await world.run("get", "--detach", "-i", world.path + "/list") == .whole)
+        let posts = try service.requests.filter { $0.method == "POST" }.map {
+            try JSON.decode(EnqueueRequest.self, from: $0.body).tasks.map(\.ifSame)
+        }
+        #expect(posts.count == 2 && Set(posts[0]) == [.join] && posts[1] == [nil, .join])
+    }
+
+    @Test func `A list says how many were under way`() {
+        let ids = [3, 4, 5, 9].map { TaskID(Int64($0)) }
+        #expect(
+            Submission.sentence(joined: ids, .download, isFollowed: true)
+                == "4 of these transfers are under way already: 3-5 9.")
+        #expect(
+            Submission.sentence(joined: [TaskID(3)], .upload, isFollowed: true)
+                == "Transfer 3 is already sending this file. Following it.")
+    }
+
+    @Test func `A download to standard output continues the one that was paused`() async throws {
+        let world = try World()
+        let service = try service(world, joined: [TaskID(14)])
+        defer { service.stop() }
+        #expect(await world.run("get", "-q", "-o", "-", "http://a.example/1") == .whole)
+        #expect(try posted(service).ifSame == .joinSuspended)
+        #expect(world.output.text == "whole")
+        #expect(world.errors.text.hasPrefix("Continuing transfer 14.\n"))
+        let actions = try service.requests.filter { $0.path == "/v1/actions" }.map {
+            try JSON.decode(TaskActionRequest.self, from: $0.body).action
+        }
+        #expect(actions == [.resume, .cancel, .remove])
+    }
+
+    /// A finished transfer of `name`, and its file.
+    private func finished(_ world: World, _ content: String = "whole") throws -> TaskStatus {
+        let file = world.root.appending(path: "film")
+        try Data(content.utf8).write(to: file)
+        try FileManager.default.setAttributes([.modificationDate: Samples.ago(10)], ofItemAtPath: file.path)
+        var task = Samples.completed(14)
+        task.url = "http://a.example/1"
+        task.file = file.path
+        task.countOfBytesReceived = 5
+        return task
+    }
+
+    @Test func `A file that the same command has fetched counts as fetched`() async throws {
+        let world = try World()
+        let service = try service(world, states: [try finished(world)])
+        defer { service.stop() }
+        #expect(await world.run("get", "-o", "film", "http://a.example/1") == .whole)
+        #expect(
+            world.errors.text.hasPrefix("Transfer 14 has already fetched this file. To fetch it again, add --force."))
+        #expect(world.output.text == "/home/ada/Downloads/film one.mkv\n")
+        #expect(!service.requests.contains { $0.method == "POST" })
+        #expect(await world.run("get", "--detach", "-o", "film", "http://a.example/1") == .whole)
+        #expect(world.output.text.hasSuffix("14\n"))
+    }
+
+    @Test(arguments: ["http://a.example/2", "longer", "--checksum"])
+    func `Another URL, another content or another checksum is a file in the way`(_ difference: String) async throws {
+        let world = try World()
+        let task = try finished(world, difference == "longer" ? "longer" : "whole")
+        let service = try service(world, states: [task])
+        defer { service.stop() }
+        let url = difference.hasPrefix("http") ? difference : "http://a.example/1"
+        let checksum = difference == "--checksum" ? ["--checksum", "md5:" + String(repeating: "0", count: 32)] : []
+        #expect(await Program.run(world.invocation(["get", "-o", "film", url] + checksum)) == .failed)
+        #expect(world.errors.text.contains("is there already"))
+    }
+}
