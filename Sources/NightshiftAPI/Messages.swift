@@ -86,10 +86,10 @@ package struct TaskChange: Sendable, Equatable, Codable {
     }
 }
 
-/// `POST /v1/tasks/{id}/retarget`. What is nil stays where the new URL is of the same origin; elsewhere nothing secret goes
-/// along.
+/// `POST /v1/tasks/{id}/retarget`. A nil value stays if the new URL has the same origin; secrets go to no other origin.
 package struct RetargetRequest: Sendable, Codable {
-    package var url: String
+    /// Nil for the URL that the task has: a failed task starts again there.
+    package var url: String?
     /// In place of all fields that the task has.
     package var headers: [HeaderField]?
     package var credential: Credential?
@@ -97,7 +97,7 @@ package struct RetargetRequest: Sendable, Codable {
     package var clientData: String?
 
     package init(
-        url: String, headers: [HeaderField]? = nil, credential: Credential? = nil, clientData: String? = nil
+        url: String? = nil, headers: [HeaderField]? = nil, credential: Credential? = nil, clientData: String? = nil
     ) {
         self.url = url
         self.headers = headers

@@ -20,11 +20,25 @@ import Testing
         let cookie = try await raw.letIn()
         #expect(try await raw.send("GET", String(raw.address.url.dropFirst(raw.origin.count))).head.status == 403)
         #expect(try await raw.send("GET", "/v1/status", ["Cookie": cookie]).head.status == 200)
-        let other = RawClient(address: try await fixture.open())
+        let other = RawClient(address: try await fixture.open(["--port", String(try freePort())]))
+        #expect(other.port != raw.port)
         let name = "nightshift-\(other.port)="
         let old = name + cookie.drop { $0 != "=" }.dropFirst()
         #expect(try await other.send("GET", "/v1/status", ["Cookie": cookie]).head.status == 403)
         #expect(try await other.send("GET", "/v1/status", ["Cookie": old]).head.status == 403)
+    }
+
+    @Test("B5: a user has one page process, and each command gets a link of its own")
+    func oneProcess() async throws {
+        let fixture = try await PageFixture()
+        let first = try await fixture.open()
+        let second = try await fixture.open()
+        #expect(first.processID == second.processID && first.url != second.url)
+        for address in [first, second] { _ = try await RawClient(address: address).letIn() }
+        kill(first.processID, SIGKILL)
+        let third = try await fixture.open()
+        #expect(third.processID != first.processID)
+        _ = try await RawClient(address: third).letIn()
     }
 
     @Test("B5: other origins, other hosts and forged changes are refused, and nothing has changed")

@@ -1,6 +1,7 @@
 // Paints a timeline on a canvas, and remembers what is where.
 
 import { state } from "./store.js";
+import { visible } from "./dom.js";
 import { clock, day, taskName } from "./format.js";
 import { deviceWords, appWords, markWords } from "./timeline.js";
 
@@ -147,7 +148,7 @@ export function painter(canvas, view, scheme) {
       pen.fillStyle = inside;
       pen.font = `${height < 18 ? 10 : 11}px system-ui, sans-serif`;
       pen.textAlign = "left";
-      pen.fillText(title, from + 6, y + height / 2 + 0.5);
+      pen.fillText(visible(title), from + 6, y + height / 2 + 0.5);
     }
   }
 
@@ -217,7 +218,7 @@ export function painter(canvas, view, scheme) {
     pen.fillStyle = row.kind === "section" || row.kind === "more" ? colors.faint : colors.ink;
     pen.textAlign = row.kind === "section" ? "left" : "right";
     const middle = { device: 14, power: 8, network: 8, section: 18, app: 10, transfer: 7, more: 10 } [row.kind];
-    pen.fillText(row.kind === "section" ? row.label : fit(row.label, left - 16), row.kind === "section" ? 4 : left -
+    pen.fillText(row.kind === "section" ? row.label : fit(visible(row.label), left - 16), row.kind === "section" ? 4 : left -
       10, y + middle);
     switch (row.kind) {
       case "device":

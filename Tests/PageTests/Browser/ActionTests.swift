@@ -16,7 +16,7 @@ struct ActionTests {
 
     private func row(_ id: TaskID) -> String { ".virtual-row[data-id=\"\(id)\"]" }
 
-    @Test("B5: a transfer is paused, resumed, changed, cancelled and removed", arguments: Browser.Width.allCases)
+    @Test("B5: a transfer is paused, resumed, changed, cancelled and removed", arguments: Browser.Width.usual)
     func oneTransfer(_ width: Browser.Width) async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.slowTransfer("film.mkv")
@@ -43,6 +43,7 @@ struct ActionTests {
         try await fixture.wait(for: id, "its cancellation") { $0.state == .cancelled }
         try await browser.click("[data-filter=done]")
         try await browser.click(row(id) + " [aria-label='Remove from the list']")
+        try await browser.click(".brand")
         try await eventually("its removal") {
             do {
                 _ = try await fixture.client.send(.task(id))
@@ -115,7 +116,7 @@ struct ActionTests {
 
     @Test(
         "B5: an app is brought to the front, left, quit, and force-quit by a button and by a throw",
-        arguments: Browser.Width.allCases)
+        arguments: Browser.Width.usual)
     func apps(_ width: Browser.Width) async throws {
         let fixture = try await PageFixture()
         let app = try await fixture.install("org.example.Photos", name: "Photos")
@@ -211,7 +212,7 @@ struct ActionTests {
         }
         try await browser.type("nothing of the kind", into: "#question")
         try await browser.click(".ask [type=submit]")
-        try await browser.wait("document.querySelector('main .panel').textContent.includes('There is no transfer')")
+        try await browser.wait("document.querySelector('main .panel').textContent.includes('No transfer')")
         try await browser.click("[data-view=journal]")
         try await browser.wait("document.querySelectorAll('.virtual-row:not([hidden])').length > 3")
         try await browser.type("\(id)", into: "#journal-task")

@@ -56,7 +56,7 @@ import Testing
 
     @Test("B5: every word of the closed vocabularies is told in a sentence")
     func words() throws {
-        let setup = Setup(downloads: "/d")
+        let setup = Setup(downloads: "/d", home: "/h")
         #expect(setup.decisions.count == Decision.allCases.count)
         #expect(setup.waits.count == WaitReason.allCases.count)
         #expect(setup.kills.contains("taskOverdue") && !setup.kills.contains("quit"))

@@ -20,12 +20,20 @@ import Testing
         #expect(!secrets[0].matches(secrets[1].text))
     }
 
-    @Test("B5: a link lets one in, and wrong ones do not use it up")
+    @Test("B5: each link lets one browser in, and wrong ones do not use it up")
     func oneTime() {
-        let secret = Secret()
-        var link = OneTimeLink(secret: secret)
-        let takes = [link.take(Secret().text), link.take(""), link.take(secret.text), link.take(secret.text)]
-        #expect(takes == [false, false, true, false])
+        var links = OneTimeLinks()
+        let first = links.issue()
+        let second = links.issue()
+        let takes = [Secret().text, "", second.text, second.text, first.text, first.text].map { links.take($0) }
+        #expect(takes == [false, false, true, false, true, false])
+    }
+
+    @Test("B5: the oldest unused link expires when there are too many")
+    func manyLinks() {
+        var links = OneTimeLinks()
+        let issued = (0...OneTimeLinks.most).map { _ in links.issue() }
+        #expect(issued.map { links.take($0.text) } == [false] + Array(repeating: true, count: OneTimeLinks.most))
     }
 
     @Test(
