@@ -1,6 +1,6 @@
 #include "CPage.h"
 
-// The compilers that read Swift's C targets know #embed; that it came with C23 is no news.
+// #embed is of C23; every compiler for this target has it.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char api_js[] = {

@@ -5,11 +5,11 @@ import NIOPosix
 import NightshiftAPI
 import NightshiftClient
 
-/// The Unix socket by which the one page process of a user gives out links: each connection gets a ``PageAddress`` in JSON.
+/// The Unix socket on which the page process gives out links: each connection gets a ``PageAddress`` in JSON.
 ///
 /// It is in the directory of the service's socket, which only the user may enter.
 enum LinkSocket {
-    /// Opens the socket in the place of any that a page process left behind.
+    /// Opens the socket, and replaces one that an earlier process left behind.
     static func open(
         _ path: String, on group: MultiThreadedEventLoopGroup, link: @escaping @Sendable () -> String
     ) async throws -> any Channel {
@@ -29,7 +29,7 @@ enum LinkSocket {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // A process that is stopped answers nothing.
+        // A stopped process accepts connections and never answers.
         var limit = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
@@ -53,7 +53,7 @@ enum LinkSocket {
         return try? JSON.decode(PageAddress.self, from: Data(answer))
     }
 
-    /// More than any link has.
+    /// The most bytes of an answer; a link has about 150.
     private static let mostBytes = 4_096
 }
 

@@ -30,7 +30,7 @@ struct EntryTests {
             (try? fileBytes("\(fixture.downloads)/named.txt")) == Array("one".utf8)
         }
         let task = try #require(try await fixture.client.send(.tasks(TaskFilter())).tasks.first)
-        #expect(task.verified?.isEmpty == false)
+        #expect(!task.verified.isEmpty)
         #expect(try await browser.complaints() == [])
     }
 
