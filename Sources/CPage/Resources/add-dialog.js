@@ -44,7 +44,8 @@ export function parseFields(typed) {
     if (!line.trim()) return;
     const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t\r]*$/.exec(line.trim());
     if (match) fields.push({ name: match[1], value: match[2] });
-    else wrong.push({ line: index + 1, words: `A header field is written as Name: value. This is not: ${clipped(line)}` });
+    else wrong.push({ line: index + 1, words:
+        `A header field is written as Name: value. This is not: ${clipped(line)}` });
   });
   return { fields, wrong };
 }

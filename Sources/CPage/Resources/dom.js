@@ -143,7 +143,7 @@ const undoTime = 8000;
 const pendingActions = new Set();
 
 /**
- * Runs `action` after some seconds, unless *Undo* is pressed before. Leaving the page runs it at once.
+ * Runs `action` after some seconds, unless *Undo* is pressed before. Closing the page runs it at once, with `true`.
  *
  * Returns {words(text), restart(), undo()}.
  */

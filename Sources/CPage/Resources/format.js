@@ -69,7 +69,8 @@ export function taskName(task) {
 /** The name, with its middle left out if it is long: for headings and sentences. */
 export function shortName(task, most = 80) {
   const letters = [...taskName(task)];
-  return letters.length <= most ? letters.join("") : `${letters.slice(0, most - 17).join("")}…${letters.slice(-16).join("")}`;
+  if (letters.length <= most) return letters.join("");
+  return `${letters.slice(0, most - 17).join("")}…${letters.slice(-16).join("")}`;
 }
 
 const shortWaits = {

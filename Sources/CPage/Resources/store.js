@@ -330,12 +330,12 @@ function progress(now) {
   progressed();
 }
 
-/** How often a hidden page says that it is still open: the page's program ends when nobody has asked for ten minutes. */
+/** How often a hidden page asks for a file: the page's program ends ten minutes after the last request. */
 const openInterval = 240_000;
 let openTimer = 0;
 
-// A browser has six connections to a server for all its tabs. A hidden page gives its stream up, and catches up from the last
-// event it has when it is seen again.
+// A browser has six connections to a server for all its tabs. A hidden page closes its stream, and catches up from its last
+// event when it is visible again.
 document.addEventListener("visibilitychange", () => {
   if (!state.isLoaded || ["locked", "ended"].includes(state.link)) return;
   clearInterval(openTimer);

@@ -1,5 +1,5 @@
-// The app switcher: a card for each app with its last picture. With a mouse or a pen, throwing a card upwards force-quits the
-// app after some seconds in which that can be undone; a finger on a card scrolls.
+// The app switcher: a card for each app with its last picture. A mouse or a pen can throw a card upwards, which force-quits
+// the app unless it is undone within some seconds. A finger on a card scrolls.
 
 import { h, fill, text, attribute, button, confirm, act, dialog, undoable } from "./dom.js";
 import { get, post } from "./api.js";
@@ -21,7 +21,8 @@ function forceQuitWords(app) {
   for (const task of state.tasks.values())
     if (!isOver(task) && task.session.startsWith(prefix)) count += 1;
   const transfers = count === 0 ? "It has no unfinished transfers." :
-    `Its ${count === 1 ? "unfinished transfer is" : `${count} unfinished transfers are`} cancelled and partial data is deleted. Finished files stay.`;
+    `Its ${count === 1 ? "unfinished transfer is" : `${count} unfinished transfers are`} cancelled and partial data is ` +
+    "deleted. Finished files stay.";
   return `${transfers} The app does not run again until you open it.`;
 }
 
@@ -211,10 +212,11 @@ function throwable(card, app) {
     settle();
     if (!isFar) return;
     const thrown = app();
-    card.pending = undoable(`${thrown.name || thrown.id} will be force-quit. ${forceQuitWords(thrown)}`, () => {
+    card.pending = undoable(`${thrown.name || thrown.id} will be force-quit. ${forceQuitWords(thrown)}`, isLeaving => {
       card.pending = null;
       pane.classList.remove("leaving");
-      return act(card.force, () => forceQuit(thrown));
+      // A page that is closed no longer offers to undo.
+      return isLeaving ? undefined : act(card.force, () => forceQuit(thrown));
     }, () => {
       card.pending = null;
       pane.classList.remove("leaving");

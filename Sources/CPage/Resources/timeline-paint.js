@@ -1,4 +1,4 @@
-// Paints a timeline on a canvas, and remembers what is where.
+// Paints a timeline on a canvas, and keeps the areas of its bars for the pointer.
 
 import { state } from "./store.js";
 import { visible } from "./dom.js";
@@ -9,7 +9,7 @@ const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
   604800
 ];
 
-/** Okabe and Ito's palette, which colour-blind people can tell apart; place, height and hatching say the same. */
+/** Okabe and Ito's palette, which colour-blind people can tell apart; position, height and hatching repeat what colour shows. */
 const light = {
   ink: "#1f2328",
   faint: "#57606a",
@@ -62,10 +62,10 @@ const dark = {
   active: "#2b8fd0"
 };
 
-/** The colours of now. */
+/** The colours of the current scheme. */
 export const palette = scheme => scheme.matches ? dark : light;
 
-/** Paints what is between `view.from` and `view.to`. */
+/** Paints the time from `view.from` to `view.to`. */
 export function painter(canvas, view, scheme) {
   const pen = canvas.getContext("2d");
   let picture = null;
@@ -94,7 +94,7 @@ export function painter(canvas, view, scheme) {
   /** A task that was removed has but its number. */
   const name = id => {
     const task = state.tasks.get(id);
-    return task ? taskName(task) : `Task ${id}`;
+    return task ? taskName(task) : `Transfer ${id}`;
   };
 
   function laned(tasks) {

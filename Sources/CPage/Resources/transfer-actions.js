@@ -111,7 +111,8 @@ async function finishRemoval(ids, isLeaving) {
     return;
   }
   showTasks(refused.map(result => result.id));
-  if (refused.length) toast(`${transfers(refused.length)} could not be removed. ${refused[0].problem.detail ?? ""}`, true);
+  if (refused.length) toast(`${transfers(refused.length)} could not be removed. ${refused[0].problem.detail ?? ""}`,
+    true);
 }
 
 // MARK: - Several

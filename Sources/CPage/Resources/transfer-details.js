@@ -29,7 +29,8 @@ export async function details(id) {
     } catch (error) {
       why = { sentence: error.message, history: [] };
     }
-    if (node.open) fill(body, explained(task, why), actions(task), settings(task), address(task), facts(task), past(why));
+    if (node.open) fill(body, explained(task, why), actions(task), settings(task), address(task), facts(task), past(
+      why));
   }
   const end = listen(["tasks"], show);
   node.addEventListener("close", end);
