@@ -7,7 +7,8 @@ struct PageStart: Sendable {
     let socket: String
     private let lock: Int32
 
-    /// - Parameter directory: that of the service's socket, which only the user may enter. Without it, pages are not shared.
+    /// - Parameter directory: the directory of the service's socket, which only the user may enter. If it does not exist,
+    ///   pages are not shared.
     init(directory: String) {
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         socket = folder + "page.sock"

@@ -1,7 +1,7 @@
 /// The header fields of every response, by which browsers restrict the page.
 enum HeaderPolicy {
-    /// Allows script, style and pictures from this server only, and none inline; no frames, and no requests to other servers. Strings
-    /// cannot become markup or script by mistake (Trusted Types).
+    /// Allows script, style and pictures from this server only, and none inline; no frames, and no requests to other
+    /// servers. Strings cannot become markup or script by mistake (Trusted Types).
     static let contentSecurity = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

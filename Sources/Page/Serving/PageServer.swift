@@ -6,7 +6,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The HTTP/1.1 server of the page on a port of 127.0.0.1: connections, their users, limits, and the end after the last visitor.
+/// The HTTP/1.1 server of the page on a port of 127.0.0.1: connections, their users, limits, and the end after the last
+/// visitor.
 ///
 /// Without a visitor nothing runs but one timer, which ends the server.
 package struct PageServer: Sendable {

@@ -1,7 +1,8 @@
 import Foundation
 import NightshiftAPI
 
-/// The constants that the page reads before it asks the service: sentences for the codes of the API, and default folders.
+/// The constants that the page reads before it asks the service: sentences for the codes of the API, and default
+/// folders.
 struct Setup: Encodable, Sendable {
     var version = NightshiftVersion.current
     var downloads: String
