@@ -10,11 +10,11 @@ package enum PageProcess {
     /// The default time without a visitor after which the page ends.
     package static let patience = Duration.seconds(600)
 
-    /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in JSON
-    /// on one line, and closes it.
+    /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in
+    /// JSON on one line, and closes it.
     ///
-    /// A user has one page process: if one runs already, its link is written and this returns. A `port` that the running
-    /// one does not have gets a process of its own.
+    /// A user has one page process: if one runs already, its link is written and this returns. A `port` that the
+    /// running one does not have gets a process of its own.
     ///
     /// - Returns: the exit status.
     package static func run(port: Int, patience: Duration) async -> Int32 {
