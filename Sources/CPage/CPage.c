@@ -1,6 +1,6 @@
 #include "CPage.h"
 
-// The compilers that read Swift's C targets know #embed; that it came with C23 is no news.
+// #embed is of C23; every compiler for this target has it.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char api_js[] = {
@@ -60,6 +60,18 @@ static const unsigned char transfers_js[] = {
 static const unsigned char why_js[] = {
 #embed "Resources/why.js"
 };
+static const unsigned char add_dialog_js[] = {
+#embed "Resources/add-dialog.js"
+};
+static const unsigned char rate_graph_js[] = {
+#embed "Resources/rate-graph.js"
+};
+static const unsigned char transfer_actions_js[] = {
+#embed "Resources/transfer-actions.js"
+};
+static const unsigned char transfer_details_js[] = {
+#embed "Resources/transfer-details.js"
+};
 
 static const struct nightshift_page_file files[] = {
     {"api.js", api_js, sizeof api_js},
@@ -81,6 +93,10 @@ static const struct nightshift_page_file files[] = {
     {"transfer-dialogs.js", transfer_dialogs_js, sizeof transfer_dialogs_js},
     {"transfers.js", transfers_js, sizeof transfers_js},
     {"why.js", why_js, sizeof why_js},
+    {"add-dialog.js", add_dialog_js, sizeof add_dialog_js},
+    {"rate-graph.js", rate_graph_js, sizeof rate_graph_js},
+    {"transfer-actions.js", transfer_actions_js, sizeof transfer_actions_js},
+    {"transfer-details.js", transfer_details_js, sizeof transfer_details_js},
 };
 
 const struct nightshift_page_file *nightshift_page_files(size_t *count) {

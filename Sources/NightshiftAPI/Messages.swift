@@ -90,7 +90,8 @@ package struct TaskChange: Sendable, Equatable, Codable {
 /// The body of `POST /v1/tasks/{id}/retarget`. Values that are nil stay unchanged if the new URL has the same origin.
 /// Secrets are not sent to a different origin.
 package struct RetargetRequest: Sendable, Codable {
-    package var url: String
+    /// The new URL. If nil, a failed transfer starts again at the URL that it has.
+    package var url: String?
     /// Header fields that replace all header fields of the transfer.
     package var headers: [HeaderField]?
     package var credential: Credential?
@@ -98,7 +99,7 @@ package struct RetargetRequest: Sendable, Codable {
     package var clientData: String?
 
     package init(
-        url: String, headers: [HeaderField]? = nil, credential: Credential? = nil, clientData: String? = nil
+        url: String? = nil, headers: [HeaderField]? = nil, credential: Credential? = nil, clientData: String? = nil
     ) {
         self.url = url
         self.headers = headers

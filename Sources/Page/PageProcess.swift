@@ -5,13 +5,16 @@ import NIOCore
 import NightshiftAPI
 import NightshiftClient
 
-/// The process around a ``PageServer``: what `nightshiftd page` is.
+/// The process of `nightshiftd page`, around a ``PageServer``.
 package enum PageProcess {
-    /// How long the page waits for a visitor unless somebody says otherwise.
+    /// The default time without a visitor after which the page ends.
     package static let patience = Duration.seconds(600)
 
-    /// Serves until nobody has looked for a while. Writes the link to standard output, as ``PageAddress`` in JSON on one
-    /// line, and closes that.
+    /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in
+    /// JSON on one line, and closes it.
+    ///
+    /// A user has one page process: if one runs already, its link is written and this returns. A `port` that the
+    /// running one does not have gets a process of its own.
     ///
     /// - Returns: the exit status.
     package static func run(port: Int, patience: Duration) async -> Int32 {
@@ -22,16 +25,29 @@ package enum PageProcess {
         let client = ServiceClient(paths: paths)
         var logger = Logger(label: "nightshift-page") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning
-        let site = PageSite(client: client, downloads: downloads(environment, home))
+        let folder = homePath(environment, home)
+        let site = PageSite(client: client, downloads: downloads(environment, folder), home: folder)
+        let runtime = paths.runtime.path(percentEncoded: false)
+        let start = PageStart(directory: runtime)
         do {
-            try await PageServer(port: port, patience: patience, site: site, logger: logger).run { link in
-                try handOver(PageAddress(url: link, processID: getpid()))
+            let running = start.runningPage()
+            if let running, port == 0 || URL(string: running.url)?.port == port {
+                start.finish()
+                try handOver(running)
+                return 0
             }
+            let socket = running == nil && start.isExclusive ? start.socket : nil
+            try await PageServer(port: port, patience: patience, site: site, linkSocket: socket, logger: logger)
+                .run { link in
+                    start.finish()
+                    try handOver(PageAddress(url: link, processID: getpid()))
+                }
             return 0
         } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
             let reason = String(cString: strerror(error.errnoCode))
             try? FileHandle.standardError.write(
-                contentsOf: Data("nightshiftd: port \(port) cannot be used: \(reason)\n".utf8))
+                contentsOf: Data(
+                    "nightshiftd: port \(port) cannot be used: \(reason). Choose another with --port.\n".utf8))
             return 1
         } catch {
             try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: the page ended: \(error)\n".utf8))
@@ -41,21 +57,23 @@ package enum PageProcess {
 
     private static func handOver(_ address: PageAddress) throws {
         try FileHandle.standardOutput.write(contentsOf: try JSON.encode(address) + Data("\n".utf8))
-        // Whoever reads it is told that nothing follows.
+        // The reader sees the end of the output.
         let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard nowhere >= 0 else { return }
         dup2(nowhere, STDOUT_FILENO)
         close(nowhere)
     }
 
-    private static func downloads(_ environment: [String: String], _ home: URL) -> String {
-        let homePath =
-            (environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }) ?? home.path(percentEncoded: false)
-        let plain = homePath.count > 1 && homePath.hasSuffix("/") ? String(homePath.dropLast()) : homePath
+    private static func homePath(_ environment: [String: String], _ home: URL) -> String {
+        let path = (environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }) ?? home.path(percentEncoded: false)
+        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    private static func downloads(_ environment: [String: String], _ home: String) -> String {
         let configuration =
-            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? plain + "/.config"
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
         return Setup.downloads(
             userDirectories: try? String(contentsOfFile: configuration + "/user-dirs.dirs", encoding: .utf8),
-            home: plain)
+            home: home)
     }
 }

@@ -107,7 +107,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     RetargetRequest(
                         url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
-                        clientData: "c"), least: RetargetRequest(url: "http://a/"), isRequest: true),
+                        clientData: "c"), least: RetargetRequest(), isRequest: true),
                 try Sample(
                     TaskActionRequest(
                         .cancel, [TaskID(1)], producingResumeData: true,

@@ -5,9 +5,9 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// B5: the real page, asked by those who are not meant to have it.
+/// B5: requests to the real page from programs and users without access.
 @Suite struct PageSecurityTests {
-    @Test("B5: the link works once, and nothing is answered without its cookie")
+    @Test("B5: a link works once, and every request needs its cookie")
     func onlyTheLink() async throws {
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())
@@ -20,14 +20,28 @@ import Testing
         let cookie = try await raw.letIn()
         #expect(try await raw.send("GET", String(raw.address.url.dropFirst(raw.origin.count))).head.status == 403)
         #expect(try await raw.send("GET", "/v1/status", ["Cookie": cookie]).head.status == 200)
-        let other = RawClient(address: try await fixture.open())
+        let other = RawClient(address: try await fixture.open(["--port", String(try freePort())]))
+        #expect(other.port != raw.port)
         let name = "nightshift-\(other.port)="
         let old = name + cookie.drop { $0 != "=" }.dropFirst()
         #expect(try await other.send("GET", "/v1/status", ["Cookie": cookie]).head.status == 403)
         #expect(try await other.send("GET", "/v1/status", ["Cookie": old]).head.status == 403)
     }
 
-    @Test("B5: other origins, other hosts and forged changes are refused, and nothing has changed")
+    @Test("B5: a user has one page process, and each command gets a link of its own")
+    func oneProcess() async throws {
+        let fixture = try await PageFixture()
+        let first = try await fixture.open()
+        let second = try await fixture.open()
+        #expect(first.processID == second.processID && first.url != second.url)
+        for address in [first, second] { _ = try await RawClient(address: address).letIn() }
+        kill(first.processID, SIGKILL)
+        let third = try await fixture.open()
+        #expect(third.processID != first.processID)
+        _ = try await RawClient(address: third).letIn()
+    }
+
+    @Test("B5: requests from other origins and hosts, and forged ones, are refused and change nothing")
     func foreignPages() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/none"]) { $0.suspended = true }[0]
@@ -63,7 +77,7 @@ import Testing
         #expect(try await fixture.client.send(.task(id)).state == .cancelled)
     }
 
-    @Test("B5: what the page is not for is not passed on, whoever asks")
+    @Test("B5: the page does not forward requests outside its list")
     func notPassedOn() async throws {
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())
@@ -82,7 +96,7 @@ import Testing
     }
 
     @Test(
-        "B5: another user of the machine gets nothing, even with link and cookie",
+        "B5: another user of the machine gets no response, even with link and cookie",
         .enabled(
             if: geteuid() == 0 && Programs.has("setpriv") && Programs.has("curl"), "only root can be somebody else"))
     func anotherUser() async throws {
@@ -102,13 +116,13 @@ import Testing
         #expect(own.output.contains("lastJournalEntry"))
     }
 
-    @Test("B5: the link is opened by xdg-open, and printed where that opens nothing")
+    @Test("B5: nightshift page opens the link with xdg-open, and prints it if that fails")
     func opening() async throws {
         let fixture = try await PageFixture()
         for (script, isOpened) in [("echo \"$1\" > '\(fixture.files.path("opened"))'", true), ("exit 3", false)] {
             let folder = fixture.files.path("bin")
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            // Put there by another process: what a child of this one still has open for writing cannot be run.
+            // Another process writes the file: a file that a child still has open for writing cannot be run.
             let text = try fixture.files.write("#!/bin/sh\n\(script)\n", to: "script")
             #expect(try await ChildProcess.run("install", ["-m", "700", text, "\(folder)/xdg-open"]).code == 0)
             let path = folder + ":" + (fixture.variables["PATH"] ?? "")
@@ -124,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("B5: the page's program ends when nobody looks, and a stream of events is somebody")
+    @Test("B5: the page's program ends without a visitor, and a stream of events counts as one")
     func ends() async throws {
         let fixture = try await PageFixture()
         let address = try await fixture.brief(patience: 2)

@@ -2,14 +2,15 @@
 
 const token = document.querySelector('meta[name="nightshift-token"]').content;
 
-/** What the service, or the page's server, has refused. */
+/** A refusal by the service or by the page's server. */
 export class Refused extends Error {
   constructor(problem, status) {
     super(problem.detail || problem.title || `The answer was HTTP ${status}.`);
     this.status = status;
     this.type = problem.type ?? "about:blank";
+    this.pointer = problem.pointer ?? "";
   }
-  /** The service has no such part, or no such thing. */
+  /** Whether the service does not know the path or the thing. */
   get isMissing() {
     return this.status === 404;
   }
@@ -18,23 +19,23 @@ export class Refused extends Error {
   }
 }
 
-async function send(method, path, body) {
+async function send(method, path, body, keepalive = false) {
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["Nightshift-Page"] = token;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(
-      body) });
+    response = await fetch(path, { method, headers, keepalive, body: body === undefined ? undefined : JSON
+        .stringify(body) });
   } catch {
-    throw new Refused({ type: "/problems/unreachable", title: "The page's own program has ended." }, 0);
+    throw new Refused({ type: "/problems/unreachable", title: "The page's program has ended. Run: nightshift page" }, 0);
   }
   if (!response.ok) {
     const words = await response.text();
     let problem = { title: words.trim() };
     try {
       problem = JSON.parse(words);
-    } catch { /* In plain words. */ }
+    } catch { /* The answer is plain text. */ }
     throw new Refused(problem, response.status);
   }
   return response.status === 204 ? null : response.json();
@@ -42,13 +43,15 @@ async function send(method, path, body) {
 
 export const get = path => send("GET", path);
 export const post = (path, body) => send("POST", path, body);
+/** A POST that the browser completes even if the page is closed meanwhile. */
+export const postLeaving = (path, body) => send("POST", path, body, true);
 export const patch = (path, body) => send("PATCH", path, body);
 export const remove = path => send("DELETE", path);
 export const segment = encodeURIComponent;
 
 let paths = null;
 
-/** Whether the service has such a route: it describes itself, and says so once. */
+/** Whether the service has this route, by its own description, which is read once. */
 export async function has(path) {
   paths ??= get("/v1/openapi.json").then(description => new Set(Object.keys(description.paths ?? {})));
   try {
@@ -59,7 +62,7 @@ export async function has(path) {
   }
 }
 
-/** Nil where there is no such thing. */
+/** The answer, or null if the service does not know the thing. */
 export async function optional(path) {
   try {
     return await get(path);

@@ -1,8 +1,8 @@
-// The page itself: its views, the way between them, and whether the service is there.
+// The page itself: its views, the tabs between them, and the state of the connection.
 
-import { h, fill, text, icon, attribute } from "./dom.js";
+import { h, fill, text, icon, attribute, undoLast } from "./dom.js";
 import { get } from "./api.js";
-import { words } from "./format.js";
+import { words, clock } from "./format.js";
 import { state, listen, start, tryNow } from "./store.js";
 import { switcher } from "./switcher.js";
 import { transfers } from "./transfers.js";
@@ -42,7 +42,9 @@ function route() {
 }
 
 const links = { connecting: "Connecting…", live: "Live", away: "Service away", ended: "Page ended",
-  locked: "Not let in" };
+  locked: "No access" };
+
+const lastHeard = () => state.heardAt ? `. What you see is from ${clock(state.heardAt)}.` : "";
 
 function showLink() {
   text(link, links[state.link]);
@@ -53,19 +55,24 @@ function showLink() {
   if (isFine) return;
   const what = {
     away: [
-      "The service does not answer. What you see is what it said last; transfers go on from there when it is back.",
+      `The service does not answer, so no transfer runs. Start it with: nightshift service start${lastHeard()}`,
       true
     ],
-    ended: ["The program behind this page has ended. Open it again with: nightshift page", true],
-    locked: ["This browser is not let in any more. Open the page again with: nightshift page", false]
+    ended: [`This page's program has ended. Open the page again with: nightshift page${lastHeard()}`, true],
+    locked: ["This browser has no access to the page. Open it with: nightshift page", false]
   } [state.link];
   fill(banner, h("span", {}, what[0]), what[1] ? h("button", { type: "button", class: "button", onclick: tryNow },
     "Try now") : null);
 }
 
 document.addEventListener("keydown", event => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+  if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isTyping) {
+    if (undoLast()) event.preventDefault();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ||
-    /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    isTyping) return;
   const index = Number(event.key) - 1;
   if (views[index]) {
     location.hash = views[index][0];
@@ -73,7 +80,7 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// URLs that are pasted anywhere but into a field are to be fetched.
+// URLs that are pasted outside a field are offered for download.
 document.addEventListener("paste", event => {
   if (/^(INPUT|TEXTAREA)$/.test(event.target.tagName) || document.querySelector("dialog[open]")) return;
   const found = urls(event.clipboardData.getData("text"));

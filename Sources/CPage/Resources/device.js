@@ -1,4 +1,4 @@
-// The device: what it says, who tells it, whether it dozes, who holds it awake, and values put in place for trials.
+// The device: its values and their sources, doze, what keeps it awake, and test values.
 
 import { h, fill, button, act, toast } from "./dom.js";
 import { get, has, patch, post } from "./api.js";
@@ -13,28 +13,28 @@ const names = {
   network: "Network",
   connectivity: "Reaches the internet",
   interface: "Kind of network",
-  expensive: "Costs by the byte",
-  constrained: "Asked to save data",
+  expensive: "Metered",
+  constrained: "Data saver",
   networkName: "Name of the network",
-  idle: "Left alone",
+  idle: "Idle",
   sleeping: "About to sleep",
   freeBytes: "Free space",
-  location: "Place"
+  location: "Location"
 };
-const sources = { assumed: "assumed", override: "put in place", trace: "from a trace" };
+const sources = { assumed: "assumed", override: "test value", trace: "from a trace" };
 
 const change = (node, body, done) => act(node, () => patch("/v1/device", body).then(tellDevice), done);
 
 export function device(root) {
   const now = h("section", { class: "panel hero", "aria-label": "Doze" });
-  const holders = h("section", { class: "panel", "aria-label": "Who holds it awake" });
-  const values = h("section", { class: "panel", "aria-label": "What it says" });
-  const trials = h("section", { class: "panel", "aria-label": "For trials" });
+  const holders = h("section", { class: "panel", "aria-label": "What keeps it awake" });
+  const values = h("section", { class: "panel", "aria-label": "Values" });
+  const trials = h("section", { class: "panel", "aria-label": "Test values" });
   const more = h("div", { class: "panels-more" });
   fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Device")), h("div", { class: "panels" }, now, holders,
     values, trials, more));
   const form = trialForm();
-  fill(trials, h("h2", {}, "For trials"), form.node);
+  fill(trials, h("h2", {}, "Test values"), form.node);
   let told = "";
 
   function show() {
@@ -43,7 +43,7 @@ export function device(root) {
       fill(now, h("p", { class: "faint" }, "Reading…"));
       return;
     }
-    // The same once more is no reason to take a button away under somebody's finger.
+    // An unchanged answer redraws nothing: a button must not vanish under the pointer.
     const answer = JSON.stringify(device);
     if (answer === told) return;
     told = answer;
@@ -64,8 +64,8 @@ export function device(root) {
   return () => end();
 }
 
-const phases = { awake: ["Awake", "Everything runs."], dozing: ["Dozing", "Background work stands still."],
-  window: ["Window", "What waited runs."] };
+const phases = { awake: ["Awake", "Background work runs."], dozing: ["Dozing", "Background work is paused."],
+  window: ["Maintenance window", "Background work that waited runs."] };
 
 function showPhase(node, device) {
   const doze = device.doze;
@@ -86,12 +86,12 @@ function showPhase(node, device) {
 }
 
 function showHolders(node, device) {
-  fill(node, h("h2", {}, "Who holds it awake"), device.holders.length ?
+  fill(node, h("h2", {}, "What keeps it awake"), device.holders.length ?
     h("ul", { class: "plain" }, device.holders.map(holder => h("li", {}, h("strong", {}, state.apps.get(holder
       .app)?.name ?? holder.app), ` for ${holder.tasks.join(", ")}, since ${moment(holder.since)}`))) :
-    h("p", { class: "faint" }, "No app does."),
+    h("p", { class: "faint" }, "No app keeps it awake."),
     h("p", { class: "faint" },
-      `Background time of apps: ${policy(device.settings.backgroundPolicy)}; warned ${duration(device.settings.expirationLead)} before its end.`
+      `Background time of apps: ${policy(device.settings.backgroundPolicy)}; apps are warned ${duration(device.settings.expirationLead)} before it ends.`
       ));
 }
 
@@ -103,20 +103,20 @@ function shown(value) {
 
 function showValues(node, device) {
   const missing = device.providers.filter(provider => !provider.isPresent || provider.detail);
-  fill(node, h("h2", {}, "What it says"), h("table", { class: "values" },
+  fill(node, h("h2", {}, "Values"), h("table", { class: "values" },
       h("thead", { class: "sr" }, h("tr", {}, h("th", { scope: "col" }, "What"), h("th", { scope: "col" },
-        "Value"), h("th", { scope: "col" }, "Who says so"), h("th", { scope: "col" }, "Action"))),
+        "Value"), h("th", { scope: "col" }, "Source"), h("th", { scope: "col" }, "Action"))),
       h("tbody", {}, device.values.map(value => h("tr", { "data-key": value.key }, h("th", { scope: "row" },
           names[value.key] ?? value.key), h("td", { class: "number" }, shown(value)),
         h("td", {}, h("span", { class: value.source === "override" ? "badge warn" : "faint" }, sources[value
           .source] ?? value.source)),
         h("td", { class: "end" }, value.source === "override" ? button("close",
-          `Believe the device again: ${names[value.key] ?? value.key}`, event => change(event
+          `Remove the test value: ${names[value.key] ?? value.key}`, event => change(event
           .currentTarget, { overrides: {
               [value.key]: null } })) : null))))),
-    missing.length ? h("details", {}, h("summary", {}, `${missing.length} parts of the system say nothing`), h(
+    missing.length ? h("details", {}, h("summary", {}, missing.length === 1 ? "1 source is not available" : `${missing.length} sources are not available`), h(
       "ul", { class: "plain" }, missing.map(provider =>
-        h("li", {}, h("strong", {}, provider.name), ` ${provider.isPresent ? "" : "is not there. "}`, provider
+        h("li", {}, h("strong", {}, provider.name), ` ${provider.isPresent ? "" : "is not available. "}`, provider
           .detail ? capital(provider.detail) : "")))) : null);
 }
 
@@ -146,17 +146,17 @@ function trialForm() {
         onsubmit: event => {
           event.preventDefault();
           if (!value.value.trim()) {
-            toast("A value is needed.", true);
+            toast("Type a value.", true);
             return;
           }
           change(event.submitter, { overrides: {
-              [key.value]: value.value.trim() } }, `${names[key.value] ?? key.value} is put in place.`);
+              [key.value]: value.value.trim() } }, `${names[key.value] ?? key.value} has a test value now.`);
         }
       }, h("p", { class: "faint" },
-        "The service believes these values in place of the device's, until they are taken away again."),
+        "The service uses these values instead of the device's until you remove them."),
       h("div", { class: "row" }, h("label", { class: "sr", for: "trial-key" }, "What"), key, h(
       "label", { class: "sr", for: "trial-value" }, "Value"), value, list, h("button", { type: "submit",
-        class: "button" }, "Put in place")), help),
+        class: "button" }, "Set")), help),
     h("form", {
       class: "stack",
       id: "policy-form",
@@ -171,7 +171,7 @@ function trialForm() {
   return {
     node,
     show(device) {
-      // What nobody tells may be put in place, too.
+      // A value without a source can have a test value, too.
       const keys = [...new Set([...device.values.map(value => value.key), ...Object.keys(words.deviceKeys)])];
       if (key.options.length !== keys.length) {
         fill(key, keys.map(name => h("option", { value: name }, names[name] ?? name)));
@@ -186,12 +186,12 @@ function trialForm() {
   };
 }
 
-/** A part that a service may not have: it hides where there is none. */
+/** Shows a feature's section, if the service has the feature. */
 async function section(root, path, title, list) {
   let answer = null;
   try {
     answer = await has(path) ? await get(path) : null;
-  } catch { /* Away: said at the top. */ }
+  } catch { /* The banner says that the service is away. */ }
   const rows = answer && list(answer);
   if (!rows?.length) return;
   root.append(h("section", { class: "panel" }, h("h2", {}, title), h("ul", { class: "plain" }, rows.map(item => h(

@@ -1,5 +1,11 @@
 // Builds elements. A string is always text: nothing here makes markup of one.
 
+const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The text with characters that cannot be seen, or that turn the direction of others, written as `\u{202e}`. */
+export const visible = value => String(value).replace(invisible, character =>
+  `\\u{${character.codePointAt(0).toString(16)}}`);
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with properties, listeners (`onclick`), `data-`, `aria-` and other attributes, and children. */
@@ -10,7 +16,7 @@ export function h(tag, properties = {}, ...children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "class") node.className = value;
     else if (name === "value" || name === "checked" || name === "disabled" || name === "hidden") node[name] = value;
-    else node.setAttribute(name, value === true ? "" : String(value));
+    else node.setAttribute(name, value === true ? "" : visible(value));
   }
   add(node, children);
   return node;
@@ -19,7 +25,7 @@ export function h(tag, properties = {}, ...children) {
 function add(node, children) {
   for (const child of children.flat(3)) {
     if (child === undefined || child === null || child === false) continue;
-    node.append(child instanceof Node ? child : String(child));
+    node.append(child instanceof Node ? child : visible(child));
   }
 }
 
@@ -28,15 +34,15 @@ export function fill(node, ...children) {
   add(node, children);
 }
 
-/** Sets text where it is another one: what stays the same costs no layout. */
+/** Sets a node's text if it differs: an unchanged text costs no layout. */
 export function text(node, value) {
-  const words = value ?? "";
+  const words = visible(value ?? "");
   if (node.textContent !== words) node.textContent = words;
 }
 
 export function attribute(node, name, value) {
   if (value === null || value === undefined || value === false) node.removeAttribute(name);
-  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
+  else if (node.getAttribute(name) !== visible(value)) node.setAttribute(name, visible(value));
 }
 
 const shapes = {
@@ -59,6 +65,7 @@ const shapes = {
   quit: "M12 3v9M6 6a8.5 8.5 0 1 0 12 0",
   limit: "M4 18a8 8 0 1 1 16 0M12 18l4-6",
   close: "M6 6l12 12M18 6L6 18",
+  undo: "M4 9h10a6 6 0 1 1 0 12H8M4 9l5-5M4 9l5 5",
 };
 
 export function icon(name) {
@@ -72,7 +79,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button with a picture, and words that are shown or only told. */
+/** A button with a picture, and a label that is shown or left to screen readers and the tooltip. */
 export function button(name, words, onclick, options = {}) {
   const { showsWords = false, kind = "", ...others } = options;
   return h("button", {
@@ -85,7 +92,7 @@ export function button(name, words, onclick, options = {}) {
   }, icon(name), showsWords ? h("span", {}, words) : null);
 }
 
-/** A dialog that takes itself away when it is closed, and gives the focus back. */
+/** A dialog that is removed when it closes, and returns the focus to where it was. */
 export function dialog(title, ...children) {
   const id = `dialog-${Math.random().toString(36).slice(2)}`;
   const node = h("dialog", { class: "dialog", "aria-labelledby": id },
@@ -104,21 +111,21 @@ export function dialog(title, ...children) {
   return node;
 }
 
-/** Asks before something that cannot be taken back. */
-export function confirm(title, words, action) {
+/** Asks before something that cannot be undone. The focus is on the button that changes nothing. */
+export function confirm(title, words, action, keep = "Keep it") {
   return new Promise(resolve => {
-    const node = dialog(title, h("p", {}, words), h("div", { class: "row end" },
-      h("button", { type: "button", class: "button", onclick: () => node.close() }, "Leave it"),
+    const safe = h("button", { type: "button", class: "button", "data-keep": true, onclick: () => node.close() }, keep);
+    const node = dialog(title, h("p", {}, words), h("div", { class: "row end" }, safe,
       h("button", {
         type: "button",
         class: "button bad",
-        autofocus: true,
         onclick: () => {
           node.returnValue = "yes";
           node.close();
         }
       }, action)));
     node.addEventListener("close", () => resolve(node.returnValue === "yes"));
+    safe.focus();
   });
 }
 
@@ -126,11 +133,61 @@ export function toast(words, isBad = false) {
   const node = h("div", { class: isBad ? "toast bad" : "toast" }, words);
   const box = document.getElementById("toasts");
   box.append(node);
-  while (box.children.length > 3) box.firstChild.remove();
+  const plain = [...box.children].filter(other => !other.classList.contains("undoable"));
+  for (const old of plain.slice(0, -3)) old.remove();
   setTimeout(() => node.remove(), isBad ? 12000 : 5000);
 }
 
-/** Runs an action while its button says that it is under way; what is refused is told. */
+/** How long an action can be undone, in milliseconds. The time stands still under the pointer and the focus. */
+const undoTime = 8000;
+const pendingActions = new Set();
+
+/**
+ * Runs `action` after some seconds, unless *Undo* is pressed before. Closing the page runs it at once, with `true`.
+ *
+ * Returns {words(text), restart(), undo()}.
+ */
+export function undoable(words, action, undo) {
+  const said = h("span", {}, words);
+  const node = h("div", { class: "toast undoable" }, said, h("button", { type: "button", class: "button undo",
+    onclick: () => pending.undo() }, "Undo"));
+  let timer = 0;
+  const end = () => {
+    clearTimeout(timer);
+    node.remove();
+    return pendingActions.delete(pending);
+  };
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (node.matches(":hover, :focus-within")) wait();
+      else pending.run();
+    }, undoTime);
+  };
+  const pending = {
+    words: value => text(said, value),
+    restart: wait,
+    run: isLeaving => end() && action(isLeaving === true),
+    undo: () => end() && undo()
+  };
+  pendingActions.add(pending);
+  document.getElementById("toasts").append(node);
+  wait();
+  return pending;
+}
+
+window.addEventListener("pagehide", () => {
+  for (const pending of [...pendingActions]) pending.run(true);
+});
+
+/** Undoes the last action that still can be undone; false if there is none. */
+export function undoLast() {
+  const last = [...pendingActions].pop();
+  last?.undo();
+  return last !== undefined;
+}
+
+/** Runs an action while its button is busy, and shows what the service refuses. */
 export async function act(node, action, done) {
   if (node?.getAttribute("aria-busy") === "true") return undefined;
   node?.setAttribute("aria-busy", "true");

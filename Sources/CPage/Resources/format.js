@@ -1,6 +1,6 @@
 // Words and numbers for people.
 
-export const words = { decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
+export const words = { home: "", decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
   kills: [], deviceKeys: {}, downloads: "" };
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -50,7 +50,7 @@ export function fileName(path) {
   return path.split("/").filter(Boolean).pop() ?? path;
 }
 
-/** What a person calls the task: its file's name, else the end of its URL, else the host. */
+/** The transfer's name: that of its file, else the end of its URL, else the host. */
 export function taskName(task) {
   const file = task.file ?? task.source;
   if (file) return fileName(file);
@@ -66,17 +66,24 @@ export function taskName(task) {
   }
 }
 
+/** The name, with its middle left out if it is long: for headings and sentences. */
+export function shortName(task, most = 80) {
+  const letters = [...taskName(task)];
+  if (letters.length <= most) return letters.join("");
+  return `${letters.slice(0, most - 17).join("")}…${letters.slice(-16).join("")}`;
+}
+
 const shortWaits = {
   starting: "about to start",
   connectionLimit: "its host has enough connections",
   serviceLimit: "enough transfers are running",
   retry: "the last attempt failed",
   retryAfter: "the server asked for a pause",
-  hostBackoff: "its host is in trouble",
-  slow: "it brought almost nothing, others have its place",
+  hostBackoff: "its server fails repeatedly",
+  slow: "it was very slow, and others run instead",
 };
 
-/** Whether nothing more happens to a task by itself. */
+/** Whether a task has ended. */
 export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
 
 /** One sentence: why it is where it is. */
@@ -93,17 +100,19 @@ export function taskSentence(task) {
       return (words.waits[wait.reason] ?? capital(shortWaits[wait.reason] ?? wait.reason)) + until;
     }
     case "running":
-      return task.kind === "upload" ? "It is being sent." : "It is being fetched.";
+      return task.kind === "upload" ? "Uploading." : "Downloading.";
     case "finishing":
       return "All bytes have arrived. The file is being checked and moved to its destination.";
     case "suspended":
-      return "It is paused, and goes on when it is resumed.";
+      return "It is paused. Resume continues it.";
     case "completed":
-      return task.file ? `It is in ${task.file}` : task.kind === "upload" ? "It was sent." : "It is here.";
+      return task.file ? `Saved as ${task.file}` : task.kind === "upload" ? "It was sent." : "It is complete.";
     case "failed":
       return task.error ? capital(task.error.message) : "It failed.";
     case "cancelled":
       return "It was cancelled.";
+    case "removed":
+      return "It is removed from the list.";
     default:
       return task.state;
   }
@@ -127,7 +136,7 @@ export function timeLeft(task) {
   const { done, total } = amounts(task);
   if (task.state !== "running" || !(task.bytesPerSecond > 0) || !(total > 0)) return "";
   const seconds = (total - done) / task.bytesPerSecond;
-  // A guess, and no more exact than one: it would change with every look.
+  // An estimate: shown exactly, it would change all the time.
   return `${duration(seconds < 600 ? seconds : Math.round(seconds / 60) * 60)} left`;
 }
 
@@ -139,6 +148,7 @@ export const stateNames = {
   completed: "done",
   failed: "failed",
   cancelled: "cancelled",
+  removed: "removed",
 };
 
 export const appStateNames = {
@@ -149,12 +159,12 @@ export const appStateNames = {
   suspended: "frozen",
 };
 
-/** The service's words, with its times as this machine's clock has them. */
+/** A sentence of the service with its times in this machine's time zone. */
 export function localTimes(sentence) {
   return (sentence ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, time => moment(time));
 }
 
-/** An explanation in one breath: why, and what ends it. */
+/** An explanation: why, and what ends it. */
 export function answer(why) {
   return localTimes(why.endedBy ?
     `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why
@@ -166,7 +176,7 @@ export function policy(text) {
   return seconds ? `${kind}, ${duration(Number(seconds))}` : kind;
 }
 
-/** Bytes per second as they are typed: 500K, 1.5M; nothing, or `none`, is no limit. NaN where it is neither. */
+/** Bytes per second from typed text: 500K, 1.5M; empty or `none` is no limit. NaN if it is neither. */
 export function parseRate(typed) {
   const word = typed.trim().toLowerCase();
   if (word === "" || word === "none" || word === "0") return 0;
@@ -186,7 +196,7 @@ export function typedRate(bytes) {
   return String(bytes);
 }
 
-/** The particulars of a journal entry, each once. */
+/** The details of a journal entry, each once. */
 export function particulars(entry) {
   const kept = [];
   for (const part of [entry.wait?.detail, entry.detail, entry.error?.message]) {
@@ -200,7 +210,7 @@ export function decision(entry) {
   return entry.wait ? `${sentence} ${words.waits[entry.wait.reason] ?? entry.wait.reason}` : sentence;
 }
 
-export const regionStates = { inside: "inside", outside: "outside", unknown: "it is not known on which side" };
+export const regionStates = { inside: "inside", outside: "outside", unknown: "not known to be inside or outside" };
 
 const pushStates = { waiting: "waits", running: "the app handles it", handled: "handled", shown: "shown",
   discarded: "discarded" };

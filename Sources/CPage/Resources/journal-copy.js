@@ -61,7 +61,7 @@ export class JournalCopy {
       }
       this.#isWhole = true;
     } catch {
-      // Away: said at the top.
+      // The banner says that the service is away.
       if (mine !== this.#reading) return;
       this.#timer = setTimeout(() => this.read(seconds), patience);
     }
@@ -72,14 +72,14 @@ export class JournalCopy {
   /** Whether there was anything to be told. */
   #follow() {
     if (this.isReading || !this.#isWhole) return false;
-    // This page was not looked at for so long that the newest are not all there.
+    // The page was hidden for so long that some of the newest entries are missing.
     if (state.forgotten > this.#last) {
       this.read(this.#seconds);
       return true;
     }
     const more = state.entries.filter(entry => entry.id > this.#last);
     if (!more.length) return false;
-    // Entries of before are gone with what was learned.
+    // Earlier entries are gone, with the journal that they were of.
     if (more.some(entry => entry.decision === "learnedForgotten")) {
       this.read(this.#seconds);
       return true;

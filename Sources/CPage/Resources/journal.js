@@ -1,4 +1,4 @@
-// The journal: every decision with its reason, newest first, narrowed by what one looks for.
+// The journal: every decision with its reason, newest first, with filters.
 
 import { h, fill, text } from "./dom.js";
 import { JournalCopy } from "./journal-copy.js";
@@ -15,7 +15,7 @@ const spans = [
 
 const said = new WeakMap();
 
-/** What an entry says, the same for those that say the same of one transfer or app. */
+/** The text of an entry; equal for entries that repeat each other. */
 function saying(entry) {
   let known = said.get(entry);
   if (known === undefined) {
@@ -27,10 +27,10 @@ function saying(entry) {
   return known;
 }
 
-/** A start, what was said of it, and the wait after its failure. */
+/** The longest repeated group: a start, a remark, and the wait after its failure. */
 const longestRound = 3;
 
-/** How often the first entries come one round after the other; once where they have no wait among them. */
+/** The number of times that `length` entries repeat; 1 if none of them is a wait. */
 function repetitions(entries, from, length) {
   let end = from + length;
   if (!entries.slice(from, end).some(entry => entry.decision === "held")) return 1;
@@ -38,7 +38,7 @@ function repetitions(entries, from, length) {
   return Math.floor((end - from) / length);
 }
 
-/** What repeats of one transfer or app is told once: {entry, since, count}, in the order of the last entries. */
+/** Groups repeated entries of a transfer or app: [{entry, since, count}], in the order of the last entries. */
 export function runs(entries) {
   const subjects = new Map();
   for (const entry of entries) {
@@ -66,7 +66,7 @@ export function runs(entries) {
 
 export function journal(root) {
   let shown = 0;
-  // To show takes as long as there are entries: while they are read, each time that there is twice as much.
+  // Showing takes time in proportion to the entries: while they are read, the list is shown when it has doubled.
   const copy = new JournalCopy(() => {
     if (!copy.isReading || copy.entries.length >= 2 * shown) show();
   });
@@ -77,13 +77,13 @@ export function journal(root) {
   const app = h("select", { class: "field", id: "journal-app", "aria-label": "App" });
   const kind = h("select", { class: "field", id: "journal-kind", "aria-label": "Decision" });
   const task = h("input", { class: "field short", id: "journal-task", inputmode: "numeric",
-  placeholder: "Task", "aria-label": "Number of a transfer" });
+  placeholder: "Number", "aria-label": "Number of a transfer" });
   const find = h("input", { type: "search", class: "field", id: "journal-find",
   placeholder: "Find", "aria-label": "Find in the journal" });
   const count = h("span", { class: "faint number", role: "status" });
   const list = new VirtualList({ label: "Journal", create: makeRow, update: showRow });
   list.node.classList.add("journal-list");
-  const empty = h("div", { class: "empty", hidden: true }, "No decision is of this kind.");
+  const empty = h("div", { class: "empty", hidden: true }, "No decision matches.");
   fill(root, h("div", { class: "toolbar" }, h("h1", {}, "Journal"), count), h(
   "div", { class: "toolbar second filters" }, since, app, kind, task, find), empty, list.node);
 

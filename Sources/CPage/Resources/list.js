@@ -1,6 +1,10 @@
-// A list of any length of which only what is in sight exists: rows of one height, taken again as the list scrolls.
+// A list of any length with rows of one height. Only rows in sight exist, and they are reused as the list scrolls.
+// While somebody points at it or uses keys in it, the order is held: a row stays where it is.
 
 import { h, attribute } from "./dom.js";
+
+/** How long the order is held after the last movement of a pointer or key, in milliseconds. */
+const holdTime = 10_000;
 
 export class VirtualList {
   /**
@@ -8,27 +12,98 @@ export class VirtualList {
    * @param create makes an empty row's content: (row) => parts
    * @param update shows an item in it: (parts, item, row)
    * @param open is called for a row that is chosen with Enter or a click
+   * @param identify the identity of an item, without which nothing is held
+   * @param left the item to show in a held row when its item has left the list: (identity, item) => item
+   * @param released is called when the order is no longer held
    */
-  constructor({ label, create, update, open, keys }) {
-    Object.assign(this, { create, update, open, keys, items: [], rows: [], active: 0 });
+  constructor({ label, create, update, open, keys, identify, left, released }) {
+    Object.assign(this, { create, update, open, keys, identify, left, released, items: [], rows: [], active: 0,
+      holdTimer: 0 });
     this.inner = h("div", { class: "virtual-inner", role: "presentation" });
     this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true" }, this
       .inner);
     this.node.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.node.addEventListener("keydown", event => this.key(event));
+    if (identify) this.followHands();
     this.observer = new ResizeObserver(() => this.measure());
     this.observer.observe(this.node);
   }
 
-  set(items) {
-    this.items = items;
-    attribute(this.node, "aria-rowcount", items.length);
-    if (this.active >= items.length) this.active = Math.max(0, items.length - 1);
+  followHands() {
+    for (const kind of ["pointermove", "pointerdown", "keydown", "focusin"])
+      this.node.addEventListener(kind, () => this.hold(), { passive: true });
+    this.node.addEventListener("pointerleave", event => {
+      if (event.pointerType !== "touch" && !this.node.querySelector(":focus-visible")) this.release();
+    });
+    this.node.addEventListener("focusout", event => {
+      if (!this.node.contains(event.relatedTarget) && !this.node.matches(":hover")) this.release();
+    });
+  }
+
+  get isHeld() {
+    return this.holdTimer !== 0;
+  }
+
+  /** Keeps rows where they are, until the last movement is some seconds ago. */
+  hold() {
+    clearTimeout(this.holdTimer);
+    this.holdTimer = setTimeout(() => this.release(), holdTime);
+  }
+
+  release() {
+    if (!this.isHeld) return;
+    clearTimeout(this.holdTimer);
+    this.holdTimer = 0;
+    this.released();
+  }
+
+  /** The new items in the order of the held rows, with those that are new at the end. */
+  inHeldOrder(items) {
+    const fresh = new Map(items.map(item => [this.identify(item), item]));
+    const kept = this.items.map(old => {
+      const identity = this.identify(old);
+      const item = fresh.get(identity);
+      fresh.delete(identity);
+      return item ?? this.left(identity, old);
+    });
+    return [...kept, ...fresh.values()];
+  }
+
+  /** Shows other items. `isChosen` says that the user asked for this order, which ends a hold. */
+  set(items, isChosen = false) {
+    if (isChosen) {
+      clearTimeout(this.holdTimer);
+      this.holdTimer = 0;
+    }
+    const before = this.identify && this.items[this.active] ? this.identify(this.items[this.active]) : null;
+    this.items = this.isHeld ? this.inHeldOrder(items) : items;
+    attribute(this.node, "aria-rowcount", this.items.length);
+    const focused = this.node.contains(document.activeElement) ? document.activeElement : null;
+    if (before !== null && focused) this.moveActive(before, focused);
+    if (this.active >= this.items.length) this.active = Math.max(0, this.items.length - 1);
     this.measure();
   }
 
+  /** The focus follows its item when the item gets another place. */
+  moveActive(identity, focused) {
+    const index = this.items.findIndex(item => this.identify(item) === identity);
+    if (index < 0 || index === this.active) return;
+    const controls = [...focused.closest(".virtual-row")?.querySelectorAll("button, input") ?? []];
+    const control = controls.indexOf(focused);
+    this.active = index;
+    this.measure();
+    const row = this.rows.find(row => row.index === index)?.node;
+    (control < 0 ? row : row?.querySelectorAll("button, input")[control])?.focus({ preventScroll: true });
+  }
+
+  /** The rows' height in pixels; the style sheet gives it in rem, which grows with the user's type. */
+  rowHeight() {
+    const height = parseFloat(getComputedStyle(this.node).getPropertyValue("--row"));
+    return height * parseFloat(getComputedStyle(document.documentElement).fontSize) || 64;
+  }
+
   measure() {
-    this.height = parseFloat(getComputedStyle(this.node).getPropertyValue("--row")) || 64;
+    this.height = this.rowHeight();
     const total = `${this.items.length * this.height}px`;
     if (this.inner.style.height !== total) this.inner.style.height = total;
     this.draw();
@@ -47,7 +122,7 @@ export class VirtualList {
       .height) + 4);
     const count = Math.max(0, last - first);
     while (this.rows.length < count) this.rows.push(this.makeRow());
-    // Each item keeps to one row as long as it is in sight, so that scrolling moves little.
+    // An item keeps its row while it is in sight, so that scrolling moves few nodes.
     const size = this.rows.length;
     for (let index = 0; index < size; index += 1) {
       const row = this.rows[index];
@@ -75,7 +150,7 @@ export class VirtualList {
     attribute(row.node, "tabindex", isActive ? 0 : -1);
     if (row.isActive !== isActive) {
       row.isActive = isActive;
-      for (const inner of row.node.querySelectorAll("button")) attribute(inner, "tabindex", isActive ? 0 : -1);
+      for (const inner of row.node.querySelectorAll("button, input")) attribute(inner, "tabindex", isActive ? 0 : -1);
     }
     this.update(row.parts, this.items[index], row.node);
   }
@@ -91,7 +166,7 @@ export class VirtualList {
       }
     });
     node.addEventListener("click", event => {
-      if (!event.target.closest("button") && this.open) this.open(this.items[row.index]);
+      if (!event.target.closest("button, input, label") && this.open) this.open(this.items[row.index]);
     });
     this.inner.append(node);
     return row;

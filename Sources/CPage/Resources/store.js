@@ -1,14 +1,16 @@
-// What the page knows, as the service has confirmed it: read once, then kept up to date by the stream of events.
+// The page's knowledge, as the service has confirmed it: read once, then kept up to date by the stream of events.
 
 import { get, optional, segment, Refused } from "./api.js";
 
 export const state = {
-  /** connecting, live, away (no service), ended (no program behind the page), locked (this browser is not let in) */
+  /** connecting, live, away (no service), ended (the page's program has ended), locked (this browser has no access) */
   link: "connecting",
   detail: "",
   status: null,
   device: null,
   tasks: new Map(),
+  /** Numbers of transfers that are removed unless the user undoes it. */
+  hidden: new Set(),
   apps: new Map(),
   /** Background refresh of each app that takes part in it. */
   refresh: new Map(),
@@ -17,6 +19,8 @@ export const state = {
   entries: [],
   /** The number of the last that came while this page did not follow, or is not kept any more. */
   forgotten: 0,
+  /** The time of the last word from the service. */
+  heardAt: null,
   loaded: 0,
   isLoaded: false,
 };
@@ -27,7 +31,7 @@ let frame = 0;
 let lastProgress = 0;
 let progressTimer = 0;
 
-/** Calls `listener` in a frame after something of the topics has changed. Returns what ends it. */
+/** Calls `listener` in a frame after one of the topics has changed. Returns a function that stops this. */
 export function listen(topics, listener) {
   for (const topic of topics) {
     if (!listeners.has(topic)) listeners.set(topic, new Set());
@@ -43,7 +47,7 @@ function changed(topic) {
   if (!frame) frame = requestAnimationFrame(tell);
 }
 
-/** Progress is shown four times a second at most, however much of it comes. */
+/** Announces progress, at most four times a second. */
 function progressed() {
   if (progressTimer) return;
   const wait = Math.max(0, lastProgress + 250 - performance.now());
@@ -65,6 +69,7 @@ function tell() {
 
 function link(name, detail = "") {
   if (state.link === name && state.detail === detail) return;
+  if (state.link === "live") state.heardAt = new Date();
   state.link = name;
   state.detail = detail;
   changed("link");
@@ -80,7 +85,7 @@ function want() {
   if (!readTimer && !isReading) readTimer = setTimeout(read, 250);
 }
 
-/** Whatever events have touched since the last time, in few requests. */
+/** Reads everything that events have touched since the last time, in few requests. */
 async function read() {
   readTimer = 0;
   isReading = true;
@@ -105,10 +110,10 @@ function failed(error) {
   else if (error.isAway) link("away", error.message);
 }
 
-/** Numbers of tasks that are removed. None comes again, and an answer that was under way would bring one back for ever. */
+/** Numbers of removed tasks. A number is never used again, and an answer under way must not bring the task back. */
 const removed = new Set();
 
-/** Puts a task in place as an answer has told it. */
+/** Applies a task from an answer. */
 export function tellTask(task) {
   if (removed.has(task.id)) return;
   // A token of a cancelled download may be long, and is shown nowhere.
@@ -139,7 +144,18 @@ async function readTasks(ids) {
 
 export function forgetTask(id) {
   removed.add(id);
+  state.hidden.delete(id);
   if (state.tasks.delete(id)) changed("tasks");
+}
+
+export function hideTasks(ids) {
+  for (const id of ids) state.hidden.add(id);
+  changed("tasks");
+}
+
+export function showTasks(ids) {
+  for (const id of ids) state.hidden.delete(id);
+  changed("tasks");
 }
 
 let highest = 0;
@@ -190,7 +206,7 @@ export async function start() {
   try {
     await readStatus();
     lastID = state.status.lastJournalEntry;
-    // What came before that comes in no event: whoever has read less of the journal reads it again.
+    // No event brings what came before: a view that has read less of the journal reads it again.
     state.forgotten = Math.max(state.forgotten, lastID);
     changed("journal");
     await Promise.all([readApps(), readDevice()]);
@@ -211,7 +227,7 @@ export async function start() {
   }
 }
 
-/** Later and later while nobody answers, at most every half minute, and only while somebody looks. */
+/** Tries again, later each time up to half a minute, and only while the page is visible. */
 function again() {
   clearTimeout(retryTimer);
   if (["locked", "ended"].includes(state.link) || document.hidden) return;
@@ -219,7 +235,7 @@ function again() {
   pause = Math.min(pause * 2, 30000);
 }
 
-/** At once, because somebody has asked for it. */
+/** Tries again at once. */
 export function tryNow() {
   pause = 1000;
   if (state.isLoaded && state.link !== "ended") follow();
@@ -229,7 +245,9 @@ export function tryNow() {
 function follow() {
   clearTimeout(retryTimer);
   source?.close();
-  const query = new URLSearchParams({ progress: String(!document.hidden), lastEventID: String(lastID) });
+  source = null;
+  if (document.hidden) return;
+  const query = new URLSearchParams({ progress: "true", lastEventID: String(lastID) });
   const mine = source = new EventSource(`/v1/events?${query}`);
   mine.addEventListener("open", () => {
     pause = 1000;
@@ -250,7 +268,7 @@ function follow() {
     lastID = Number(event.lastEventId);
     state.entries = [];
     state.forgotten = 0;
-    // A journal that begins again has numbers that were used.
+    // A journal that begins again uses its numbers again.
     removed.clear();
     changed("reset");
     start();
@@ -260,7 +278,7 @@ function follow() {
   });
 }
 
-/** The stream has ended, or there is none. Who is missing, the service or the program behind the page, a question tells. */
+/** Handles the end of the stream. A request tells whether the service or the page's program is missing. */
 async function broken(mine) {
   mine.close();
   source = null;
@@ -304,7 +322,7 @@ function progress(now) {
   const task = state.tasks.get(now.id);
   if (!task) return;
   Object.assign(task, now);
-  // Only what runs has progress; the journal tells of a start a moment later.
+  // Only a running task has progress; its entry in the journal follows.
   if (task.state === "waiting") {
     wanted.tasks.add(task.id);
     want();
@@ -312,12 +330,24 @@ function progress(now) {
   progressed();
 }
 
+/** How often a hidden page asks for a file: the page's program ends ten minutes after the last request. */
+const openInterval = 240_000;
+let openTimer = 0;
+
+// A browser has six connections to a server for all its tabs. A hidden page closes its stream, and catches up from its last
+// event when it is visible again.
 document.addEventListener("visibilitychange", () => {
   if (!state.isLoaded || ["locked", "ended"].includes(state.link)) return;
-  // Out of sight nothing is drawn, and progress is not asked for.
-  if (source) follow();
-  else if (!document.hidden) tryNow();
-  if (!document.hidden) refreshRunning();
+  clearInterval(openTimer);
+  if (document.hidden) {
+    clearTimeout(retryTimer);
+    source?.close();
+    source = null;
+    openTimer = setInterval(() => get("/page/setup.json").catch(failed), openInterval);
+  } else {
+    tryNow();
+    refreshRunning();
+  }
 });
 
 export const taskPath = (id, action = "") => `/v1/tasks/${id}${action && `/${action}`}`;

@@ -1,10 +1,11 @@
-// The app switcher: a card for each app, with its last picture of itself, thrown upwards to force-quit it.
+// The app switcher: a card for each app with its last picture. A mouse or a pen can throw a card upwards, which force-quits
+// the app unless it is undone within some seconds. A finger on a card scrolls.
 
-import { h, fill, text, attribute, button, confirm, act, dialog } from "./dom.js";
+import { h, fill, text, attribute, button, confirm, act, dialog, undoable } from "./dom.js";
 import { get, post } from "./api.js";
 import { state, listen, tellApp, appPath } from "./store.js";
-import { appStateNames, answer, words, moment, duration, policy, capital } from "./format.js";
-import { past } from "./transfers.js";
+import { appStateNames, answer, words, moment, duration, policy, capital, isOver } from "./format.js";
+import { past } from "./transfer-details.js";
 
 const rank = { active: 0, inactive: 1, background: 2, suspended: 3, notRunning: 4 };
 const throwDistance = 120;
@@ -13,6 +14,18 @@ const fetchResults = { newData: "new data", noData: "nothing new", failed: "fail
 const front = app => post(appPath(app.id, "activate")).then(tellApp);
 const leave = app => post(appPath(app.id, "background")).then(tellApp);
 const quit = app => post(appPath(app.id, "quit"), { force: false }).then(tellApp);
+/** What a force quit destroys, with the number of transfers. */
+function forceQuitWords(app) {
+  const prefix = `${app.id.replaceAll("%", "%25").replaceAll(":", "%3A")}:`;
+  let count = 0;
+  for (const task of state.tasks.values())
+    if (!isOver(task) && task.session.startsWith(prefix)) count += 1;
+  const transfers = count === 0 ? "It has no unfinished transfers." :
+    `Its ${count === 1 ? "unfinished transfer is" : `${count} unfinished transfers are`} cancelled and partial data is ` +
+    "deleted. Finished files stay.";
+  return `${transfers} The app does not run again until you open it.`;
+}
+
 const forceQuit = app => post(appPath(app.id, "quit"), { force: true }).then(tellApp);
 
 export function switcher(root) {
@@ -26,7 +39,7 @@ export function switcher(root) {
     const apps = [...state.apps.values()].sort((a, b) => rank[a.state] - rank[b.state] ||
       (b.stateSince ?? "").localeCompare(a.stateSince ?? "") || a.name.localeCompare(b.name));
     empty.hidden = apps.length > 0;
-    text(empty, state.status ? "No app is installed. nightshift app install FILE installs one." : "Reading…");
+    text(empty, state.status ? "No app is installed. To install one, run: nightshift app install FILE" : "Reading…");
     for (const [id, card] of cards)
       if (!state.apps.has(id)) {
         card.node.remove();
@@ -41,7 +54,7 @@ export function switcher(root) {
       showCard(card, app);
       if (deck.children[index] !== card.node) deck.insertBefore(card.node, deck.children[index] ?? null);
     });
-    // Time runs only for who has some left, and is looked at.
+    // The clock runs only while it is visible and an app has background time left.
     const runs = apps.some(app => app.background?.remaining !== undefined && !app.background.standsStill && app
       .state === "background");
     clearInterval(clock);
@@ -88,11 +101,11 @@ app())), { showsWords: true, "data-action": "front" });
   card.quit = button("quit", "Quit", () => act(card.quit, () => quit(app())), { "data-action": "quit" });
   card.force = button("force", "Force quit", async () => {
     if (await confirm(`Force-quit ${app().name}?`,
-        "Its transfers are cancelled, and nothing but you launches it.", "Force quit")) act(card.force, () =>
+        forceQuitWords(app()), "Force quit", "Keep it running")) act(card.force, () =>
       forceQuit(app()));
   }, { kind: "bad", "data-action": "force" });
   card.why = button("why", "Why", () => explain(id), { "data-action": "why" });
-  card.hint = h("div", { class: "throw-hint", "aria-hidden": "true" }, "Let go to force-quit");
+  card.hint = h("div", { class: "throw-hint", "aria-hidden": "true" }, "Release to force-quit");
   card.pane = h("div", { class: "pane" }, card.letter, card.picture);
   card.node = h("li", { class: "card", "data-app": id }, card.hint, h("article", { class: "card-body" },
     card.pane, h("div", { class: "card-text" }, h("div", { class: "line" }, card.title, card.badge), card.waits,
@@ -134,7 +147,7 @@ function showCard(card, app) {
   card.force.disabled = app.isForceQuit;
 }
 
-/** What it does or waits for, in a sentence. */
+/** One sentence on what the app does or waits for. */
 function waitingFor(app) {
   const open = app.background?.tasks ?? [];
   if (app.wakes?.length) {
@@ -145,13 +158,13 @@ function waitingFor(app) {
   if (app.launchesPausedUntil && new Date(app.launchesPausedUntil) > new Date())
   return `It is not launched before ${moment(app.launchesPausedUntil)}.`;
   if (open.length) return `Works on ${open.map(task => task.name).join(", ")}.`;
-  if (app.background?.standsStill) return "It stands still until the next window.";
+  if (app.background?.standsStill) return "It is paused until the next maintenance window.";
   return {
-    active: "You see it.",
-    inactive: "It comes or goes.",
+    active: "It is in front.",
+    inactive: "It is changing between front and background.",
     background: "It runs in the background.",
     suspended: "It is frozen, and uses no processor.",
-    notRunning: app.isForceQuit ? "You force-quit it: nothing but you launches it." : "It does not run."
+    notRunning: app.isForceQuit ? "You force-quit it. It does not run until you open it." : "It does not run."
   } [app.state] ?? "";
 }
 
@@ -159,18 +172,18 @@ function timeLeft(app, readAt) {
   const background = app.background;
   if (!background || background.remaining === undefined || !["background", "inactive"].includes(app.state))
   return background ? policy(background.policy) : "–";
-  if (background.standsStill) return `${duration(background.remaining)}, standing still`;
+  if (background.standsStill) return `${duration(background.remaining)}, paused`;
   return duration(background.remaining - (performance.now() - readAt) / 1000);
 }
 
-/** Of apps that are fetched for in the background; nothing is said of others. */
+/** The time of the next background fetch; null for an app without background refresh. */
 function nextFetch(app) {
   const refresh = state.refresh.get(app.id);
   if (!refresh || refresh.interval === "never") return null;
   return refresh.expected ? moment(refresh.expected) : refresh.sentence || null;
 }
 
-/** Thrown far enough upwards, a card is force-quit; let go before, it falls back. */
+/** Lets a mouse or a pen throw the card upwards. Released early, it falls back. */
 function throwable(card, app) {
   let start = null;
   const pane = card.node;
@@ -180,7 +193,7 @@ function throwable(card, app) {
     start = null;
   };
   card.pane.addEventListener("pointerdown", event => {
-    if (event.button !== 0 || app()?.isForceQuit) return;
+    if (event.pointerType === "touch" || event.button !== 0 || app()?.isForceQuit || card.pending) return;
     start = { y: event.clientY, x: event.clientX, id: event.pointerId };
   });
   card.pane.addEventListener("pointermove", event => {
@@ -197,7 +210,18 @@ function throwable(card, app) {
   card.pane.addEventListener("pointerup", () => {
     const isFar = pane.classList.contains("far");
     settle();
-    if (isFar) act(card.force, () => forceQuit(app()));
+    if (!isFar) return;
+    const thrown = app();
+    card.pending = undoable(`${thrown.name || thrown.id} will be force-quit. ${forceQuitWords(thrown)}`, isLeaving => {
+      card.pending = null;
+      pane.classList.remove("leaving");
+      // A page that is closed no longer offers to undo.
+      return isLeaving ? undefined : act(card.force, () => forceQuit(thrown));
+    }, () => {
+      card.pending = null;
+      pane.classList.remove("leaving");
+    });
+    pane.classList.add("leaving");
   });
   card.pane.addEventListener("pointercancel", settle);
 }
@@ -225,7 +249,7 @@ export function appFacts(app) {
     ["Background time", app.background && policy(app.background.policy)],
     ["Modes", app.manifest?.modes?.join(", ")],
     ["Command", app.manifest?.command?.join(" ")],
-    ["Faults", app.faults || null],
+    ["Crashes", app.faults || null],
     ["Background refresh", state.refresh.get(app.id)?.sentence],
     ["Fetches", state.refresh.get(app.id)?.fetches.slice(-5).reverse().map(fetch =>
       `${moment(fetch.began)}: ${fetchResults[fetch.result] ?? "under way"}`).join("; ")],
@@ -240,11 +264,11 @@ export function appFacts(app) {
   return [h("dl", { class: "facts" }, rows.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name),
       h("dd", {}, value)
     ])),
-    stints.length ? h("details", {}, h("summary", {}, "Its last times in the background"), h(
+    stints.length ? h("details", {}, h("summary", {}, "Its last background runs"), h(
     "ol", { class: "past" }, stints.slice(-10).reverse().map(stint => h("li", {},
         h("time", { class: "number", datetime: stint.began }, moment(stint.began)),
         ` ${duration(stint.seconds)}${stint.heldAwake ? ", the device was held awake" : ""}${stint.windows ? `, ${stint.windows} windows` : ""}. `,
-        stint.end ? words.stintEnds[stint.end] ?? stint.end : "It goes on.", " ", h(
+        stint.end ? words.stintEnds[stint.end] ?? stint.end : "It continues.", " ", h(
         "span", { class: "faint" }, [...stint.tasks, ...stint.wakes.map(wake => words.wakes[wake] ?? wake)]
           .join(", ")))))) : null
   ];

@@ -1,6 +1,7 @@
-// Paints a timeline on a canvas, and remembers what is where.
+// Paints a timeline on a canvas, and keeps the areas of its bars for the pointer.
 
 import { state } from "./store.js";
+import { visible } from "./dom.js";
 import { clock, day, taskName } from "./format.js";
 import { deviceWords, appWords, markWords } from "./timeline.js";
 
@@ -8,7 +9,7 @@ const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
   604800
 ];
 
-/** Okabe and Ito's palette, which colour-blind people can tell apart; place, height and hatching say the same. */
+/** Okabe and Ito's palette, which colour-blind people can tell apart; position, height and hatching repeat what colour shows. */
 const light = {
   ink: "#1f2328",
   faint: "#57606a",
@@ -61,10 +62,10 @@ const dark = {
   active: "#2b8fd0"
 };
 
-/** The colours of now. */
+/** The colours of the current scheme. */
 export const palette = scheme => scheme.matches ? dark : light;
 
-/** Paints what is between `view.from` and `view.to`. */
+/** Paints the time from `view.from` to `view.to`. */
 export function painter(canvas, view, scheme) {
   const pen = canvas.getContext("2d");
   let picture = null;
@@ -93,7 +94,7 @@ export function painter(canvas, view, scheme) {
   /** A task that was removed has but its number. */
   const name = id => {
     const task = state.tasks.get(id);
-    return task ? taskName(task) : `Task ${id}`;
+    return task ? taskName(task) : `Transfer ${id}`;
   };
 
   function laned(tasks) {
@@ -147,7 +148,7 @@ export function painter(canvas, view, scheme) {
       pen.fillStyle = inside;
       pen.font = `${height < 18 ? 10 : 11}px system-ui, sans-serif`;
       pen.textAlign = "left";
-      pen.fillText(title, from + 6, y + height / 2 + 0.5);
+      pen.fillText(visible(title), from + 6, y + height / 2 + 0.5);
     }
   }
 
@@ -217,7 +218,7 @@ export function painter(canvas, view, scheme) {
     pen.fillStyle = row.kind === "section" || row.kind === "more" ? colors.faint : colors.ink;
     pen.textAlign = row.kind === "section" ? "left" : "right";
     const middle = { device: 14, power: 8, network: 8, section: 18, app: 10, transfer: 7, more: 10 } [row.kind];
-    pen.fillText(row.kind === "section" ? row.label : fit(row.label, left - 16), row.kind === "section" ? 4 : left -
+    pen.fillText(row.kind === "section" ? row.label : fit(visible(row.label), left - 16), row.kind === "section" ? 4 : left -
       10, y + middle);
     switch (row.kind) {
       case "device":

@@ -25,7 +25,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     view.isLive = true;
     place();
   }, { showsWords: true, id: "timeline-live" });
-  const table = h("details", { class: "as-text" }, h("summary", {}, "The same in words"), h(
+  const table = h("details", { class: "as-text" }, h("summary", {}, "As text"), h(
   "div", { class: "stack" }));
   const legend = h("ul", { class: "legend" });
   const frame = h("div", { class: "canvas-frame" }, canvas, tip);
@@ -34,7 +34,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       button("add", "Zoom in", () => zoom(0.5), { id: "zoom-in" }), h("button", { type: "button", class: "button",
         id: "zoom-out", "aria-label": "Zoom out", title: "Zoom out", onclick: () => zoom(2) }, "−"), live),
     frame, legend, h("p", { class: "faint", id: "timeline-help" },
-      "Wheel, + and − zoom; dragging and the arrow keys pan; pointing at a bar tells when, how long and why."),
+      "Wheel, + and − zoom; dragging and the arrow keys pan; point at a bar to see when, how long and why."),
     table);
 
   const copy = new JournalCopy(() => again(true));
@@ -45,7 +45,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   const scheme = matchMedia("(prefers-color-scheme: dark)");
   const pen = painter(canvas, view, scheme);
 
-  // MARK: - What is drawn
+  // MARK: - Drawing
 
   function read() {
     view.isLive = true;
@@ -102,7 +102,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       isStale = false;
     }
     pen.paint(picture);
-    // The present moves on by a dot at a time, and only where somebody looks.
+    // The present moves by a pixel at a time, and only while the page is visible.
     clearTimeout(timer);
     if (view.isLive && !document.hidden) timer = setTimeout(() => again(false), Math.max(1000, (view.to - view
       .from) / Math.max(1, canvas.clientWidth)));
@@ -116,7 +116,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     if (copy.entries[0].id === 1 && first > start) view.from = now - Math.max(60e3, (now - first) * 1.05);
   }
 
-  // MARK: - Moving about
+  // MARK: - Zooming and panning
 
   function zoom(factor, at = (view.from + view.to) / 2) {
     const width = view.to - view.from;
@@ -198,7 +198,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       `translate(${Math.max(0, Math.min(event.offsetX + 12, canvas.clientWidth - tip.offsetWidth))}px, ${event.offsetY + 16}px)`;
   }
 
-  // MARK: - In words, for those who do not see it
+  // MARK: - As text
 
   function sums(spans, names) {
     const totals = new Map();
@@ -212,7 +212,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     const device = [sums(picture.device, deviceWords), unknown >= 1 && `not known ${duration(unknown)}`].filter(
       Boolean).join(", ");
     canvas.setAttribute("aria-label",
-      `Timeline. The device: ${device || "nothing is known"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
+      `Timeline. The device: ${device || "unknown"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
       );
     const line = (who, what) => h("tr", {}, h("th", { scope: "row" }, who), h("td", {}, what || "–"));
     fill(table.lastChild, h("table", { class: "values" }, h("tbody", {}, line("Device", device), picture.apps.map(

@@ -302,7 +302,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
     else if (entry.task) readTransfer(entry, at);
     else if (entry.app) readApp(entry, at);
   }
-  const rows = [...transfers.values()].sort((a, b) => a.id - b.id).map(one => ({ label: `Task ${one.id}`, task: one
+  const rows = [...transfers.values()].sort((a, b) => a.id - b.id).map(one => ({ label: `Transfer ${one.id}`, task: one
       .id, app: one.app, count: 1, spans: one.track.finish(to) }));
   const shown = rows.length > mostTransferRows ? grouped(rows) : rows;
   return {

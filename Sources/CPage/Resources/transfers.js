@@ -1,56 +1,47 @@
-// Transfers: a live list of any length, and everything that can be done to one or to all.
+// Transfers: a live list of any length, in the order one wants, with what can be done to one, to several or to all.
 
-import { h, fill, text, attribute, button, dialog, confirm, act, toast } from "./dom.js";
-import { get, post, patch, remove } from "./api.js";
-import { state, listen, tellTask, forgetTask, taskPath } from "./store.js";
-import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, parseRate, typedRate,
-  moment, particulars, decision, answer, isOver } from "./format.js";
+import { h, fill, text, attribute, button, act } from "./dom.js";
+import { state, listen } from "./store.js";
+import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, isOver } from "./format.js";
 import { VirtualList } from "./list.js";
+import { RateGraph } from "./rate-graph.js";
 import { addDialog, limits, everything } from "./transfer-dialogs.js";
+import { mainAction, single, cancel, canCancel, canPause, canRestart, waitsForRetry, actOnAll, retryAll,
+  removeTasks } from "./transfer-actions.js";
+import { details } from "./transfer-details.js";
 
 const filters = [
-  ["active", "Under way", task => !isOver(task)],
+  ["active", "Unfinished", task => !isOver(task)],
   ["waiting", "Waiting", task => task.state === "waiting" || task.state === "suspended"],
   ["failed", "Failed", task => task.state === "failed"],
   ["done", "Done", task => task.state === "completed" || task.state === "cancelled"],
   ["all", "All", () => true],
 ];
 const order = { running: 0, finishing: 0, waiting: 1, suspended: 2, failed: 3, completed: 4, cancelled: 5 };
+const part = task => {
+  const { done, total } = amounts(task);
+  return total > 0 ? Math.min(1, done / total) : task.state === "completed" ? 1 : 0;
+};
+const currentRate = task => state.link === "live" && task.state === "running" ? task.bytesPerSecond ?? 0 : 0;
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+/** Orders of the list; each ends with the number, so that it is the same every time. */
+const orders = [
+  ["state", "By state", (a, b) => order[a.state] - order[b.state] || (isOver(a) ? b.id - a.id : a.id - b.id)],
+  ["newest", "Newest first", (a, b) => b.id - a.id],
+  ["oldest", "Oldest first", (a, b) => a.id - b.id],
+  ["name", "By name", (a, b) => collator.compare(taskName(a), taskName(b)) || a.id - b.id],
+  ["size", "Largest first", (a, b) => amounts(b).total - amounts(a).total || a.id - b.id],
+  ["progress", "Most complete first", (a, b) => part(b) - part(a) || a.id - b.id],
+  ["rate", "Fastest first", (a, b) => currentRate(b) - currentRate(a) || a.id - b.id],
+];
 
 let chosen = "active";
+let chosenOrder = "state";
 let sought = "";
-
-// MARK: - What is done to one
-
-const single = {
-  pause: task => post(taskPath(task.id, "suspend")).then(tellTask),
-  resume: task => post(taskPath(task.id, "resume")).then(tellTask),
-  retry: task => post(taskPath(task.id, "retry")).then(tellTask),
-  cancel: task => post(taskPath(task.id, "cancel")).then(tellTask),
-  remove: async task => {
-    await remove(taskPath(task.id));
-    forgetTask(task.id);
-  },
-};
-
-async function cancel(task, node) {
-  if (await confirm(`Cancel ${taskName(task)}?`, "What is here of it goes away.", "Cancel the transfer")) {
-    await act(node, () => single.cancel(task));
-  }
-}
-
-/** The button that a row leads with: what one most likely wants. */
-function mainAction(task) {
-  if (task.state === "suspended") return ["play", "Resume", single.resume];
-  if (task.state === "waiting" && ["retry", "retryAfter", "hostBackoff"].includes(task.wait?.reason)) return [
-    "retry", "Try again now", single.retry
-  ];
-  if (["waiting", "running"].includes(task.state)) return ["pause", "Pause", single.pause];
-  if (isOver(task)) return ["remove", "Remove from the list", single.remove];
-  return null;
-}
-
-// MARK: - The list
+/** Numbers of selected transfers. */
+const selected = new Set();
+const graph = new RateGraph();
 
 export function transfers(root) {
   const counts = new Map();
@@ -66,7 +57,7 @@ export function transfers(root) {
         chosen = key;
         for (const tab of tabs) attribute(tab, "aria-pressed", tab.dataset.filter === key);
         list.node.scrollTop = 0;
-        show();
+        show(true);
       }
     }, name, count);
   });
@@ -78,56 +69,98 @@ export function transfers(root) {
     value: sought,
     oninput: () => {
       sought = search.value.trim().toLowerCase();
-      show();
+      show(true);
     }
   });
+  const sorting = h("select", { class: "field", id: "sort", "aria-label": "Order", onchange: () => {
+    chosenOrder = sorting.value;
+    list.node.scrollTop = 0;
+    show(true);
+  } }, orders.map(([key, name]) => h("option", { value: key }, name)));
+  sorting.value = chosenOrder;
   const total = h("span", { class: "total number" });
   const empty = h("div", { class: "empty", hidden: true });
   const list = new VirtualList({
     label: "Transfers",
-    create: makeRow,
+    create: (node, item) => makeRow(node, item, select),
     update: showRow,
-    open: task => details(task.id),
-    keys: { p: task => act(null, () => (task.state === "suspended" ? single.resume : single.pause)(task)),
-      Delete: task => cancel(task) }
+    open: task => task.state === "removed" ? undefined : details(task.id),
+    identify: task => task.id,
+    left: (id, task) => !state.hidden.has(id) && state.tasks.get(id) || { ...task, state: "removed" },
+    released: () => show(),
+    keys: {
+      p: task => act(null, () => (task.state === "suspended" ? single.resume : single.pause)(task)),
+      " ": task => select(task, !selected.has(task.id)),
+      Delete: task => isOver(task) ? removeTasks([task]) : canCancel(task) && cancel(task)
+    }
   });
   list.node.classList.add("transfer-list");
+  const selection = selectionBar(() => list.items, () => {
+    showSelection();
+    list.draw();
+  });
 
   fill(root, h("div", { class: "toolbar" },
-      h("h1", {}, "Transfers"), total, h("span", { class: "spring" }),
+      h("h1", {}, "Transfers"), graph.node, total, h("span", { class: "spring" }),
       button("add", "Add", () => addDialog(), { showsWords: true, kind: "primary", id: "add" }),
-      button("limit", "Limits of all", limits, { id: "limits" }), button("more", "All transfers",
-      everything, { id: "everything" })),
-    h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Which" },
-      tabs), search),
-    empty, list.node);
+      button("limit", "Limits of all transfers", limits, { id: "limits" }), button("more", "All transfers",
+        everything, { id: "everything" })),
+    h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Which transfers" },
+      tabs), sorting, search),
+    empty, list.node, selection.node);
 
-  function show() {
+  let anchor = null;
+
+  /** Selects or deselects a transfer; with `isRange`, all from the last one selected. */
+  function select(task, isSelected, isRange = false) {
+    const ids = list.items.map(item => item.id);
+    const [from, to] = [ids.indexOf(anchor), ids.indexOf(task.id)].sort((a, b) => a - b);
+    for (const id of isRange && from >= 0 ? ids.slice(from, to + 1) : [task.id]) {
+      if (isSelected) selected.add(id);
+      else selected.delete(id);
+    }
+    anchor = task.id;
+    showSelection();
+    list.draw();
+  }
+
+  function showSelection() {
+    for (const id of selected)
+      if (!state.tasks.has(id) || state.hidden.has(id)) selected.delete(id);
+    selection.show();
+    list.node.classList.toggle("under-bar", selected.size > 0);
+  }
+
+  function show(isChosen = false) {
     const matches = filters.find(filter => filter[0] === chosen)[2];
     const numbers = new Map(filters.map(filter => [filter[0], 0]));
     const items = [];
     for (const task of state.tasks.values()) {
+      if (state.hidden.has(task.id)) continue;
       for (const [key, , isIn] of filters)
         if (isIn(task)) numbers.set(key, numbers.get(key) + 1);
       if (matches(task) && (!sought || isSought(task))) items.push(task);
     }
-    items.sort((a, b) => order[a.state] - order[b.state] || (isOver(a) ? b.id - a.id : a.id - b.id));
+    items.sort(orders.find(one => one[0] === chosenOrder)[2]);
     for (const [key, node] of counts) text(node, String(numbers.get(key)));
-    empty.hidden = items.length > 0;
-    text(empty, !state.isLoaded && state.link !== "away" ? "Reading…" : sought ? "Nothing is called so." :
-      chosen === "active" ? "Nothing is under way. Paste URLs here, or press Add." : "Nothing is here.");
-    list.set(items);
+    list.set(items, isChosen);
+    empty.hidden = list.items.length > 0;
+    text(empty, !state.isLoaded && state.link !== "away" ? "Reading…" : sought ? "No transfer matches." :
+      chosen === "active" ? "No unfinished transfers. Paste URLs here, or press Add." : "No transfers here.");
+    showSelection();
     sum();
   }
 
   function sum() {
+    const isLive = state.link === "live";
     let speed = 0;
-    for (const task of state.tasks.values())
-      if (task.state === "running") speed += task.bytesPerSecond ?? 0;
+    for (const task of state.tasks.values()) speed += currentRate(task);
     text(total, speed > 0 ? rate(speed) : "");
+    if (isLive) graph.add(speed, performance.now());
+    else graph.clear();
   }
 
-  const ends = [listen(["tasks", "link"], show), listen(["progress"], () => {
+  const ends = [listen(["tasks", "link"], () => show()), listen(["progress"], () => {
     list.draw();
     sum();
   })];
@@ -141,7 +174,49 @@ export function transfers(root) {
 const isSought = task => taskName(task).toLowerCase().includes(sought) || task.url.toLowerCase().includes(sought) ||
   task.session.toLowerCase().includes(sought) || String(task.id) === sought;
 
-function makeRow(node, item) {
+// MARK: - Several
+
+/** What can be done to the selected transfers. It lies over the list's end, so that no row moves when it appears. */
+function selectionBar(items, changed) {
+  const count = h("span", { class: "number", role: "status" });
+  const chosenTasks = isIn => [...selected].map(id => state.tasks.get(id)).filter(task => task && isIn(task));
+  const part = (shape, words, isIn, run) => {
+    const node = button(shape, words, async event => {
+      await run(chosenTasks(isIn), event.currentTarget);
+      changed();
+    }, { "data-many": words.toLowerCase() });
+    return { node, isIn };
+  };
+  const parts = [
+    part("pause", "Pause", canPause, (tasks, node) => actOnAll("suspend", tasks, node)),
+    part("play", "Resume", task => task.state === "suspended", (tasks, node) => actOnAll("resume", tasks, node)),
+    part("retry", "Try again", task => waitsForRetry(task) || canRestart(task), retryAll),
+    part("stop", "Cancel", canCancel, (tasks, node) => actOnAll("cancel", tasks, node)),
+    part("remove", "Remove", isOver, tasks => removeTasks(tasks)),
+  ];
+  const node = h("div", { class: "selection", role: "toolbar", "aria-label": "Selected transfers", hidden: true },
+    count, parts.map(one => one.node),
+    h("button", { type: "button", class: "button", id: "select-all", onclick: () => {
+      for (const task of items()) selected.add(task.id);
+      changed();
+    } }, "All"),
+    button("close", "Select none", () => {
+      selected.clear();
+      changed();
+    }));
+  return {
+    node,
+    show() {
+      node.hidden = selected.size === 0;
+      text(count, `${selected.size} selected`);
+      for (const one of parts) one.node.disabled = !chosenTasks(one.isIn).length;
+    }
+  };
+}
+
+// MARK: - A row
+
+function makeRow(node, item, select) {
   const parts = {
     name: h("span", { class: "name" }),
     from: h("span", { class: "from" }),
@@ -152,159 +227,76 @@ function makeRow(node, item) {
     left: h("span", { class: "number left" }),
     bar: h("span", { class: "bar-fill" }),
   };
-  parts.meter = h("span", { class: "bar",
-role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100, "aria-label": "Progress" }, parts.bar);
+  parts.meter = h("span", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100,
+    "aria-label": "Progress" }, parts.bar);
+  parts.check = h("input", { type: "checkbox", "aria-label": "Select", onclick: event => select(item(), parts.check
+    .checked, event.shiftKey) });
   parts.main = h("button", {
     type: "button",
     class: "button main-action",
     onclick: () => {
       const task = item();
-      act(parts.main, () => mainAction(task)?.[2](task));
+      act(parts.main, () => mainAction(task)?.run(task));
     }
   });
-  parts.cancel = button("stop", "Cancel", () => cancel(item(), parts.cancel));
+  parts.second = h("button", {
+    type: "button",
+    class: "button",
+    onclick: () => {
+      const task = item();
+      if (isOver(task)) removeTasks([task]);
+      else cancel(task, parts.second);
+    }
+  });
   parts.more = button("more", "More", () => details(item().id));
   node.append(
+    h("label", { class: "pick", role: "gridcell" }, parts.check),
     h("div", { class: "what", role: "gridcell" }, h("div", { class: "line" }, parts.state, parts.name, parts
       .from), parts.sentence),
     h("div", { class: "how", role: "gridcell" }, parts.meter, h("div", { class: "line" }, parts.amount, parts
       .rate, parts.left)),
-    h("div", { class: "actions", role: "gridcell" }, parts.main, parts.cancel, parts.more));
+    h("div", { class: "actions", role: "gridcell" }, parts.main, parts.second, parts.more));
   return parts;
+}
+
+/** Gives a button another picture and label, if it has not got them. */
+function relabel(node, shape, words) {
+  if (node.dataset.shape === `${shape} ${words}`) return;
+  node.dataset.shape = `${shape} ${words}`;
+  node.replaceChildren(...button(shape, words, null).childNodes);
+  attribute(node, "aria-label", words);
+  attribute(node, "title", words);
 }
 
 function showRow(parts, task, node) {
   const { done, total } = amounts(task);
-  const part = total > 0 ? Math.min(1, done / total) : task.state === "completed" ? 1 : 0;
+  const isLive = state.link === "live";
   text(parts.name, taskName(task));
   text(parts.from, host(task.currentURL ?? task.url));
   text(parts.state, stateNames[task.state] ?? task.state);
   attribute(node, "data-state", task.state);
   attribute(node, "data-id", task.id);
+  const isSelected = selected.has(task.id);
+  attribute(node, "aria-selected", String(isSelected));
+  if (parts.check.checked !== isSelected) parts.check.checked = isSelected;
   const sentence = taskSentence(task);
   text(parts.sentence, sentence);
-  if (parts.sentence.title !== sentence) parts.sentence.title = sentence;
+  attribute(parts.sentence, "title", sentence);
   text(parts.amount, total > 0 ? `${size(done)} of ${size(total)}` : done > 0 ? size(done) : "");
-  text(parts.rate, task.state === "running" && task.bytesPerSecond > 0 ? rate(task.bytesPerSecond) : "");
-  text(parts.left, timeLeft(task));
-  const scale = `scaleX(${part.toFixed(4)})`;
+  // Without the service nobody knows how fast a transfer is.
+  text(parts.rate, currentRate(task) > 0 ? rate(task.bytesPerSecond) : "");
+  text(parts.left, isLive ? timeLeft(task) : "");
+  const scale = `scaleX(${part(task).toFixed(4)})`;
   if (parts.scale !== scale) {
     parts.scale = scale;
     parts.bar.style.transform = scale;
   }
-  attribute(parts.meter, "aria-valuenow", total > 0 || part ? Math.round(part * 100) : null);
+  attribute(parts.meter, "aria-valuenow", total > 0 || part(task) ? Math.round(part(task) * 100) : null);
   const action = mainAction(task);
   parts.main.hidden = !action;
-  if (action && parts.action !== action[1]) {
-    parts.action = action[1];
-    const shape = button(action[0], action[1], null);
-    parts.main.replaceChildren(...shape.childNodes);
-    attribute(parts.main, "aria-label", action[1]);
-    attribute(parts.main, "title", action[1]);
-  }
-  parts.cancel.hidden = isOver(task) || task.state === "finishing";
-}
-
-// MARK: - One
-
-async function details(id) {
-  const body = h("div", { class: "stack" });
-  const node = dialog("Transfer", body);
-  node.classList.add("sheet");
-  let last = "";
-  async function show() {
-    const task = state.tasks.get(id);
-    if (!task) {
-      node.close();
-      return;
-    }
-    // What is being typed is not taken away: only another state makes it anew.
-    const now = `${task.state} ${task.priority} ${task.rateLimit} ${task.wait?.reason}`;
-    if (now === last) return;
-    last = now;
-    text(node.querySelector("h2"), taskName(task));
-    let why = null;
-    try {
-      why = await get(taskPath(id, "why"));
-    } catch (error) {
-      why = { sentence: error.message, history: [] };
-    }
-    if (node.open) fill(body, explained(task, why), settings(task), deeds(task), facts(task), past(why));
-  }
-  const end = listen(["tasks"], show);
-  node.addEventListener("close", end);
-  await show();
-}
-
-function explained(task, why) {
-  return h("p", { class: "answer" }, h("strong", {}, `${stateNames[task.state]}: `), answer(why));
-}
-
-function settings(task) {
-  if (isOver(task)) return null;
-  const priority = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: String(task.priority),
-    id: "priority" });
-  const shown = h("output", { for: "priority", class: "number" }, task.priority.toFixed(2));
-  priority.addEventListener("input", () => text(shown, Number(priority.value).toFixed(2)));
-  priority.addEventListener("change", () => act(priority, () => patch(taskPath(task.id), { priority: Number(priority
-      .value) }).then(tellTask), "The priority is changed."));
-  const limit = h("input", { class: "field", id: "limit", value: typedRate(task.rateLimit), placeholder: "none",
-    autocomplete: "off", "aria-describedby": "limit-help" });
-  return h("form", {
-      class: "form",
-      onsubmit: event => {
-        event.preventDefault();
-        const bytes = parseRate(limit.value);
-        if (Number.isNaN(bytes)) {
-          toast("A limit is a number with K, M or G, such as 500K.", true);
-          return;
-        }
-        act(limit, () => patch(taskPath(task.id), { rateLimit: bytes }).then(tellTask),
-        "The limit is changed.");
-      }
-    },
-    h("label", { for: "priority" }, "Priority"), h("div", { class: "row" }, priority, shown),
-    h("label", { for: "limit" }, "Limit"), h("div", { class: "row" }, limit, h("button", { type: "submit",
-        class: "button" }, "Set"), h("span", { id: "limit-help", class: "faint" },
-      "bytes per second: 500K, 1.5M")));
-}
-
-function deeds(task) {
-  const action = mainAction(task);
-  return h("div", { class: "row" },
-    action && button(action[0], action[1], event => act(event.currentTarget, () => action[2](
-    task)), { showsWords: true }),
-    task.state === "waiting" && action?.[1] !== "Pause" && button("pause", "Pause", event => act(event
-      .currentTarget, () => single.pause(task)), { showsWords: true }),
-    !isOver(task) && task.state !== "finishing" && button("stop", "Cancel", event => cancel(task, event
-      .currentTarget), { showsWords: true, kind: "bad" }));
-}
-
-function facts(task) {
-  const rows = [
-    ["Number", task.id],
-    ["From", task.currentURL ?? task.url],
-    ["Session", task.session],
-    ["To", task.file ?? task.destination?.directory],
-    ["Source", task.source],
-    ["Added", moment(task.createdAt)],
-    ["Ended", task.endedAt && moment(task.endedAt)],
-    ["Attempts", task.attempts],
-    ["Connections", task.connections],
-    ["Answer", task.response && `HTTP ${task.response.status}`],
-    ["Checked", task.verified?.join(", ")],
-    ["Last error", task.lastError?.message],
-    ["Not before", task.earliestBeginDate && moment(task.earliestBeginDate)]
-  ];
-  return h("dl", { class: "facts" }, rows.filter(([, value]) => value !== undefined && value !== null && value !==
-      "" && value !== false)
-    .map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
-}
-
-export function past(why) {
-  if (!why.history?.length) return null;
-  return h("details", {}, h("summary", {}, "What happened"), h("ol", { class: "past" }, why.history.slice(-20).map(
-    entry =>
-    h("li", {}, h("time", { class: "number", datetime: entry.time }, moment(entry.time)), " ", decision(
-      entry), " ", h("span", { class: "faint" }, particulars(entry))))));
+  if (action) relabel(parts.main, action.icon, action.words);
+  parts.second.hidden = !canCancel(task) && !(isOver(task) && action?.run !== single.remove);
+  if (!parts.second.hidden) relabel(parts.second, isOver(task) ? "remove" : "stop", isOver(task) ?
+    "Remove from the list" : "Cancel");
+  parts.more.hidden = task.state === "removed";
 }

@@ -4,7 +4,7 @@ import { h, fill } from "./dom.js";
 import { get, optional, segment } from "./api.js";
 import { state, listen, taskPath, appPath } from "./store.js";
 import { taskName, stateNames, appStateNames, moment, answer as inWords, pushLine, regionStates } from "./format.js";
-import { past } from "./transfers.js";
+import { past } from "./transfer-details.js";
 import { appFacts } from "./switcher.js";
 
 export function why(root, argument) {
@@ -42,7 +42,7 @@ export function why(root, argument) {
     try {
       const found = await explain(question);
       fill(answer, found ?? [h("h2", {}, question), h("p", {},
-        "There is no transfer, no app and nothing else of this name.")]);
+        "No transfer, app, push or region has this name.")]);
     } catch (error) {
       fill(answer, h("p", {}, error.message));
     }

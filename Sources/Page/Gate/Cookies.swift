@@ -1,6 +1,6 @@
-/// Cookies as RFC 6265 has them, as far as one page needs it.
+/// The part of cookies (RFC 6265) that one page needs.
 enum Cookies {
-    /// All values of the name, in all `Cookie` fields (section 4.2.1).
+    /// Returns all values of the cookie `name` in all `Cookie` fields (section 4.2.1).
     static func values(of name: String, in fields: [String]) -> [String] {
         fields.flatMap { $0.split(separator: ";") }.compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -9,7 +9,7 @@ enum Cookies {
         }
     }
 
-    /// A `Set-Cookie` field that lasts as long as the browser: no script reads it, no other site's page sends it along.
+    /// Returns a `Set-Cookie` field for a session cookie that scripts cannot read and other sites cannot send.
     static func setting(_ name: String, to secret: Secret) -> String {
         "\(name)=\(secret.text); Path=/; HttpOnly; SameSite=Strict"
     }

@@ -1,7 +1,7 @@
-/// The header fields that every answer carries, so that a browser holds the page to what it is.
+/// The header fields of every response, by which browsers restrict the page.
 enum HeaderPolicy {
-    /// Script, style and pictures from here alone, none of it inline; nothing framed, embedded or sent anywhere else. Strings
-    /// never become markup or script, not even by mistake (Trusted Types).
+    /// Allows script, style and pictures from this server only, and none inline; no frames, and no requests to other
+    /// servers. Strings cannot become markup or script by mistake (Trusted Types).
     static let contentSecurity = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -20,7 +20,7 @@ enum HeaderPolicy {
         ("Cache-Control", "no-store"),
     ]
 
-    /// The types in which the service answers; anything else is bytes to a browser.
+    /// Returns one of the types that the service uses; any other becomes bytes, which a browser does not interpret.
     static func contentType(_ type: String?) -> String {
         guard let type,
             ["application/json", "application/problem+json", "text/event-stream", "image/png"].contains(type)

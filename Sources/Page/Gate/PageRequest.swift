@@ -1,7 +1,7 @@
-/// What of a request decides whether it is answered, without a server around it.
+/// The parts of a request that decide whether it is answered.
 struct PageRequest: Hashable, Sendable {
     var method: String
-    /// With its query, as it came.
+    /// The path with its query, as received.
     var target: String
     /// All `Host` fields, the target's own host among them.
     var hosts: [String] = []
@@ -9,11 +9,11 @@ struct PageRequest: Hashable, Sendable {
     var origins: [String] = []
     /// `Sec-Fetch-Site`, which browsers write and pages cannot (Fetch Metadata).
     var fetchSite: String?
-    /// `Sec-Purpose`: present when the browser fetches ahead of a click (Fetch).
+    /// `Sec-Purpose`, which browsers send with a prefetch (Fetch).
     var purpose: String?
     /// All `Cookie` fields.
     var cookies: [String] = []
-    /// All fields with the page's token.
+    /// All `Nightshift-Page` fields, which hold the page's token.
     var tokens: [String] = []
     var contentType: String?
     var hasBody = false

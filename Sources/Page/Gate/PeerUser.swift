@@ -1,15 +1,15 @@
-/// Whose process is at the other end of a TCP connection on this machine, from the kernel's own table (proc(5), /proc/net/tcp).
+/// The user of the process at the other end of a local TCP connection, from the kernel's table (proc(5), /proc/net/tcp).
 ///
-/// The link and the cookie could be seen by another user: the one in the arguments of the program that opens the browser,
-/// the other by a server of his on another port. Neither is of use to him, since his connections are not answered.
+/// Another user could see the link in the arguments of the program that opens the browser, and the cookie with a server on
+/// another port. Neither helps: connections of other users are closed unanswered.
 enum PeerUser {
-    /// Both ends of a connection as the peer has them: on 127.0.0.1 each.
+    /// The ports of a connection on 127.0.0.1, as the peer sees them.
     struct Connection: Hashable, Sendable {
         var peerPort: Int
         var ownPort: Int
     }
 
-    /// The user who opened the peer's socket; nil where the table has no such connection that stands.
+    /// Returns the user who opened the peer's socket; nil if the table has no such established connection.
     ///
     /// - Parameters:
     ///   - table: the file for IPv4 or that for IPv6, where IPv4 addresses are mapped.
@@ -19,7 +19,7 @@ enum PeerUser {
         let remote = address(connection.ownPort, loopback)
         for line in table.split(separator: "\n").dropFirst() {
             let words = line.split(separator: " ", omittingEmptySubsequences: true)
-            // A socket that its process has closed counts as root's: only one that is open says whose it is.
+            // The table attributes closed sockets to root, so only an established one is trusted.
             guard words.count > 7, words[3] == established, isEnd(words[1], local), isEnd(words[2], remote) else {
                 continue
             }
@@ -29,7 +29,7 @@ enum PeerUser {
     }
 
     private static let established = "01"
-    /// Before an IPv4 address in the table for IPv6: ::ffff:0:0/96, in words of 32 bits in the machine's order.
+    /// The prefix of an IPv4 address in the table for IPv6: ::ffff:0:0/96, in 32-bit words of either byte order.
     private static let mappedPrefixes = ["0000000000000000FFFF0000", "00000000000000000000FFFF"]
 
     private static func address(_ port: Int, _ loopback: String) -> String {

@@ -1,33 +1,32 @@
 import NightshiftClient
 
-/// Decides what a request gets: nothing, unless it can only have come from this page in the browser of its user.
+/// Decides how to answer a request: only those that can come from this page in the user's browser get something.
 ///
-/// Each check stops somebody else. The exact `Host` stops a name that a foreign page's server has pointed at this machine;
-/// the exact `Origin` and `Sec-Fetch-Site` stop other pages, also those of another port, which a browser counts as the same
-/// site and sends the cookie to; the cookie stops everybody who was not given the link; and the token, which only a script
-/// of the page can read, stops a request that a foreign page makes the browser send.
+/// Each check stops a different attack. The exact `Host` stops DNS rebinding. The exact `Origin` and `Sec-Fetch-Site` stop
+/// other pages; those on another port of 127.0.0.1 are of the same site and get the cookie. The cookie stops everybody
+/// without the link. The token, which only scripts of the page can read, stops cross-site request forgery.
 struct RequestGate: Sendable {
-    /// Where the page is, from the kernel: nothing else is answered.
+    /// The page's port.
     let port: Int
-    /// What the cookie holds.
+    /// The secret in the cookie.
     let cookie: Secret
-    /// What requests that change something carry.
+    /// The secret that requests for a change carry.
     let token: Secret
 
     enum Decision: Hashable, Sendable {
-        /// The link was followed, with what it holds. The caller knows whether it is still good.
+        /// A link with its secret, which may have been used.
         case link(String)
-        /// The link was followed once more by a browser that is let in already.
+        /// A link, followed by a browser that has the cookie already.
         case toPage
         case page
         case asset(String)
-        /// What the page has to know before it asks the service.
+        /// The page's constants (``Setup``).
         case setup
         case api(ForwardedRequest)
         case refused(Refusal)
     }
 
-    /// Why nothing is answered; the words are for the person who sees them.
+    /// The reason for a refusal, with a sentence for the user.
     enum Refusal: Hashable, Sendable {
         case host
         case origin
@@ -50,19 +49,19 @@ struct RequestGate: Sendable {
 
         var words: String {
             switch self {
-            case .host: "This is not the page's own address."
-            case .origin, .site: "This page answers nobody but itself."
-            case .prefetch: "The link works once, and only where you follow it yourself."
-            case .noCookie: "This browser is not let in, or not any more. Open the page with: nightshift page"
-            case .token: "A change needs the page's own token. Load the page again."
-            case .method: "There is no such method here."
-            case .contentType: "The body has to be application/json."
-            case .notFound: "There is nothing here."
+            case .host: "This is not the page's address. Open the page with: nightshift page"
+            case .origin, .site: "Only the page itself can send this request."
+            case .prefetch: "The link was prefetched. It works once: open it yourself."
+            case .noCookie: "This browser has no access to the page. Open it with: nightshift page"
+            case .token: "The request lacks the page's token. Reload the page."
+            case .method: "The page does not support this method."
+            case .contentType: "The body's type must be application/json."
+            case .notFound: "Not found."
             }
         }
     }
 
-    /// Of this page alone: browsers keep cookies by host, whatever the port.
+    /// The cookie's name, with the port: browsers send cookies to every port of a host.
     var cookieName: String { "nightshift-\(port)" }
     var host: String { "127.0.0.1:\(port)" }
     var origin: String { "http://\(host)" }
@@ -74,13 +73,13 @@ struct RequestGate: Sendable {
         let isNavigation = request.method == "GET" && request.path == "/"
         switch request.fetchSite {
         case nil, "same-origin": break
-        // Typed by hand, or opened by another program.
+        // The user typed the address, or another program opened it.
         case "none" where isNavigation: break
         default: return .refused(.site)
         }
         guard isLetIn(request) else { return .refused(.noCookie) }
         if request.method == "GET" { return look(request) }
-        // Browsers name the origin of every request that is none of these (Fetch, section 3.2).
+        // Browsers send `Origin` with every request but GET and HEAD (Fetch, section 3.2).
         guard request.origins == [origin] else { return .refused(.origin) }
         guard request.tokens.count == 1, token.matches(request.tokens[0]) else { return .refused(.token) }
         guard ["POST", "PATCH", "DELETE"].contains(request.method) else { return .refused(.method) }
@@ -96,7 +95,7 @@ struct RequestGate: Sendable {
 
     private func link(_ request: PageRequest) -> Decision? {
         guard request.method == "GET", request.target.hasPrefix(Self.linkPrefix) else { return nil }
-        // A foreign page that has the link could only use it up.
+        // Another page must not use the link up.
         guard [nil, "none", "same-origin"].contains(request.fetchSite) else { return .refused(.site) }
         if isLetIn(request) { return .toPage }
         // A prefetch would use the link up.

@@ -1,8 +1,8 @@
-/// 256 bits that nobody can guess, written as 64 hexadecimal digits.
+/// A random secret of 256 bits, written as 64 hexadecimal digits.
 struct Secret: Hashable, Sendable {
     let text: String
 
-    /// A new one.
+    /// Creates a random secret.
     init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
@@ -12,7 +12,7 @@ struct Secret: Hashable, Sendable {
         text = (0..<4).map { _ in Self.hex(generator.next()) }.joined()
     }
 
-    /// Takes as long for any candidate of the right length: how much of it is right cannot be measured.
+    /// Compares in constant time for candidates of the right length.
     func matches(_ candidate: some StringProtocol) -> Bool {
         let (own, other) = (Array(text.utf8), Array(candidate.utf8))
         guard own.count == other.count else { return false }

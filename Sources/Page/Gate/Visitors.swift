@@ -1,12 +1,12 @@
-/// Whether somebody still looks at the page, and when the program ends because nobody does.
+/// The count of visitors, and the time at which the program ends without one.
 struct Visitors: Sendable {
-    /// How long it waits for the next one.
+    /// The time without a visitor after which the program ends.
     let patience: Duration
-    /// Requests that are being answered, streams of events among them.
+    /// The requests under way, streams of events among them.
     private var present = 0
     private var deadline: Duration
 
-    /// - Parameter now: since a moment of the caller's choice, as all times here.
+    /// - Parameter now: the time since a moment that the caller chooses, as all times here.
     init(patience: Duration, now: Duration) {
         self.patience = patience
         deadline = now + patience
@@ -23,9 +23,9 @@ struct Visitors: Sendable {
 
     enum Look: Hashable, Sendable {
         case over
-        /// Nobody is here: look again then.
+        /// No visitor: decide again at this time.
         case again(at: Duration)
-        /// Somebody is here, whose leaving is the next thing to happen.
+        /// A visitor is here; decide again when the last one leaves.
         case visited
     }
 

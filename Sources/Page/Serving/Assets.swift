@@ -1,7 +1,7 @@
 import CPage
 import Foundation
 
-/// The page's own files, which are part of the program.
+/// The page's files, which are embedded in the program.
 struct Assets: Sendable {
     struct File: Sendable {
         let type: String
@@ -10,11 +10,11 @@ struct Assets: Sendable {
 
     let files: [String: File]
 
-    /// Where the page's token stands in the document.
+    /// The placeholder of the token in the document.
     static let tokenMark = "{{token}}"
     static let documentName = "index.html"
 
-    /// The files of this program.
+    /// Reads the files embedded in this program.
     init() {
         var count = 0
         let first = nightshift_page_files(&count)
@@ -27,7 +27,7 @@ struct Assets: Sendable {
         self.files = files
     }
 
-    /// The document, with the token that its scripts send along.
+    /// Returns the document with the token for its scripts.
     func document(token: Secret) -> File? {
         guard let file = files[Self.documentName] else { return nil }
         let text = String(decoding: file.bytes, as: UTF8.self).replacing(Self.tokenMark, with: token.text)

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPServing
 import HummingbirdCore
 package import Logging
@@ -5,28 +6,31 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// HTTP/1.1 on a port of 127.0.0.1 that the kernel has chosen: connections, whose they are, limits, and the end when nobody
-/// looks any more.
+/// The HTTP/1.1 server of the page on a port of 127.0.0.1: connections, their users, limits, and the end after the last
+/// visitor.
 ///
-/// Without a visitor nothing here runs but one timer, which ends it.
+/// Without a visitor nothing runs but one timer, which ends the server.
 package struct PageServer: Sendable {
-    /// Zero for one that the kernel chooses.
+    /// The port; zero for one that the kernel chooses.
     package var port: Int
-    /// How long it waits for a visitor.
+    /// The time without a visitor after which the server ends.
     package var patience: Duration
     package var site: PageSite
+    /// The path of the Unix socket that gives out links; nil for none.
+    package var linkSocket: String?
     package var logger: Logger
 
-    package init(port: Int, patience: Duration, site: PageSite, logger: Logger) {
+    package init(port: Int, patience: Duration, site: PageSite, linkSocket: String?, logger: Logger) {
         self.port = port
         self.patience = patience
         self.site = site
+        self.linkSocket = linkSocket
         self.logger = logger
     }
 
-    /// A browser opens few connections, and one for each stream of events.
+    /// The most connections at once. A browser opens at most six.
     private static let mostConnections = 64
-    /// Without a byte of a request that is awaited or half here.
+    /// The longest pause within a request, and between requests of a connection.
     private static let idleTimeout = TimeAmount.seconds(30)
     private static let loopback = "127.0.0.1"
 
@@ -36,9 +40,9 @@ package struct PageServer: Sendable {
         var wire: any Channel
     }
 
-    /// Serves until nobody has looked for a while.
+    /// Serves until there has been no visitor for ``patience``.
     ///
-    /// - Parameter onListening: called once, with the link that lets a browser in.
+    /// - Parameter onListening: called once, with a link that lets one browser in.
     package func run(onListening: @Sendable (_ link: String) throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
@@ -53,7 +57,7 @@ package struct PageServer: Sendable {
     private func serve(
         on group: MultiThreadedEventLoopGroup, onListening: @Sendable (_ link: String) throws -> Void
     ) async throws {
-        // The session has to know the port, which is known when it is bound. Nobody knows the port before.
+        // The session needs the port, which is known only after the bind. Until then nobody can connect.
         let holder = SessionHolder()
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -70,9 +74,21 @@ package struct PageServer: Sendable {
         }
         let session = PageSession(site: site, port: port, visits: visits, logger: logger)
         holder.set(session)
-        try onListening(session.link)
+        let links = try await openLinkSocket(on: group, session)
+        defer {
+            if let linkSocket, links != nil { unlink(linkSocket) }
+        }
+        try onListening(session.newLink())
         visits.open()
         await accept(from: server)
+        try? await links?.close()
+    }
+
+    private func openLinkSocket(on group: MultiThreadedEventLoopGroup, _ session: PageSession) async throws -> (
+        any Channel
+    )? {
+        guard let linkSocket else { return nil }
+        return try await LinkSocket.open(linkSocket, on: group) { session.newLink() }
     }
 
     private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {
@@ -97,7 +113,7 @@ package struct PageServer: Sendable {
         }
     }
 
-    /// Nil for a connection that is not answered: the kernel does not say that it is the user's own, or root's.
+    /// Sets up a connection of this user or of root; nil for any other, which is closed unanswered.
     private func setUp(_ channel: any Channel, _ holder: SessionHolder) -> EventLoopFuture<Connection?> {
         guard let session = holder.session, PeerCheck.isOwn(channel) else {
             logger.warning("connection of another user refused")
@@ -114,7 +130,7 @@ package struct PageServer: Sendable {
     }
 }
 
-/// The session of a server, from when its port is known.
+/// The session of a server, once its port is known.
 private final class SessionHolder: Sendable {
     private let kept = Mutex<PageSession?>(nil)
 

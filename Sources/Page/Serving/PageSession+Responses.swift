@@ -5,7 +5,7 @@ import NIOCore
 import NightshiftAPI
 
 extension PageRequest {
-    /// What the gate has to know of a request.
+    /// Takes the parts of a request that the gate checks.
     init(_ request: Request) {
         let head = request.head
         self.init(
@@ -32,7 +32,7 @@ extension PageSession {
 
     static func response(_ status: Int, _ type: String, _ bytes: [UInt8]) -> Response {
         guard status != 204 else {
-            // A body of unknown length keeps Content-Length, which a 204 must not have, out of the head.
+            // A 204 must not have Content-Length. A body of unknown length keeps it out of the head.
             return Response(
                 status: .noContent, headers: fields(type: type), body: ResponseBody { try await $0.finish(nil) })
         }
@@ -51,7 +51,9 @@ extension PageSession {
     }
 
     static func json(_ value: some Encodable) -> Response {
-        guard let bytes = try? JSON.encode(value) else { return plain(500, "This cannot be said in JSON.") }
+        guard let bytes = try? JSON.encode(value) else {
+            return plain(500, "The page could not encode its answer as JSON.")
+        }
         return response(200, "application/json", Array(bytes))
     }
 
@@ -59,14 +61,14 @@ extension PageSession {
         response(problem.status, "application/problem+json", Array((try? JSON.encode(problem)) ?? Data()))
     }
 
-    /// There is nobody behind the page: told apart from what the service itself refuses.
+    /// A 502 for a missing service, distinct from the service's own refusals.
     static func unreachable(_ detail: String) -> Response {
         problem(
             Problem(
                 type: "/problems/unreachable", title: "The service does not answer", status: 502, detail: detail))
     }
 
-    /// Away from the address that holds the link's secret.
+    /// Redirects to the page, so that the address bar does not keep the link's secret.
     static func toPage() -> Response {
         var response = response(303, "text/plain; charset=utf-8", [])
         response.headers[.location] = "/"
@@ -75,7 +77,7 @@ extension PageSession {
 }
 
 extension HTTPField.Name {
-    // Tokens as RFC 9110 wants them: none can be nil.
+    // Valid tokens of RFC 9110, so none is nil.
     static let host = HTTPField.Name("Host")!
     static let origin = HTTPField.Name("Origin")!
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!

@@ -8,17 +8,15 @@ import NightshiftClient
 import NightshiftCurl
 import Synchronization
 
-/// One run of the page: its secrets, and the answers to the requests that may have one.
+/// One run of the page: its secrets, and its answers to requests that the gate lets pass.
 final class PageSession: Sendable {
     private let site: PageSite
     private let gate: RequestGate
-    private let oneTime: Mutex<OneTimeLink>
+    private let links = Mutex(OneTimeLinks())
     private let visits: VisitorBook
     private let logger: Logger
-    /// What a browser opens to be let in.
-    let link: String
 
-    /// Pasted URLs: ten thousand of them, or few that are long.
+    /// The most bytes of a request: ten thousand pasted URLs, or fewer long ones.
     private static let mostBody = 4 << 20
 
     init(site: PageSite, port: Int, visits: VisitorBook, logger: Logger) {
@@ -26,9 +24,13 @@ final class PageSession: Sendable {
         self.visits = visits
         self.logger = logger
         gate = RequestGate(port: port, cookie: Secret(), token: Secret())
-        let secret = Secret()
-        oneTime = Mutex(OneTimeLink(secret: secret))
-        link = gate.origin + RequestGate.linkPrefix + secret.text
+    }
+
+    /// Returns a link that lets one browser in, once, and waits for it as for a visitor.
+    func newLink() -> String {
+        visits.enter()
+        defer { visits.leave() }
+        return gate.origin + RequestGate.linkPrefix + links.withLock { $0.issue() }.text
     }
 
     @concurrent func respond(to request: Request, _ writer: consuming ResponseWriter) async throws {
@@ -44,7 +46,7 @@ final class PageSession: Sendable {
             }
         }
         let response = await answer(decision, request)
-        // What followed the head would count as the next answer (RFC 9110, section 9.3.2).
+        // A response to HEAD has no body (RFC 9110, section 9.3.2).
         let body = request.method == .head ? ResponseBody() : response.body
         try await writer.write(response: response.head, body: body)
     }
@@ -64,9 +66,9 @@ final class PageSession: Sendable {
     }
 
     private func open(_ candidate: String) -> Response {
-        guard oneTime.withLock({ $0.take(candidate) }) else {
+        guard links.withLock({ $0.take(candidate) }) else {
             return Self.plain(
-                403, "This link was used already, or is another page's. Ask for a new one: nightshift page")
+                403, "This link has been used, or is not valid. Get a new one: nightshift page")
         }
         var response = Self.toPage()
         response.headers[.setCookie] = Cookies.setting(gate.cookieName, to: gate.cookie)
@@ -93,10 +95,10 @@ final class PageSession: Sendable {
         } catch let failure as ServiceUnusable {
             return Self.unreachable(failure.message)
         } catch is NIOTooManyBytesError {
-            return Self.problem(.tooLarge("The body is larger than the page takes."))
+            return Self.problem(.tooLarge("The request is larger than 4 MiB, the page's limit."))
         } catch {
             logger.error("request failed", metadata: ["error": "\(error)"])
-            return Self.unreachable("The request could not be passed on.")
+            return Self.unreachable("The page could not pass the request on to the service.")
         }
     }
 
@@ -117,9 +119,9 @@ final class PageSession: Sendable {
                     }
                 }
             } catch is CancellationError {
-                // The browser has had enough.
+                // The browser has closed the stream.
             } catch is CurlEnd {
-                // The service has gone: the browser learns of it by the end of the stream.
+                // The service has ended: the browser sees the end of the stream.
             }
             try await writer.finish(nil)
         }

@@ -1,15 +1,17 @@
 package import NightshiftClient
 
-/// What a page shows, whoever serves it: its own files, the words it needs, and the service behind it.
+/// The content of a page: its own files, its constants, and a client of the service.
 package struct PageSite: Sendable {
     let assets: Assets
     let setup: Setup
     let client: ServiceClient
 
-    /// - Parameter downloads: where files go that are added in the page.
-    package init(client: ServiceClient, downloads: String) {
+    /// - Parameters:
+    ///   - downloads: the folder that the page proposes for downloads.
+    ///   - home: the user's home folder.
+    package init(client: ServiceClient, downloads: String, home: String) {
         assets = Assets()
-        setup = Setup(downloads: downloads)
+        setup = Setup(downloads: downloads, home: home)
         self.client = client
     }
 }

@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import NightshiftAPI
 
-/// Looks up whose process has connected.
+/// Checks which user's process has connected.
 enum PeerCheck {
-    /// Whether the peer belongs to this user, or to root, who could become him. Not where nothing says whose it is.
+    /// Whether the peer belongs to this user or to root. False if the kernel does not say.
     static func isOwn(_ channel: any Channel) -> Bool {
         guard let peer = channel.remoteAddress?.port, let own = channel.localAddress?.port else { return false }
         let connection = PeerUser.Connection(peerPort: peer, ownPort: own)
@@ -19,7 +19,7 @@ enum PeerCheck {
         return false
     }
 
-    /// The kernel writes the table piece by piece, and one that changes meanwhile may lack a line.
+    /// The number of attempts: the kernel writes the table in pieces, and a change meanwhile may hide a line.
     private static let mostLooks = 3
 
     private static let loopback: String = {

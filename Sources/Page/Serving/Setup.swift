@@ -1,11 +1,13 @@
 import Foundation
 import NightshiftAPI
 
-/// What the page has to know before it asks the service: the words of the closed vocabularies, written once in Swift, and
-/// where downloads go unless somebody says otherwise.
+/// The constants that the page reads before it asks the service: sentences for the codes of the API, and default
+/// folders.
 struct Setup: Encodable, Sendable {
     var version = NightshiftVersion.current
     var downloads: String
+    /// The user's home folder, for paths that begin with `~`.
+    var home: String
     var decisions = Self.words(Decision.self) { $0.sentence }
     var waits = Self.words(WaitReason.self) { $0.sentence }
     var exits = Self.words(ExitCause.self) { $0.sentence }
@@ -13,9 +15,9 @@ struct Setup: Encodable, Sendable {
     var stintEnds = Self.words(BackgroundStint.End.self) { $0.sentence }
     var awake = Self.words(AwakeReason.self) { $0.sentence }
     var windows = Self.words(WindowReason.self) { $0.sentence }
-    /// Causes of exits for which the service has ended the app.
+    /// The causes of exit by which the service ends an app.
     var kills = ExitCause.allCases.filter { $0.code != nil }.map(\.rawValue)
-    /// What a value of each key of the device looks like that is put in place for trials.
+    /// The form of a test value for each key of the device.
     var deviceKeys = Dictionary(uniqueKeysWithValues: DeviceKey.allCases.map { ($0.rawValue, $0.grammar) })
 
     private static func words<Value: CaseIterable & RawRepresentable<String>>(
@@ -26,7 +28,7 @@ struct Setup: Encodable, Sendable {
 }
 
 extension Setup {
-    /// The user's folder for downloads, by the user directories of freedesktop.org; `Downloads` in his home unless they say.
+    /// The user's folder for downloads by the user directories of freedesktop.org, or `Downloads` in the home folder.
     ///
     /// - Parameter userDirectories: the text of `user-dirs.dirs`.
     static func downloads(userDirectories: String?, home: String) -> String {

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Keeps ``Visitors`` up to date and ends the server when they are gone: one timer at a time, and none while somebody looks.
+/// Updates ``Visitors``, and ends the server after the last one. There is at most one timer, and none with a visitor.
 final class VisitorBook: Sendable {
     private struct State: Sendable {
         var visitors: Visitors
@@ -21,7 +21,7 @@ final class VisitorBook: Sendable {
 
     private var now: Duration { ContinuousClock.now - start }
 
-    /// Nobody may ever come.
+    /// Starts the wait for the first visitor.
     func open() {
         look()
     }

@@ -69,25 +69,26 @@ extension TransferService {
     private static func replacement(
         of record: TaskRecord, by request: RetargetRequest, _ settings: SessionSettings, _ now: ClockReading
     ) throws(Problem) -> TaskRecord {
+        let address = request.url ?? record.request.url ?? ""
         let url: TransferURL
         do {
-            url = try TransferURL(parsing: request.url)
+            url = try TransferURL(parsing: address)
         } catch {
             throw .invalid(error.message, pointer: "/url")
         }
         guard
-            record.request.isHarmlessElsewhere || TransferURL.areOfOneOrigin(record.request.url ?? "", request.url)
+            record.request.isHarmlessElsewhere || TransferURL.areOfOneOrigin(record.request.url ?? "", address)
         else {
             throw .conflict(
                 "The \(record.method) request of transfer \(record.id) was meant for its own server. For another "
                     + "one, cancel it and add a new one."
             )
         }
-        var merged = record.request.moved(to: request.url)
+        var merged = record.request.moved(to: address)
         merged.headers = request.headers ?? merged.headers
         merged.credential = request.credential ?? url.credential ?? merged.credential
         return try RequestRules.record(
-            merged, session: record.session, settings: settings.forTask(of: record.origin, movedTo: request.url),
+            merged, session: record.session, settings: settings.forTask(of: record.origin, movedTo: address),
             now: now, pointer: "", looksAtDestination: false)
     }
 }

@@ -1,6 +1,6 @@
-/// What every view has to keep to, for keyboards, screen readers and eyes of all kinds; by hand, after WCAG 2.2, level AA.
+/// Rules of accessibility for every view, after WCAG 2.2, level AA.
 enum AccessibilityRules {
-    /// Returns what breaks a rule, one sentence each.
+    /// Returns one sentence for each broken rule.
     static let script = """
         const broken = [];
         const isShown = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects()

@@ -2,12 +2,22 @@ import Foundation
 import NightshiftCurl
 import TestSupport
 
-/// Debian's chromium without a window, driven over WebDriver (W3C) by chromedriver; both end with this object.
+/// A headless Chromium, driven over WebDriver (W3C) by chromedriver. Both end with this object.
 final class Browser: Sendable {
     static let isThere = Programs.has("chromium") && Programs.has("chromedriver")
 
     enum Width: String, Sendable, CaseIterable {
-        case desktop, phone
+        case desktop, phone, narrow
+
+        static let usual: [Self] = [.desktop, .phone]
+
+        var mobile: Int? {
+            switch self {
+            case .desktop: nil
+            case .phone: 390
+            case .narrow: 320
+            }
+        }
     }
 
     private static let loop = CurlLoop()
@@ -16,7 +26,8 @@ final class Browser: Sendable {
     private let session: String
     private let files: TemporaryDirectory
 
-    init(_ width: Width = .desktop, isDark: Bool = false) async throws {
+    /// - Parameter typeSize: the user's default size of type in pixels; 16 is usual.
+    init(_ width: Width = .desktop, isDark: Bool = false, typeSize: Int = 16) async throws {
         let port = try freePort()
         files = try TemporaryDirectory()
         driver = try ChildProcess(
@@ -36,8 +47,9 @@ final class Browser: Sendable {
         if geteuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--blink-settings=preferredColorScheme=0") }
         var options = Options(args: arguments)
-        if width == .phone {
-            options.mobileEmulation = .init(deviceMetrics: .init(width: 390, height: 844, pixelRatio: 1, touch: true))
+        options.prefs = ["webkit.webprefs.default_font_size": typeSize]
+        if let width = width.mobile {
+            options.mobileEmulation = .init(deviceMetrics: .init(width: width, height: 844, pixelRatio: 1, touch: true))
         }
         let wanted = NewSession(capabilities: .init(alwaysMatch: Wanted(options: options)))
         let made = try await Self.exchange("POST", base + "/session", try JSONEncoder().encode(wanted))
@@ -49,13 +61,13 @@ final class Browser: Sendable {
         kill(-driver.pid, SIGKILL)
     }
 
-    // MARK: - What a person does
+    // MARK: - User input
 
     func open(_ address: String) async throws {
         try await command("POST", "/url", ["url": address])
     }
 
-    /// Clicks what is there and can be clicked, as soon as that is so.
+    /// Clicks an element as soon as it exists and can be clicked.
     func click(_ selector: String) async throws {
         try await retrying("a click on \(selector)") {
             try await command("POST", "/element/\(try await element(selector))/click", [String: String]())
@@ -70,9 +82,9 @@ final class Browser: Sendable {
         }
     }
 
-    /// Moves the pressed pointer from the middle of an element, so many dots upwards, and lets go.
-    func swipeUp(_ selector: String, by dots: Int) async throws {
-        // One that still falls back from the last time is not where it will be.
+    /// Drags from the middle of an element upwards by `dots`, with a pointer of the given type.
+    func swipeUp(_ selector: String, by dots: Int, with pointer: String = "mouse") async throws {
+        // A card that still falls back is not yet in its place.
         try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
         let middle: [Double] = try await run(
             """
@@ -88,12 +100,30 @@ final class Browser: Sendable {
             "{\"type\":\"pointerUp\",\"button\":0}",
         ]
         let body =
-            "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"mouse\"},\"actions\":["
+            "{\"actions\":[{\"type\":\"pointer\",\"id\":\"hand\",\"parameters\":{\"pointerType\":\"\(pointer)\"},\"actions\":["
             + steps.joined(separator: ",") + "]}]}"
         _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
     }
 
-    /// Moves the pointer over an element: so far along its width, so many dots below its top.
+    /// Opens another tab and switches to it.
+    func openTab() async throws {
+        let data = try await Self.exchange(
+            "POST", base + "/session/\(session)/window/new", try JSONEncoder().encode(["type": "tab"]))
+        let tab = try JSONDecoder().decode(Answer<Tab>.self, from: data).value
+        try await command("POST", "/window", ["handle": tab.handle])
+    }
+
+    /// Presses keys one after the other on the focused element; each is held until the last is pressed.
+    func press(_ keys: String...) async throws {
+        let actions =
+            keys.map { "{\"type\":\"keyDown\",\"value\":\"\($0)\"}" }
+            + keys.reversed().map { "{\"type\":\"keyUp\",\"value\":\"\($0)\"}" }
+        let body =
+            "{\"actions\":[{\"type\":\"key\",\"id\":\"keys\",\"actions\":[" + actions.joined(separator: ",") + "]}]}"
+        _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
+    }
+
+    /// Moves the pointer over an element: `part` of its width from the left, `dots` below its top.
     func point(at selector: String, along part: Double, down dots: Double) async throws {
         let place: [Int] = try await run(
             """
@@ -106,14 +136,14 @@ final class Browser: Sendable {
         _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
     }
 
-    // MARK: - What is seen
+    // MARK: - Output
 
-    /// What a script returns, run in the page.
+    /// Runs a script in the page and returns its result.
     func run<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
         try await evaluate("sync", script, arguments)
     }
 
-    /// The same of a script that calls its last argument with what it returns.
+    /// Runs a script that passes its result to its last argument.
     func runLater<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
         try await evaluate("async", script, arguments)
     }
@@ -125,7 +155,7 @@ final class Browser: Sendable {
         }
     }
 
-    /// What the page has complained of since the last time.
+    /// The page's errors since the last call.
     func complaints() async throws -> [String] {
         let data = try await Self.exchange(
             "POST", base + "/session/\(session)/se/log", try JSONEncoder().encode(["type": "browser"]))
@@ -162,7 +192,7 @@ final class Browser: Sendable {
         _ = try await Self.exchange(method, base + "/session/\(session)" + path, try JSONEncoder().encode(body))
     }
 
-    /// Rows are taken again, and dialogs come and go: what cannot be done yet may be possible at once.
+    /// Repeats an action until it succeeds: rows are reused, and dialogs come and go.
     private func retrying(_ what: String, _ action: () async throws -> Void) async throws {
         var last = ""
         do {
@@ -207,6 +237,10 @@ final class Browser: Sendable {
         var sessionId: String
     }
 
+    private struct Tab: Decodable {
+        var handle: String
+    }
+
     private struct Complaint: Decodable {
         var level: String
         var message: String
@@ -239,6 +273,7 @@ final class Browser: Sendable {
 
     private struct Options: Encodable {
         var args: [String]
+        var prefs: [String: Int] = [:]
         var mobileEmulation: Emulation?
     }
 

@@ -4,12 +4,12 @@ import NightshiftClient
 import TestSupport
 import Testing
 
-/// B5: each view in a real browser, at the width of a desk and of a hand, in light and dark, against the real service.
+/// B5: each view in a real browser, at the widths of a desktop and a phone, in light and dark, with the real service.
 @Suite(.serialized, .enabled(if: Browser.isThere, "chromium and chromium-driver are not installed here"))
 struct ViewTests {
     static let views = ["switcher", "transfers", "timeline", "device", "why", "journal"]
 
-    /// A service with something of everything.
+    /// Starts a service with transfers in several states and an app.
     private func scene() async throws -> (PageFixture, AppID) {
         let fixture = try await PageFixture()
         _ = try await fixture.slowTransfer("film.mkv")
@@ -23,8 +23,8 @@ struct ViewTests {
     }
 
     @Test(
-        "B5: every view shows itself, complains of nothing and keeps to the rules of accessibility",
-        arguments: Browser.Width.allCases, [false, true])
+        "B5: every view appears without errors and follows the rules of accessibility",
+        arguments: Browser.Width.usual, [false, true])
     func views(_ width: Browser.Width, _ isDark: Bool) async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser(width, isDark: isDark)
@@ -36,14 +36,14 @@ struct ViewTests {
             try await browser.wait(Self.shows[view] ?? "true")
             let broken: [String] = try await browser.run(AccessibilityRules.script)
             #expect(broken == [], "\(view), \(width.rawValue)")
-            try keep(try await browser.screenshot(), "\(view)-\(width.rawValue)\(isDark ? "-dark" : "")")
+            try Self.keep(try await browser.screenshot(), "\(view)-\(width.rawValue)\(isDark ? "-dark" : "")")
         }
         #expect(try await browser.complaints() == [])
         let dark: Bool = try await browser.run("return matchMedia('(prefers-color-scheme: dark)').matches;")
         #expect(dark == isDark)
     }
 
-    /// What is there once a view has what it shows.
+    /// A condition for each view that holds when it has its content.
     static let shows = [
         "switcher": "document.querySelector('.card[data-state=active] .name')?.textContent === 'Photos'",
         "transfers": "document.querySelector('.virtual-row[data-state=running] .name')?.textContent === 'film.mkv'",
@@ -53,14 +53,14 @@ struct ViewTests {
         "journal": "document.querySelectorAll('.journal-list .virtual-row').length > 5",
     ]
 
-    /// Where somebody wants to look: PAGE_SCREENSHOTS names a folder.
-    private func keep(_ picture: Data, _ name: String) throws {
+    /// Writes a screenshot to the folder in `PAGE_SCREENSHOTS`, if that is set.
+    static func keep(_ picture: Data, _ name: String) throws {
         #expect(picture.count > 5_000)
         guard let folder = ProcessInfo.processInfo.environment["PAGE_SCREENSHOTS"] else { return }
         try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
     }
 
-    @Test("B5: progress moves, and nothing else does")
+    @Test("B5: progress moves nothing else")
     func noShift() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -69,7 +69,7 @@ struct ViewTests {
         try await browser.wait(
             "document.querySelector('.virtual-row[data-state=running] .amount').textContent.includes('MiB of')")
         try await browser.click("h1")
-        // Each change of a text is one of the list's drawings: at most four a second, and their shifts add up.
+        // Each change of a text is a drawing of the list: at most four a second.
         let watched: [Double] = try await browser.runLater(
             """
             const done = arguments[arguments.length - 1];
@@ -88,7 +88,7 @@ struct ViewTests {
         #expect(watched[1] < 4.6, "drawn \(watched[1]) times a second")
     }
 
-    @Test("B5: the page says that the service is away, keeps what it said last, and goes on when it is back")
+    @Test("B5: without the service the page says how to start it, keeps its content, and continues when it is back")
     func away() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -96,12 +96,15 @@ struct ViewTests {
         try await browser.wait(Self.shows["transfers"] ?? "true")
         try await fixture.stop()
         try await browser.wait("document.getElementById('link').dataset.link === 'away'")
-        try await browser.wait("!document.getElementById('banner').hidden")
+        try await browser.wait("document.getElementById('banner').textContent.includes('nightshift service start')")
+        // Nobody knows how fast a transfer is now.
+        try await browser.wait(
+            "[...document.querySelectorAll('.rate, .left, .total')].every(node => !node.textContent)")
         #expect(try await browser.run("return document.querySelectorAll('.virtual-row').length > 0;") as Bool)
         try await fixture.start()
         fixture.origin.serve("/new.txt", .text("new"))
         _ = try await fixture.enqueue(["/new.txt"])
-        // The page may have looked by itself just before: then the banner is gone.
+        // The page may have reconnected already: then the banner is gone.
         let _: Bool = try await browser.run(
             "document.querySelector('#banner:not([hidden]) button')?.click(); return true;")
         try await browser.wait("document.getElementById('link').dataset.link === 'live'")
@@ -109,7 +112,7 @@ struct ViewTests {
         try await browser.wait("[...document.querySelectorAll('.name')].some(node => node.textContent === 'new.txt')")
     }
 
-    @Test("B5: what the journal repeats of several transfers is one row each, with a count")
+    @Test("B5: repeated decisions of a transfer are one row with a count")
     func repeats() async throws {
         let fixture = try await PageFixture()
         let browser = try await Browser()
@@ -135,7 +138,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: the journal has each decision once, whatever comes while it is read, and where reading breaks off")
+    @Test("B5: the journal has each decision once, also those made while it is read, and after a failed read")
     func wholeJournal() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -143,7 +146,7 @@ struct ViewTests {
             _ = try await fixture.client.send(.suspend(id))
             _ = try await fixture.client.send(.resume(id))
         }
-        // The second page of the journal waits for a word, and fails as often as is wished.
+        // The second page of the journal waits until the test continues it, and fails `failures` times.
         let browser = try await opened(
             fixture,
             fetchingBy: """
@@ -165,7 +168,7 @@ struct ViewTests {
             try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
             try await waitForWholeJournal(browser, fixture)
         }
-        // A tab that is hidden has no frames, and more happens than is kept.
+        // A hidden tab has no frames, and more decisions are made than are kept.
         let _: Bool = try await browser.run(
             "window.waiting = []; window.requestAnimationFrame = frame => window.waiting.push(frame); return true;")
         _ = try await fixture.client.send(.suspend(id))
@@ -181,7 +184,7 @@ struct ViewTests {
         try await waitForWholeJournal(browser, fixture)
     }
 
-    @Test("B5: the journal that was read before the page follows has what came in between, too")
+    @Test("B5: a journal that is read before the stream opens has the decisions in between")
     func journalBeforeFollowing() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -191,7 +194,7 @@ struct ViewTests {
                 if (path.includes("/v1/status")) await hold();
                 return fetch(path, options);
                 """)
-        // The page begins anew, as after its program's end, and does not come to follow yet.
+        // The page starts again, and its stream is not open yet.
         let _: Bool = try await browser.run(
             """
             return import("/page/store.js").then(({ start }) => { start(); return true; });
@@ -205,7 +208,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: what was removed stays away, though an answer about it was under way")
+    @Test("B5: a removed transfer does not return with an answer that was under way")
     func removedMeanwhile() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -216,13 +219,13 @@ struct ViewTests {
                 if (path.includes("/v1/tasks?") && path.includes("task=")) await hold();
                 return answer;
                 """)
-        // Nothing that happened to it before is asked about behind the answer that is held.
+        // No earlier event causes a request after the held answer.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
         try await browser.wait("window.held.length > 0")
         _ = try await fixture.client.send(.act(TaskActionRequest(.remove, [id])))
         try await browser.wait("window.known.entries.some(entry => entry.decision === 'removed')")
         try await browser.wait("window.known.tasks.size === 0")
-        // All that was asked is answered, and then what is asked behind it.
+        // All held requests are answered, then those that follow them.
         let other = try await fixture.enqueue(["/other.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
         _ = try await fixture.client.send(.suspend(other))
         try await browser.wait(
@@ -233,8 +236,8 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    /// A browser with the page, which follows what happens: it knows what the page knows as `window.known`, and requests are made as
-    /// `script` has it. Who waits for `hold()` there goes on when his function in `window.held` is called.
+    /// Opens the page in a browser, with its state in `window.known` and with `script` as the body of `fetch`. A call of
+    /// `hold()` there waits until the test calls its function in `window.held`.
     private func opened(_ fixture: PageFixture, fetchingBy script: String) async throws -> Browser {
         let browser = try await Browser()
         try await browser.open(try await fixture.open().url)
@@ -252,7 +255,7 @@ struct ViewTests {
         return browser
     }
 
-    /// Lets go what is held, until the page shows as many decisions as there are.
+    /// Continues held requests until the page shows all decisions.
     private func waitForWholeJournal(_ browser: Browser, _ fixture: PageFixture) async throws {
         try await eventually("the whole journal", within: .seconds(60)) {
             let newest = try await fixture.client.send(.status).lastJournalEntry
@@ -264,7 +267,7 @@ struct ViewTests {
         }
     }
 
-    @Test("B5: strings from outside are text: names of files and apps, URLs, and what servers say")
+    @Test("B5: names of files and apps, URLs and messages of servers are shown as text")
     func strings() async throws {
         let fixture = try await PageFixture()
         let markup = "<img src=x onerror=document.title='in'>"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Page
 
-/// B5: the page's own files, as the program has them.
+/// B5: the page's files in the program.
 @Suite struct AssetTests {
     let assets = Assets()
 
@@ -12,13 +12,13 @@ import Testing
         assets.files.map { ($0.key, String(decoding: $0.value.bytes, as: UTF8.self)) }
     }
 
-    @Test("B5: all of it is under 200 kB")
+    @Test("B5: the page's files have less than 200 kB")
     func size() {
         #expect(assets.files.values.reduce(0) { $0 + $1.bytes.count } < 200_000)
         #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))
     }
 
-    @Test("B5: nothing is fetched from elsewhere, inline, or made markup of a string")
+    @Test("B5: the page loads nothing from elsewhere, has no inline script, and makes no markup of strings")
     func plain() {
         let forbidden = [
             "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser",
@@ -35,7 +35,7 @@ import Testing
         #expect(document.matches(of: /<script(?![^>]* src=)/).isEmpty)
     }
 
-    @Test("B5: what a script imports is there")
+    @Test("B5: every imported module exists")
     func imports() {
         for (name, text) in texts where name.hasSuffix(".js") {
             for match in text.matches(of: /from "\.\/([a-z-]+\.js)"/) {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("B5: the document has the token, and nothing else has")
+    @Test("B5: only the document has the token")
     func token() throws {
         let token = Secret()
         let document = try #require(assets.document(token: token))
@@ -54,9 +54,9 @@ import Testing
         for (name, text) in texts where name != "index.html" { #expect(!text.contains(Assets.tokenMark)) }
     }
 
-    @Test("B5: every word of the closed vocabularies is told in a sentence")
+    @Test("B5: every code of the API has a sentence")
     func words() throws {
-        let setup = Setup(downloads: "/d")
+        let setup = Setup(downloads: "/d", home: "/h")
         #expect(setup.decisions.count == Decision.allCases.count)
         #expect(setup.waits.count == WaitReason.allCases.count)
         #expect(setup.kills.contains("taskOverdue") && !setup.kills.contains("quit"))
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "B5: downloads go where the user's directories say",
+        "B5: the proposed folder is that of the user directories",
         arguments: [
             (nil, "/home/ada/Downloads"), ("XDG_DOWNLOAD_DIR=\"$HOME/Laden\"\n", "/home/ada/Laden"),
             ("# x\nXDG_DOWNLOAD_DIR=\"/data/in\"", "/data/in"),

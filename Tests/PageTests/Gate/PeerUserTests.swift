@@ -2,9 +2,9 @@ import Testing
 
 @testable import Page
 
-/// B5: whose connection it is, by the kernel's table; and when nobody looks any more.
+/// B5: the user of a connection by the kernel's table, and the end after the last visitor.
 @Suite struct PeerUserTests {
-    /// As proc(5) shows it, of connections between the ports 46393 (the page's) and 47906, 47907, 47908.
+    /// A table as in proc(5), of connections between the ports 46393 (the page's) and 47906, 47907, 47908.
     static let table = """
           sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
            0: 0100007F:B539 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 61453 1 0000000000000000 100 0 0 10 0
@@ -24,13 +24,13 @@ import Testing
         PeerUser.user(of: .init(peerPort: port, ownPort: 46_393), in: table, loopback: "0100007F")
     }
 
-    @Test("B5: the user is that of the peer's socket, not of the page's")
+    @Test("B5: the user is that of the peer's socket, not that of the page's")
     func peers() {
         #expect(user(0xBB22) == 1_001)
         #expect(user(0xBB25, Self.mapped) == 1_002)
     }
 
-    @Test("B5: a socket that was closed, which counts as root's, and an unknown one say nothing")
+    @Test("B5: a closed socket and an unknown one have no user")
     func unknown() {
         #expect(user(0xBB23) == nil)
         #expect(user(0xBB24) == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(user(0xBB22, "garbage\nmore garbage\n") == nil)
     }
 
-    @Test("B5: the page ends when nobody has looked for a while, and not before")
+    @Test("B5: the page ends when its time without a visitor is over, and not before")
     func visitors() {
         var visitors = Visitors(patience: .seconds(60), now: .seconds(0))
         #expect(visitors.look(at: .seconds(59)) == .again(at: .seconds(60)))

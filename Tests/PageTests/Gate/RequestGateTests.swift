@@ -3,7 +3,7 @@ import Testing
 
 @testable import Page
 
-/// B5: who gets in, and what he gets, as a table.
+/// B5: a table of requests and the gate's decisions.
 @Suite struct RequestGateTests {
     static let cookie = Secret()
     static let token = Secret()
@@ -11,7 +11,7 @@ import Testing
     static let ownHost = "127.0.0.1:4711"
     static let ownOrigin = "http://127.0.0.1:4711"
 
-    /// A request of the page itself, let in.
+    /// Returns a request as the page itself sends it.
     static func own(
         _ method: String, _ target: String, _ change: (inout PageRequest) -> Void = { _ in }
     ) -> PageRequest {
@@ -81,12 +81,12 @@ import Testing
         Case("the document by its file's name, with a query", .notFound, own("/?x")),
     ]
 
-    @Test("B5: nobody else gets in", arguments: refused)
+    @Test("B5: every other request is refused", arguments: refused)
     func refuses(_ one: Case) {
         #expect(Self.gate.decide(one.request) == .refused(one.refusal))
     }
 
-    @Test("B5: the page gets what it needs")
+    @Test("B5: the page's own requests are allowed")
     func allows() throws {
         let gate = Self.gate
         #expect(gate.decide(Self.own("/")) == .page)
@@ -110,7 +110,7 @@ import Testing
         #expect(ForwardedRequest(method: "POST", path: bodiless.target).map { .api($0) } == gate.decide(bodiless))
     }
 
-    @Test("B5: the link needs no cookie, and is not for foreign pages")
+    @Test("B5: a link needs no cookie, and other pages cannot use it")
     func links() {
         let link = PageRequest(method: "GET", target: "/open/abc", hosts: [Self.ownHost], fetchSite: "none")
         #expect(Self.gate.decide(link) == .link("abc"))
@@ -129,7 +129,7 @@ import Testing
         #expect(Self.gate.decide(foreign) == .refused(.host))
     }
 
-    @Test("B5: a picture is asked for without what makes it new to a browser")
+    @Test("B5: the query of a picture is not forwarded")
     func pictures() throws {
         let forwarded = try #require(ForwardedRequest(method: "GET", path: "/v1/apps/a.b/snapshot?taken=2026"))
         #expect(forwarded.path == "/v1/apps/a.b/snapshot")
@@ -142,7 +142,7 @@ import Testing
 }
 
 extension RequestGateTests {
-    /// A look, which needs no method's name.
+    /// Returns a GET request as the page itself sends it.
     static func own(_ target: String, _ change: (inout PageRequest) -> Void = { _ in }) -> PageRequest {
         own("GET", target, change)
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// B5: links, cookies and the fields of every answer.
 @Suite struct SecretTests {
-    @Test("B5: a secret has 256 bits, each its own, and matches only itself")
+    @Test("B5: each secret is different, has 256 bits, and matches only itself")
     func secrets() {
         let secrets = (0..<100).map { _ in Secret() }
         #expect(Set(secrets).count == secrets.count)
@@ -20,12 +20,20 @@ import Testing
         #expect(!secrets[0].matches(secrets[1].text))
     }
 
-    @Test("B5: a link lets one in, and wrong ones do not use it up")
+    @Test("B5: each link lets one browser in, and a wrong secret does not use it up")
     func oneTime() {
-        let secret = Secret()
-        var link = OneTimeLink(secret: secret)
-        let takes = [link.take(Secret().text), link.take(""), link.take(secret.text), link.take(secret.text)]
-        #expect(takes == [false, false, true, false])
+        var links = OneTimeLinks()
+        let first = links.issue()
+        let second = links.issue()
+        let takes = [Secret().text, "", second.text, second.text, first.text, first.text].map { links.take($0) }
+        #expect(takes == [false, false, true, false, true, false])
+    }
+
+    @Test("B5: the oldest unused link expires when there are too many")
+    func manyLinks() {
+        var links = OneTimeLinks()
+        let issued = (0...OneTimeLinks.most).map { _ in links.issue() }
+        #expect(issued.map { links.take($0.text) } == [false] + Array(repeating: true, count: OneTimeLinks.most))
     }
 
     @Test(
@@ -39,13 +47,13 @@ import Testing
         #expect(Cookies.values(of: "a", in: fields) == values)
     }
 
-    @Test("B5: a cookie is for no script and no other site")
+    @Test("B5: scripts cannot read the cookie, and other sites cannot send it")
     func cookieAttributes() {
         let secret = Secret()
         #expect(Cookies.setting("n", to: secret) == "n=\(secret.text); Path=/; HttpOnly; SameSite=Strict")
     }
 
-    @Test("B5: nothing inline, nothing from elsewhere, no frames, no leave for other origins")
+    @Test("B5: the policy forbids inline script, other servers and frames")
     func headers() {
         let fields = Dictionary(uniqueKeysWithValues: HeaderPolicy.fields.map { ($0.name, $0.value) })
         let policy = HeaderPolicy.contentSecurity
@@ -58,7 +66,7 @@ import Testing
         #expect(fields.keys.allSatisfy { !$0.hasPrefix("Access-Control") })
     }
 
-    @Test("B5: whatever the service sends is never taken for a page")
+    @Test("B5: a browser never interprets the service's responses as a document")
     func contentTypes() {
         #expect(HeaderPolicy.contentType("text/html") == "application/octet-stream")
         #expect(HeaderPolicy.contentType("image/svg+xml") == "application/octet-stream")

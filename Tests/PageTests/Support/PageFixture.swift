@@ -5,7 +5,7 @@ import NightshiftCurl
 import Synchronization
 import TestSupport
 
-/// The real service with an origin, and the real page in front of it: processes that end with this object.
+/// The real service with an origin and the real page. Their processes end with this object.
 final class PageFixture: Sendable {
     let files: TemporaryDirectory
     let origin: OriginServer
@@ -23,7 +23,7 @@ final class PageFixture: Sendable {
         let home = files.path("home")
         variables = [
             "NIGHTSHIFT_HOME": home, "HOME": files.path, "TZ": "UTC",
-            // What the machine of the tests says of itself is nothing that they know.
+            // The tests do not depend on the state of their machine.
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
         ]
@@ -51,7 +51,7 @@ final class PageFixture: Sendable {
         }
     }
 
-    /// SIGTERM, and suspends until the service is gone.
+    /// Sends SIGTERM, and waits for the service to exit.
     func stop() async throws {
         guard let process = service.withLock({ $0 }) else { return }
         process.kill(SIGTERM)
@@ -77,7 +77,7 @@ final class PageFixture: Sendable {
 
     func brief(_ pid: Int32) -> ChildProcess? { brief.withLock { $0.first { $0.pid == pid } } }
 
-    /// Whatever page this home has: not all of them say their number.
+    /// Ends every page process of this home, also those whose ids are not known.
     private func endPages() {
         let word = Data("NIGHTSHIFT_HOME=\(variables["NIGHTSHIFT_HOME"] ?? "")\0".utf8)
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -92,7 +92,7 @@ final class PageFixture: Sendable {
 
     // MARK: - Transfers and apps
 
-    /// A transfer of so many bytes per second, which is under way when this returns.
+    /// Starts a transfer of `rate` bytes per second, and returns when it runs.
     func slowTransfer(_ name: String, size: Int64 = 40_000_000, rate: Int64 = 200_000) async throws -> TaskID {
         origin.serve("/\(name)", .seeded(size: size, seed: 1, .throttle(bytesPerSecond: rate)))
         let id = try await enqueue(["/\(name)"])[0]
@@ -121,7 +121,7 @@ final class PageFixture: Sendable {
         return try await client.send(.task(id))
     }
 
-    /// An app that does nothing but live, installed under that name.
+    /// Installs an app that runs and does nothing.
     func install(_ id: String, name: String) async throws -> AppID {
         let script = try files.write("#!/bin/sh\necho $$ >> '\(files.path("processes"))'\nexec sleep 9000\n", to: "app")
         chmod(script, 0o700)
@@ -136,7 +136,7 @@ final class PageFixture: Sendable {
     }
 }
 
-/// One exchange with the page as a program that is no browser, with whatever fields it likes.
+/// A client of the page that is no browser, and sends any fields.
 struct RawClient: Sendable {
     let address: PageAddress
     static let loop = CurlLoop()
@@ -155,7 +155,7 @@ struct RawClient: Sendable {
         return try await Self.loop.send(request)
     }
 
-    /// Follows the link. The cookie that it gives, as a browser sends it back.
+    /// Follows the link, and returns the cookie as a browser sends it back.
     func letIn() async throws -> String {
         let path = String(address.url.dropFirst(origin.count))
         let response = try await send("GET", path)
@@ -165,7 +165,7 @@ struct RawClient: Sendable {
         return String(field.value.prefix { $0 != ";" })
     }
 
-    /// The token that the document holds.
+    /// Returns the token in the document.
     func token(_ cookie: String) async throws -> String {
         let text = String(decoding: try await send("GET", "/", ["Cookie": cookie]).body, as: UTF8.self)
         guard let match = text.firstMatch(of: /nightshift-token" content="([0-9a-f]{64})"/) else {
@@ -176,7 +176,7 @@ struct RawClient: Sendable {
 }
 
 extension PageFixture {
-    /// A page that waits for so many seconds only.
+    /// Starts a page that ends after `patience` seconds without a visitor.
     func brief(patience: Int) async throws -> PageAddress {
         let output = files.path("brief")
         let process = try ChildProcess(

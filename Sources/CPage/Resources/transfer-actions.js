@@ -1,0 +1,171 @@
+// Actions on transfers: on one or on several. What is destroyed is said before, or can be undone.
+
+import { confirm, act, toast, undoable } from "./dom.js";
+import { get, post, postLeaving } from "./api.js";
+import { state, tellTask, forgetTask, hideTasks, showTasks, taskPath } from "./store.js";
+import { shortName, isOver, size, amounts } from "./format.js";
+
+/** The most transfers in one request. */
+const mostPerRequest = 1000;
+const waitsThatRetryEnds = ["retry", "retryAfter", "hostBackoff", "slow"];
+
+/** Whether the transfer waits for its next attempt. */
+export const waitsForRetry = task => task.state === "waiting" && waitsThatRetryEnds.includes(task.wait?.reason);
+/** Whether a failed transfer can start again with the bytes it has. */
+export const canRestart = task => task.state === "failed" && task.kind !== "upload" && !task.file;
+export const canPause = task => task.state === "waiting" || task.state === "running";
+export const canCancel = task => !isOver(task) && task.state !== "finishing" && task.state !== "removed";
+
+const transfers = count => count === 1 ? "1 transfer" : `${count} transfers`;
+
+/** Changes the address of a transfer; without one, a failed transfer starts again at the address it has. */
+export const retarget = (task, url) => post(taskPath(task.id, "retarget"), url ? { url } : {}).then(tellTask);
+
+export const single = {
+  pause: task => post(taskPath(task.id, "suspend")).then(tellTask),
+  resume: task => post(taskPath(task.id, "resume")).then(tellTask),
+  retry: task => task.state === "failed" ? retarget(task) : post(taskPath(task.id, "retry")).then(tellTask),
+  cancel: task => post(taskPath(task.id, "cancel")).then(tellTask),
+  remove: async task => removeTasks([task]),
+  restore: async () => removal?.pending.undo()
+};
+
+/** The button that a row leads with: {icon, words, run}. */
+export function mainAction(task) {
+  if (task.state === "removed") return { icon: "undo", words: "Undo the removal", run: single.restore };
+  if (task.state === "suspended") return { icon: "play", words: "Resume", run: single.resume };
+  if (waitsForRetry(task)) return { icon: "retry", words: "Try again now", run: single.retry };
+  if (canPause(task)) return { icon: "pause", words: "Pause", run: single.pause };
+  if (canRestart(task)) return { icon: "retry", words: "Try again", run: single.retry };
+  if (isOver(task)) return { icon: "remove", words: "Remove from the list", run: single.remove };
+  return null;
+}
+
+// MARK: - Cancelling
+
+function cancelWords(tasks) {
+  const bytes = tasks.filter(task => task.kind !== "upload").reduce((sum, task) => sum + Math.max(0, amounts(task)
+    .done ?? 0), 0);
+  const deleted = bytes > 0 ? `${size(bytes)} of unfinished data is deleted. ` : "";
+  const uploads = tasks.filter(task => task.kind === "upload").length;
+  const kept = uploads === 0 ? "Finished files stay." : uploads === tasks.length ?
+    "Your own files stay; what the server has received is lost." : "Finished files and the files you upload stay.";
+  return `${deleted}${kept}`;
+}
+
+export async function cancel(task, node) {
+  if (await confirm(`Cancel ${shortName(task)}?`, cancelWords([task]), "Cancel the transfer", "Keep it")) {
+    await act(node, () => single.cancel(task));
+  }
+}
+
+// MARK: - Removing
+
+let removal = null;
+
+/** Takes ended transfers off the list at once, and out of the service when the time to undo is over. */
+export function removeTasks(tasks) {
+  if (!tasks.length) return;
+  if (!removal) {
+    const mine = removal = { tasks: new Map() };
+    mine.pending = undoable("", isLeaving => {
+      removal = null;
+      return finishRemoval([...mine.tasks.keys()], isLeaving);
+    }, () => {
+      removal = null;
+      showTasks(mine.tasks.keys());
+    });
+  }
+  for (const task of tasks) removal.tasks.set(task.id, task);
+  hideTasks(tasks.map(task => task.id));
+  removal.pending.words(removalWords([...removal.tasks.values()]));
+  removal.pending.restart();
+}
+
+/** Whether the finished file is in the service's own folder, and goes with the transfer. */
+const isKeptByService = task => task.kind !== "upload" && task.state === "completed" && !task.destination;
+
+function removalWords(tasks) {
+  const kept = tasks.filter(isKeptByService).length;
+  const what = tasks.length === 1 ? `${shortName(tasks[0])} is removed from the list.` :
+    `${tasks.length} transfers are removed from the list.`;
+  if (kept === 0) return `${what} Finished files stay.`;
+  return tasks.length === 1 ? `${what} Its file, which the service keeps, is deleted.` :
+    `${what} Files that the service keeps are deleted (${kept}); other finished files stay.`;
+}
+
+async function finishRemoval(ids, isLeaving) {
+  const send = isLeaving ? postLeaving : post;
+  let refused = [];
+  try {
+    for (let i = 0; i < ids.length; i += mostPerRequest) {
+      const answer = await send("/v1/actions", { action: "remove", tasks: ids.slice(i, i + mostPerRequest) });
+      for (const result of answer.results) {
+        if (result.problem) refused.push(result);
+        else forgetTask(result.id);
+      }
+    }
+  } catch (error) {
+    toast(`The removal failed. ${error.message}`, true);
+    showTasks(ids);
+    return;
+  }
+  showTasks(refused.map(result => result.id));
+  if (refused.length) toast(`${transfers(refused.length)} could not be removed. ${refused[0].problem.detail ?? ""}`,
+    true);
+}
+
+// MARK: - Several
+
+const done = { suspend: "paused", resume: "resumed", cancel: "cancelled" };
+
+/** Pauses, resumes or cancels. */
+export async function actOnAll(action, tasks, node) {
+  if (action === "cancel" && !await confirm(`Cancel ${transfers(tasks.length)}?`, cancelWords(tasks),
+      `Cancel ${transfers(tasks.length)}`, "Keep them")) return;
+  await act(node, async () => {
+    const ids = tasks.map(task => task.id);
+    const refused = [];
+    for (let i = 0; i < ids.length; i += mostPerRequest) {
+      const answer = await post("/v1/actions", { action, tasks: ids.slice(i, i + mostPerRequest) });
+      for (const result of answer.results) {
+        if (result.problem) refused.push(result.problem);
+        else if (result.task) tellTask(result.task);
+      }
+    }
+    report(ids.length - refused.length, done[action], refused);
+  });
+}
+
+/** Ends waits for the next attempt, and starts failed downloads again. */
+export async function retryAll(tasks, node) {
+  await act(node, async () => {
+    const waiting = tasks.filter(waitsForRetry).map(task => task.id);
+    const refused = [];
+    let count = 0;
+    for (let i = 0; i < waiting.length; i += mostPerRequest) {
+      const answer = await post("/v1/retry", { tasks: waiting.slice(i, i + mostPerRequest) });
+      count += answer.count;
+      refused.push(...answer.refused.map(one => one.problem));
+    }
+    for (const task of tasks.filter(canRestart)) {
+      try {
+        await retarget(task);
+        count += 1;
+      } catch (error) {
+        if (!error.status) throw error;
+        refused.push({ detail: error.message });
+      }
+    }
+    report(count, "being tried again", refused);
+  });
+}
+
+function report(count, what, refused) {
+  const said = count === 0 ? "" : `${transfers(count)} ${count === 1 ? "is" : "are"} ${what}. `;
+  const not = refused.length ? `${transfers(refused.length)} refused it: ${refused[0].detail ?? refused[0].title}` :
+    count === 0 ? "Nothing had to be done." : "";
+  toast(said + not, refused.length > 0);
+}
+
+export const explain = id => get(taskPath(id, "why"));

@@ -1,0 +1,29 @@
+import Glibc
+import NightshiftClient
+
+/// The start of a page process: a lock lets one process at a time look for a running page and open its own socket.
+struct PageStart: Sendable {
+    /// The path of the socket that gives out links.
+    let socket: String
+    private let lock: Int32
+
+    /// - Parameter directory: the directory of the service's socket, which only the user may enter. If it does not exist,
+    ///   pages are not shared.
+    init(directory: String) {
+        let folder = directory.hasSuffix("/") ? directory : directory + "/"
+        socket = folder + "page.sock"
+        lock = open(folder + "page.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        if lock >= 0 { flock(lock, LOCK_EX) }
+    }
+
+    /// Whether no other process opens the socket before ``finish()``.
+    var isExclusive: Bool { lock >= 0 }
+
+    /// The address of the page that runs already, with a new link; nil if there is none.
+    func runningPage() -> PageAddress? { LinkSocket.ask(socket) }
+
+    /// Lets the next process start. Called once.
+    func finish() {
+        if lock >= 0 { close(lock) }
+    }
+}
