@@ -36,7 +36,7 @@ struct DeviceCommandTests {
             switch (request.method, request.path) {
             case ("GET", "/v1/device"), ("PATCH", "/v1/device"): try .json(Self.device)
             case ("POST", "/v1/device/doze"):
-                throw Problem.conflict("The device does not doze now: The device is in use.")
+                throw Problem.conflict("The device cannot doze now. The device is in use.")
             default: throw Problem.notFound("There is nothing at \(request.path).")
             }
         }

@@ -26,7 +26,7 @@ struct ServiceLauncherTests {
         let world = try World()
         try world.installDaemon("echo 'database is newer'\nexit 1\n")
         #expect(await world.run("list") == .unreachable)
-        #expect(world.errors.text.contains("ended while it was starting"))
+        #expect(world.errors.text.contains("exited while it was starting"))
         #expect(world.errors.text.contains("  database is newer"))
         let log = world.root.appending(path: "state/nightshiftd.log").path(percentEncoded: false)
         let mode = try FileManager.default.attributesOfItem(atPath: log)[.posixPermissions] as? Int

@@ -112,7 +112,7 @@ extension Services {
             try await serves(home)
             try Data("mine".utf8).write(to: home.paths.socket)
             let error = try #require(await end(home))
-            #expect("\(error)".contains("in the way"), "\(error)")
+            #expect("\(error)".contains("is not a socket"), "\(error)")
             #expect(try Data(contentsOf: home.paths.socket) == Data("mine".utf8))
             // The parts that ran already have ended, in order: the database is one file again.
             #expect(home.databaseIsOneFile)

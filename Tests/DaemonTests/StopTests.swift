@@ -144,7 +144,7 @@ extension Services {
                 }
                 try await service.waitForEnd()
             }
-            #expect(home.log.troubles.contains { $0.contains("The home is gone") })
+            #expect(home.log.troubles.contains { $0.contains("The home of the service was removed") })
         }
 
         @Test(arguments: [false, true])
@@ -160,7 +160,7 @@ extension Services {
                 }
                 try await service.waitForEnd()
             }
-            #expect(home.log.troubles.contains { $0.contains("The home is gone") })
+            #expect(home.log.troubles.contains { $0.contains("The home of the service was removed") })
         }
     }
 }

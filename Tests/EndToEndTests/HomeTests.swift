@@ -16,7 +16,7 @@ import Testing
         }
         let process = try #require(service.process)
         try await eventually("the end of a service without a home", within: .seconds(30)) { process.exit != nil }
-        #expect(service.log.contains("The home is gone"), "\(service.log.suffix(1_000))")
+        #expect(service.log.contains("The home of the service was removed"), "\(service.log.suffix(1_000))")
     }
 
     /// As when its user logs out, and in again: the system takes the runtime directory away, and makes another.

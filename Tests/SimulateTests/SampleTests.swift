@@ -92,7 +92,7 @@ struct SampleTests {
         arguments: [
             (["simulate", "-"], #"{"at": 0, "use": "front"}"#, 2, "the trace, line 1: 'use' needs the 'app'"),
             (["simulate", "/nonexistent/trace"], "", 1, "/nonexistent/trace cannot be read"),
-            (["simulate", "-", "--policy", "lazy"], "", 64, "A policy is contiguous or opportunistic"),
+            (["simulate", "-", "--policy", "lazy"], "", 64, "The policy must be contiguous"),
         ] as [([String], String, Int32, String)])
     func `B3: The program says what is wrong`(
         arguments: [String], input: String, code: Int32, words: String

@@ -28,7 +28,7 @@ import app_probe
         try await app.install("X-Nightshift-LocationReason=It greets you at the door.")
         try await app.launch()
         func questions() async throws -> Int {
-            try await server.calls(of: "Notify").components(separatedBy: "May Probe know where this device is?").count
+            try await server.calls(of: "Notify").components(separatedBy: "Allow Probe to use your location?").count
                 - 1
         }
         try await eventually("the question") { try await questions() == 1 }
