@@ -8,14 +8,15 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// The file in which the service keeps a process's ``BackgroundClock``, mapped: reading it asks nobody.
+/// A mapping of the file in which the service stores the ``BackgroundClock`` of a process. Reading it needs no request.
 ///
-/// The service may replace the file, and never makes it shorter: that would end whoever reads the mapping with SIGBUS.
+/// The service may replace the file but never truncates it, because truncation would end a process that reads the
+/// mapping with SIGBUS.
 package final class BackgroundClockFile: @unchecked Sendable {
-    // Unchecked because of the address, which is constant; what it points to is read in one access.
+    // Unchecked because of the address, which is constant. The word at this address is read in one access.
     private let word: UnsafeRawPointer
 
-    /// Nil where there is no such file, or one that is too short.
+    /// Returns nil if the file does not exist or is too short.
     package init?(path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -32,7 +33,7 @@ package final class BackgroundClockFile: @unchecked Sendable {
         munmap(UnsafeMutableRawPointer(mutating: word), BackgroundClock.size)
     }
 
-    /// Seconds left now; infinite without a limit.
+    /// The remaining seconds; infinite without a limit.
     package var remaining: Double {
         BackgroundClock(word: nightshift_load_word(word)).remaining(atNanoseconds: nightshift_awake_nanoseconds())
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where `nightshiftd` may be: beside this program, in its installation's `libexec`, or in the search path.
+/// The search for `nightshiftd`: next to this program, in the `libexec` of its installation, and in the search path.
 package struct DaemonSearch: Sendable {
-    /// This program's own file.
+    /// The file of this program.
     package var executable: String
-    /// `PATH`.
+    /// The value of `PATH`.
     package var searchPath: String
 
     package init(executable: String, searchPath: String) {
@@ -18,7 +18,7 @@ package struct DaemonSearch: Sendable {
             folder.appending(path: "nightshiftd"),
             folder.deletingLastPathComponent().appending(path: "libexec/nightshift/nightshiftd"),
         ].map { $0.path(percentEncoded: false) }
-        // A relative entry would name another program in every directory.
+        // A relative entry would name a different program in each directory.
         let far = searchPath.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/nightshiftd" }
         return near + far
     }

@@ -8,19 +8,19 @@ import Synchronization
     import Musl
 #endif
 
-/// A program started so that nothing of this one holds it: a closing terminal and ^C go by.
+/// A program that is started independently of this one: a closing terminal or ^C does not end it.
 package final class DetachedProcess: Sendable {
     let id: pid_t
     private let exit = Mutex<Int32?>(nil)
 
-    /// The `waitpid` status once it has ended.
+    /// The `waitpid` status after it has ended.
     package var exitStatus: Int32? { exit.withLock { $0 } }
 
-    /// Starts `program`; its words go to the end of the file `log`.
+    /// Starts `program`. Its output is appended to the file `log`.
     ///
     /// - Parameters:
-    ///   - words: its arguments.
-    ///   - output: a descriptor that is its standard output in place of the log.
+    ///   - words: the arguments of the program.
+    ///   - output: a descriptor for standard output instead of the log.
     package init(
         program: String, arguments words: [String] = [], environment: [String: String], log: String,
         output: Int32? = nil
@@ -37,7 +37,7 @@ package final class DetachedProcess: Sendable {
             throw ServiceUnusable(message: "\(program) could not be started: \(String(cString: strerror(result)))")
         }
         id = child
-        // Waiting for it on a thread of its own: a service that ends while this program watches leaves no zombie.
+        // A thread waits for the process, so that a service that ends before this program does not become a zombie.
         Thread.detachNewThread { [self] in
             var status: Int32 = 0
             while waitpid(id, &status, 0) < 0 && errno == EINTR {}

@@ -4,14 +4,14 @@ package import NightshiftAPI
 import NightshiftCurl
 import Synchronization
 
-/// One event stream of the service, handed to a serial queue event by event.
+/// A reader of one event stream of the service. It passes each event to a serial queue.
 ///
-/// A slow handler on that queue holds the stream up and uses no more memory: with ``mostWaiting`` events on the queue
-/// nothing more is read from the socket.
+/// A slow handler delays the stream and does not use more memory: while ``mostWaiting`` events are on the queue,
+/// nothing is read from the socket.
 package final class EventReader: Sendable {
-    /// How a stream came to its end.
+    /// The end of a stream.
     package enum End: Sendable {
-        /// The service ended it, or the connection broke off.
+        /// The service ended the stream, or the connection broke.
         case closed
         case refused(Problem)
         case cancelled
@@ -19,10 +19,10 @@ package final class EventReader: Sendable {
 
     private let core: Core
 
-    /// Connects at once.
+    /// Connects immediately.
     ///
     /// - Parameters:
-    ///   - queue: a serial one; both closures are called on it, `onEnd` last and exactly once.
+    ///   - queue: a serial queue for calls of both closures. `onEnd` is called last and exactly once.
     package init(
         client: ServiceClient, source: EventSource, queue: DispatchQueue,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
@@ -35,16 +35,17 @@ package final class EventReader: Sendable {
         core.cancel()
     }
 
-    /// No event is handed over that has not been yet; `onEnd` is called.
+    /// Stops passing events to the queue, and calls `onEnd`.
     package func cancel() {
         core.cancel()
     }
 
-    /// Events waiting on the queue at most; a piece of the stream that was begun is taken whole.
+    /// The maximum number of events on the queue. A received piece of the stream is always parsed completely.
     fileprivate static let mostWaiting = 64
 }
 
-/// Kept by the exchange until that has ended, so that the reader itself can be let go of.
+/// The state of the reader. The exchange retains it until it has ended, so that the reader itself can be released
+/// earlier.
 private final class Core: CurlDelegate {
     private let queue: DispatchQueue
     private let onEvent: @Sendable (ServerSentEvent) -> Void
@@ -55,7 +56,7 @@ private final class Core: CurlDelegate {
         var exchange: CurlExchange?
         var parser = ServerSentEventParser()
         var head: CurlHead?
-        /// Of an answer that is no event stream.
+        /// The body of a response that is not an event stream.
         var body: [UInt8] = []
         var waiting = 0
         var isPaused = false
@@ -72,7 +73,7 @@ private final class Core: CurlDelegate {
     }
 
     func begin(_ request: CurlRequest) {
-        // The lock is held so that no event can ask for the exchange before it is there.
+        // The lock is held so that no event can use the exchange before it is stored.
         state.withLock { $0.exchange = ServiceClient.loop.begin(request, delegate: self) }
     }
 

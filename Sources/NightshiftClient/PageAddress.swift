@@ -1,6 +1,6 @@
-/// Where a page waits for its visitor: what `nightshiftd page` writes for whoever has started it.
+/// The address of a running page, which `nightshiftd page` writes for the program that started it.
 package struct PageAddress: Hashable, Sendable, Codable {
-    /// Lets one browser in, once.
+    /// A URL that gives one browser access, once.
     package var url: String
     package var processID: Int32
 

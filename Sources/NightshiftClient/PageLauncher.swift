@@ -1,11 +1,11 @@
 import Foundation
 package import NightshiftAPI
 
-/// Starts the page's program so that it outlives this one, and learns where it waits.
+/// Starts the program of the page so that it outlives this program, and reads its address.
 package struct PageLauncher: Sendable {
     package var paths: ServicePaths
     package var search: DaemonSearch
-    /// The page's own.
+    /// The environment of the page.
     package var environment: [String: String]
 
     package init(paths: ServicePaths, search: DaemonSearch, environment: [String: String]) {
@@ -14,13 +14,13 @@ package struct PageLauncher: Sendable {
         self.environment = environment
     }
 
-    /// What the page's program, and the one that opens it, say: a short file of a run.
+    /// The log of the page and of the program that opens it. Each run has a short log of its own.
     package var log: String { paths.state.appending(path: "page.log").path(percentEncoded: false) }
 
-    /// Returns as it listens, on a thread that may wait: it does so at once.
+    /// Returns when the page listens. Blocks the thread for a short time.
     ///
-    /// - Parameter port: zero for one that the kernel chooses.
-    /// - Throws: ``ServiceUnusable`` where it does not come to that.
+    /// - Parameter port: zero for a port that the kernel chooses.
+    /// - Throws: ``ServiceUnusable`` if the page cannot be started.
     package func start(port: Int) throws -> PageAddress {
         let program = try search.requireDaemon()
         try? FileManager.default.removeItem(atPath: log)

@@ -4,7 +4,7 @@ package import NightshiftAPI
 /// One event of a `text/event-stream`.
 package struct ServerSentEvent: Hashable, Sendable {
     package var name: String
-    /// The stream's last id when the event was complete.
+    /// The last id of the stream at the time of the event.
     package var id: String?
     package var data: String
 
@@ -15,10 +15,10 @@ package struct ServerSentEvent: Hashable, Sendable {
     }
 }
 
-/// Cuts the bytes of an event stream into events, however the bytes arrive.
+/// A parser that splits the bytes of an event stream into events, for any division into chunks.
 ///
-/// By the HTML standard, section 9.2.6: lines end with LF, CR or CR LF; a blank line ends an event; an event without
-/// data is none; the id stays until another one comes.
+/// It follows the HTML standard, section 9.2.6: lines end with LF, CR or CR LF. A blank line ends an event. An event
+/// without data is ignored. The id is kept until the next one.
 package struct ServerSentEventParser: Sendable {
     private var line: [UInt8] = []
     private var lastByteWasReturn = false
@@ -29,7 +29,7 @@ package struct ServerSentEventParser: Sendable {
 
     package init() {}
 
-    /// The events that `bytes` complete.
+    /// Returns the events that `bytes` complete.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         for byte in bytes {
@@ -63,7 +63,7 @@ package struct ServerSentEventParser: Sendable {
         case "event": name = text
         case "data": data = data.map { $0 + "\n" + text } ?? text
         case "id": if !value.contains(0) { id = text }
-        // Comments, which keep the connection alive, `retry`, and what nobody knows.
+        // Comments, which keep the connection open, `retry`, and unknown fields.
         default: break
         }
         return nil
@@ -80,7 +80,7 @@ package struct ServerSentEventParser: Sendable {
 }
 
 extension ServerSentEvent {
-    /// What the service says, or nil for an event that this program does not know.
+    /// The event as a value; nil if this program does not know the type of event.
     package func serviceEvent() throws -> ServiceEvent? {
         let bytes = Data(data.utf8)
         return switch name {

@@ -4,15 +4,15 @@ import NightshiftCurl
 import Synchronization
 
 extension ServiceClient {
-    /// What the service answers, for a thread that may wait.
+    /// Returns the response of the service, and blocks the thread until then.
     ///
-    /// Throws as ``send(_:)`` does, and ``ServiceUnreachable`` without an answer within `seconds`. Never to be called on
-    /// libcurl's thread.
+    /// Throws like ``send(_:)``, and ``ServiceUnreachable`` if there is no response within `seconds`. It must not be
+    /// called on libcurl's thread.
     package func wait<Answer>(for endpoint: Endpoint<Answer>, within seconds: Double = 60) throws -> Answer {
         try endpoint.answer(from: wait(for: try endpoint.encoded(), within: seconds))
     }
 
-    /// The body of a good answer, as ``wait(for:within:)`` waits for it.
+    /// Returns the body of a successful response, like ``wait(for:within:)``.
     package func wait(for encoded: EncodedRequest, within seconds: Double = 60) throws -> Data {
         let collector = Collector()
         var request = exchange(encoded)
@@ -33,7 +33,7 @@ extension ServiceClient {
     }
 }
 
-/// Gathers one answer.
+/// A delegate that collects one response.
 private final class Collector: CurlDelegate {
     struct Answer: Sendable {
         var head: CurlHead?

@@ -2,46 +2,48 @@ import Foundation
 package import NightshiftAPI
 import NightshiftCurl
 
-/// The local API over the service's socket: requests, answers, problems.
+/// A client of the local API over the socket of the service.
 package struct ServiceClient: Sendable {
     private let locate: @Sendable () -> String
-    /// Of every request beside its own.
+    /// Header fields that are added to every request.
     private var fields: [CurlField] = []
-    /// Receives the parts of answers that were left out because this program cannot read them.
+    /// A callback for parts of responses that were left out because this program cannot read them.
     package var onUnreadable: (@Sendable ([UnreadablePart]) -> Void)?
 
-    /// One thread for all requests of this process; it starts with the first one.
+    /// One thread for all requests of this process. It starts with the first request.
     static let loop = CurlLoop()
-    /// Seconds. The longest answer is a large batch on a slow disk.
+    /// Seconds. The slowest response is that to a large batch on a slow disk.
     static let idleTimeout = 60.0
-    /// Bytes of an answer: a thousand tasks, with all the header fields that their servers have sent.
+    /// The maximum size of a response in bytes: enough for a thousand transfers with all header fields of their
+    /// responses.
     private static let answerLimit = 512 << 20
 
-    /// A client of the service at a path.
+    /// Creates a client for the socket at a path.
     package init(socket: String) {
         locate = { socket }
     }
 
-    /// A client of the service of a home, wherever it listens.
+    /// Creates a client for the service with these paths, wherever its socket is.
     package init(paths: ServicePaths) {
         let location = ServiceLocation(paths: paths)
         locate = { location.socket }
     }
 
-    /// The path of the service's socket, as it is now.
+    /// The current path of the service's socket.
     package var socket: String { locate() }
 
-    /// The same, for requests that are meant for one stream of commands: refused once another one has taken its place.
+    /// Returns a client whose requests are valid only with one command stream. They are refused once another stream has
+    /// replaced it.
     ///
-    /// - Parameter channel: ``ProcessHello/channel``; nil from a service that names none.
+    /// - Parameter channel: ``ProcessHello/channel``; nil if the service did not send one.
     package func on(_ channel: String?) -> ServiceClient {
         var client = self
         client.fields = channel.map { [CurlField(name: ProcessHello.channelField, value: $0)] } ?? []
         return client
     }
 
-    /// What the service answers. Throws ``Problem`` for a refusal, ``ServiceUnreachable`` without an answer and
-    /// ``ServiceUnusable`` for one that cannot be understood.
+    /// Returns the response of the service. Throws ``Problem`` if the request is refused, ``ServiceUnreachable`` if
+    /// there is no response, and ``ServiceUnusable`` if the response cannot be parsed.
     package func send<Answer>(_ endpoint: Endpoint<Answer>) async throws -> Answer {
         let request = exchange(try endpoint.encoded())
         let response: CurlResponse
@@ -57,12 +59,12 @@ package struct ServiceClient: Sendable {
         return answer
     }
 
-    /// Gives `body` the bytes that the service keeps for a task, piece by piece, as fast as it takes them; it returns whether it
-    /// wants more. Throws as ``send(_:)`` does, also where the bytes break off.
+    /// Passes the file of a transfer to `body` piece by piece, as fast as `body` accepts them. `body` returns whether
+    /// it wants more. Throws like ``send(_:)``, and also if the content is incomplete.
     package func content(of id: TaskID, _ body: ([UInt8]) throws -> Bool) async throws {
         let encoded = try Endpoint<Data>.content(of: id).encoded()
         do {
-            // Without a timeout: whoever reads standard output may take their time.
+            // There is no timeout, because the reader of standard output may be slow.
             let stream = try await Self.loop.stream(request(encoded.method, encoded.path))
             guard stream.head.status == 200 else {
                 var problem: [UInt8] = []
@@ -78,7 +80,7 @@ package struct ServiceClient: Sendable {
         }
     }
 
-    /// Connects when it is first asked for an event; its end is the connection's end.
+    /// Returns a sequence that connects when the first event is requested. It ends with the connection.
     package func events(_ source: EventSource, lastEventID: Int64) -> ServiceEvents {
         ServiceEvents(client: self, source: source, lastEventID: lastEventID)
     }

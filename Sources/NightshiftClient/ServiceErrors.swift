@@ -1,6 +1,6 @@
-/// The service did not answer, or the connection broke off before it had: asking again may help.
+/// The error when the service did not respond, or the connection broke before the response. A retry may help.
 package struct ServiceUnreachable: Error, Sendable {
-    /// For a person; holds no credential.
+    /// A message for people. It contains no credential.
     package var message: String
 
     package init(message: String) {
@@ -8,9 +8,9 @@ package struct ServiceUnreachable: Error, Sendable {
     }
 }
 
-/// The service cannot be started, or what it says cannot be understood: asking again at once does not help.
+/// The error when the service cannot be started, or its response cannot be parsed. An immediate retry does not help.
 package struct ServiceUnusable: Error, Sendable {
-    /// For a person; may have several lines, and quote the service's log as it is.
+    /// A message for people. It may have several lines, and may contain lines of the service's log.
     package var message: String
 
     package init(message: String) {

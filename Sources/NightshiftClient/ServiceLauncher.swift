@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 package import NightshiftAPI
 
@@ -8,20 +8,20 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// Starts the service where nobody answers on its socket.
+/// Starts the service if no process accepts connections on its socket.
 ///
-/// With systemd's socket unit there is always an answer, and nothing is started here.
+/// With systemd's socket unit, connections are always accepted, and nothing is started here.
 package struct ServiceLauncher: Sendable {
     package var paths: ServicePaths
     package var search: DaemonSearch
-    /// The service's own; it outlives this process.
+    /// The environment of the service, which outlives this process.
     package var environment: [String: String]
 
-    /// Longer than any start with a large backlog takes; a service that is stuck is told of, not waited for.
+    /// The timeout for the start. Even a start with a large backlog is faster. After it, an error is reported.
     private static let patience: Duration = .seconds(10)
-    /// How long somebody else may take to answer where the service that was started here has ended.
+    /// The time for another service to accept connections after the one that was started here has exited.
     private static let grace: Duration = .seconds(2)
-    /// waitpid(2) of a service that has ended since another one has the home.
+    /// The waitpid(2) status of a service that exited because another one has the lock.
     private static let foundAnother: Int32 = 4 << 8
     private static let largestLog = 8 << 20
 
@@ -37,7 +37,7 @@ package struct ServiceLauncher: Sendable {
         while let pause = try step(&start) { try await Task.sleep(for: pause) }
     }
 
-    /// As ``ensureRunning()``, on a thread that may sleep: seconds at worst.
+    /// Like ``ensureRunning()``, but blocks the thread, for a few seconds at most.
     package func waitUntilRunning() throws {
         var start: Start?
         while let pause = try step(&start) {
@@ -45,8 +45,8 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
-    /// Whether the service is there. Throws ``ServiceUnusable`` where somebody else is, where none could listen, and where one lives
-    /// that cannot be reached.
+    /// Whether the service accepts connections. Throws ``ServiceUnusable`` if the socket belongs to another user, if
+    /// its path is too long, or if a service is running but cannot be reached.
     package func isRunning() throws -> Bool {
         switch ServiceSocket.state(of: socket) {
         case .accepting: return true
@@ -58,21 +58,22 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
-    /// A service that was started here and does not answer yet.
+    /// A service that was started here and does not accept connections yet.
     private struct Start {
         var process: DetachedProcess
         var deadline: ContinuousClock.Instant
-        /// Less than a second.
+        /// The pause before the next check. It is always less than a second.
         var pause: Duration = .milliseconds(5)
         var hasEnded = false
         var log: String
-        /// Where this service's words begin in its log.
+        /// The size of the log before this service was started.
         var logSize: Int
     }
 
-    /// What to wait before the next step; nil once the socket accepts connections.
+    /// Returns the pause before the next step; nil once the socket accepts connections.
     private func step(_ start: inout Start?) throws -> Duration? {
-        // Before the look: the last one comes behind the deadline, however late this program is given the processor.
+        // The time is read before the check, so that the last check happens after the deadline even if this program is
+        // scheduled late.
         let now = ContinuousClock.now
         switch ServiceSocket.state(of: socket) {
         case .accepting: return nil
@@ -87,7 +88,8 @@ package struct ServiceLauncher: Sendable {
         }
         if let status = current.process.exitStatus, !current.hasEnded {
             current.hasEnded = true
-            // It ends at once where another one was faster, or has lost its socket; that one then answers, as soon as it can.
+            // The service exits immediately if another one was faster or has lost its socket. The other one will then
+            // accept connections as soon as it can.
             current.deadline =
                 status == Self.foundAnother ? now + Self.patience : min(current.deadline, now + Self.grace)
         }
@@ -115,7 +117,7 @@ package struct ServiceLauncher: Sendable {
 
     package var socket: String { location.socket }
 
-    /// What is said of a service that holds the lock and does not listen.
+    /// A message about a service that holds the lock but does not listen.
     package static func unreachable(_ holder: LockRecord, at socket: String) -> String {
         "The service runs as process \(holder.processID), but does not listen on its socket \(socket). "
             + "It may be starting or stopping. If this does not change, end it with 'kill \(holder.processID)' and start it again."

@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 package import NightshiftAPI
 
@@ -8,10 +8,10 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// The place of the service's socket: where the living service says that it listens, else where one would.
+/// The location of the service's socket: the path that the running service recorded, or else the default path.
 ///
-/// A service that was started without `XDG_RUNTIME_DIR`, or with another one, listens elsewhere than this environment says. Its lock
-/// is where it always is.
+/// A service that was started without `XDG_RUNTIME_DIR`, or with a different one, listens elsewhere than this
+/// environment suggests. The path of its lock file is always the same.
 package struct ServiceLocation: Sendable {
     package var paths: ServicePaths
 
@@ -19,10 +19,10 @@ package struct ServiceLocation: Sendable {
         self.paths = paths
     }
 
-    /// The path to connect to. Looked up each time: services come and go.
+    /// The path to connect to. It is determined each time, because services start and stop.
     package var socket: String { holder?.socket ?? paths.socket.path(percentEncoded: false) }
 
-    /// The service that lives; nil where the lock is free, or is nobody's whom this user could trust.
+    /// The running service; nil if the lock is free, or if its owner is not trusted.
     package var holder: LockRecord? {
         let descriptor = open(paths.lock.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -31,16 +31,16 @@ package struct ServiceLocation: Sendable {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             status.st_mode & 0o022 == 0
         else { return nil }
-        // A lock that can be had is nobody's: what the file says is of a service that has ended. A service that starts in this
-        // moment asks for its lock again.
+        // If the lock can be acquired, no service holds it, and the contents of the file are outdated. A service that
+        // starts at this moment retries the lock.
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.longestRecord)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return count > 0 ? LockRecord(parsing: String(decoding: bytes.prefix(count), as: UTF8.self)) : nil
     }
 
-    /// Bytes; a path has at most 107.
+    /// The maximum size of the record in bytes. A path has at most 107.
     private static let longestRecord = 512
-    /// Bytes of a socket's path, with room for the final NUL (unix(7)).
+    /// The maximum size of a socket path in bytes, without the final NUL (unix(7)).
     package static let longestPath = 107
 }

@@ -4,15 +4,15 @@
     import Musl
 #endif
 
-/// The service's socket, looked at without speaking to it.
+/// The state of the service's socket, determined without sending anything.
 package enum ServiceSocket {
     package enum State: Hashable, Sendable {
         case accepting
-        /// Nobody listens: no socket, or one that a service left behind.
+        /// No process listens: there is no socket, or only the file of a stopped service.
         case silent
-        /// An `errno` that starting a service would not mend.
+        /// An `errno` that starting a service would not resolve.
         case refused(Int32)
-        /// Somebody else listens, or could: why nothing is to be said to him.
+        /// Another user listens, or could listen. The text says why nothing is sent.
         case foreign(String)
     }
 
@@ -20,7 +20,7 @@ package enum ServiceSocket {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
-        // The kernel's limit, with room for the final NUL.
+        // The limit of the kernel, including the final NUL.
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return .refused(ENAMETOOLONG) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 package import NightshiftAPI
 
@@ -8,16 +8,16 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// The owner of the service's socket: checked on every connection, before anything is sent over it.
+/// The check of the socket's owner. It is made for every connection, before anything is sent.
 ///
-/// Requests hold passwords, and answers are believed. Whoever can put a socket of his own at the service's path would get the
-/// one and could forge the other.
+/// Requests contain passwords, and responses are trusted. A user who can create a socket at the path of the service
+/// could read the passwords and forge responses.
 package enum SocketOwner {
     /// The facts about a connection that the check needs.
     package struct Facts: Hashable, Sendable {
-        /// The user whose process listens, as the kernel says (`SO_PEERCRED`, unix(7)).
+        /// The user of the listening process, as the kernel reports it (`SO_PEERCRED`, unix(7)).
         package var peer: UInt32
-        /// The directory of the socket: who else may write there may replace the socket.
+        /// The directory of the socket. Users who can write to it can replace the socket.
         package var directory: DirectoryFacts
 
         package init(peer: UInt32, directory: DirectoryFacts) {
@@ -26,24 +26,24 @@ package enum SocketOwner {
         }
     }
 
-    /// Why nothing is to be said to whoever listens there: what was found, and what to do. Nil where it is the user's own.
+    /// A message that says why nothing is sent to the socket, and what to do. Nil if the socket belongs to the user.
     ///
-    /// Root's is not the user's own either: root does not serve others, and may do what it likes without a socket.
+    /// A socket of root is refused as well: root does not serve other users, and can do anything without a socket.
     package static func objection(_ facts: Facts, user: UInt32, socket: String) -> String? {
         if facts.peer != user {
             return
                 "The socket \(socket) belongs to a process of user \(facts.peer), but you are user \(user). Nothing "
                 + "was sent. Run this as that user, use another directory with NIGHTSHIFT_HOME, or remove the socket."
         }
-        // The service closes the directory to all others, so that it needs no exception for a group of the user's own.
+        // The service closes the directory to all other users, so no exception for a private group is needed.
         return facts.directory.flaw(for: DirectoryFacts.Viewer(user: user, privateGroup: nil)).map {
             "\($0.message) It contains the socket of the service, so nothing was sent. \($0.remedy)"
         }
     }
 
-    /// The same of a descriptor. One that is not connected has no peer, and hears nothing.
+    /// The message for a descriptor. A descriptor that is not connected has no peer and is accepted.
     package static func objection(to descriptor: Int32, at socket: String) -> String? {
-        // struct ucred, which glibc keeps behind a feature macro: process, user, group.
+        // struct ucred, which glibc defines only with a feature macro: process, user, group.
         var credentials: (Int32, uid_t, gid_t) = (0, uid_t.max, gid_t.max)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else {

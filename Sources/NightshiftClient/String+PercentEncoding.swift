@@ -1,7 +1,8 @@
 import Foundation
 
 extension String {
-    /// As one part of a path, or one value of a query: everything but what RFC 3986 calls unreserved is encoded (section 2.3).
+    /// The text encoded as one segment of a path or as one value of a query. All characters except the unreserved ones
+    /// of RFC 3986 (section 2.3) are encoded.
     package var percentEncoded: String { addingPercentEncoding(withAllowedCharacters: .unreserved) ?? self }
 }
 

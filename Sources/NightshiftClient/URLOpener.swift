@@ -1,34 +1,35 @@
 import Foundation
 
-/// The desktop's programs for URLs, by `xdg-open` and `xdg-mime` of xdg-utils.
+/// The programs of the desktop for URLs, accessed by `xdg-open` and `xdg-mime` of xdg-utils.
 package struct URLOpener: Sendable {
     private let environment: [String: String]
 
-    /// - Parameter environment: of the programs; they are looked for in its `PATH`.
+    /// - Parameter environment: the environment of the programs, which are searched in its `PATH`.
     package init(environment: [String: String]) {
         self.environment = environment
     }
 
-    /// How long `xdg-open` may take to say that there is no program. Where it turns into the program itself, it says nothing.
+    /// The time for `xdg-open` to fail because no program is available. If it becomes the program itself, it does not
+    /// exit.
     private static let patience = Duration.seconds(3)
     private static let queryPatience = Duration.seconds(2)
 
     /// Opens a URL.
     ///
-    /// - Parameter log: the file that the program's words go to.
-    /// - Returns: false where no program has opened it.
+    /// - Parameter log: the file for the output of the program.
+    /// - Returns: false if no program opened it.
     package func open(_ url: String, log: String) async throws -> Bool {
         try await run("xdg-open", [url], log: log)
     }
 
-    /// Opens the page of Nightshift, where the user says what apps may do. As ``open(_:log:)``.
+    /// Opens the page of Nightshift, where users set permissions of apps. Like ``open(_:log:)``.
     package func openPage(log: String) async throws -> Bool {
         try await run("nightshift", ["page"], log: log)
     }
 
     package var hasPage: Bool { program("nightshift") != nil }
 
-    /// Whether some program is there for URLs of a scheme. Blocks for as long as `xdg-mime` takes to say so, 2 s at most.
+    /// Whether a program is available for URLs of a scheme. Blocks until `xdg-mime` exits, 2 s at most.
     package func hasProgram(forScheme scheme: String) -> Bool {
         guard let program = program("xdg-mime") else { return false }
         let type = scheme == "file" ? "inode/directory" : "x-scheme-handler/\(scheme)"
@@ -42,7 +43,7 @@ package struct URLOpener: Sendable {
             Thread.sleep(forTimeInterval: 0.01)
         }
         guard process?.exitStatus == 0 else { return false }
-        // It has ended, so its end of the pipe is closed.
+        // The program has exited, so its end of the pipe is closed.
         return output.fileHandleForReading.availableData.contains { $0 > 0x20 }
     }
 

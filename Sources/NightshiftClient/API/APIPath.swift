@@ -1,15 +1,16 @@
-/// A path of the local API, and the query behind it.
+/// A path of the local API with its query.
 struct APIPath: Sendable {
-    /// As a request line has it.
+    /// The text for the request line.
     private(set) var text = "/v1"
     private var hasQuery = false
 
-    /// - Parameter segments: each one segment of the path, whatever characters it has: an app's id may be the path of a program.
+    /// - Parameter segments: the segments of the path. They may contain any characters, because the id of an app may be
+    ///   the path of a program.
     init(_ segments: String...) {
         for segment in segments { text += "/" + segment.percentEncoded }
     }
 
-    /// The same with one more parameter; unchanged where there is no value.
+    /// Returns the path with one more parameter; unchanged if the value is nil.
     func query(_ name: String, _ value: String?) -> APIPath {
         guard let value else { return self }
         return appending("\(name)=\(value.percentEncoded)")
@@ -17,7 +18,7 @@ struct APIPath: Sendable {
 
     func query(_ name: String, _ value: Int64?) -> APIPath { query(name, value.map(String.init)) }
 
-    /// A list with commas; unchanged where it is empty.
+    /// Returns the path with a comma-separated list as a parameter; unchanged if the list is empty.
     func query(_ name: String, list: [String]) -> APIPath {
         guard !list.isEmpty else { return self }
         return appending("\(name)=" + list.map(\.percentEncoded).joined(separator: ","))

@@ -5,6 +5,6 @@ extension Endpoint where Answer == DeviceStatus {
 
     package static func changeDevice(_ change: DeviceChange) -> Self { Self(.patch, APIPath("device"), change) }
 
-    /// Asks for a phase of doze.
+    /// Requests a phase of doze.
     package static func doze(_ request: DozeRequest) -> Self { Self(.post, APIPath("device", "doze"), request) }
 }

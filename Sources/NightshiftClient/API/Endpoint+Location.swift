@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-// Regions and significant changes: what people see and allow, and what an app's process asks for.
+// Regions and significant changes: requests of people, and requests of an app's process.
 
 extension Endpoint where Answer == LocationStatus {
     package static var location: Self { Self(.get, APIPath("location")) }
@@ -13,17 +13,17 @@ extension Endpoint where Answer == AppLocationStatus {
         Self(.patch, APIPath("location", id.rawValue), change)
     }
 
-    /// Watches a region for an app; the same identifier replaces.
+    /// Adds a region for an app, or replaces the one with the same identifier.
     package static func add(_ region: MonitoredRegion, for id: AppID) -> Self {
         Self(.put, APIPath("location", id.rawValue, "regions", region.identifier), region)
     }
 }
 
 extension Endpoint where Answer == ProcessLocation {
-    /// What the calling process's app has of location.
+    /// The location state of the calling app.
     package static var processLocation: Self { Self(.get, APIPath("process", "location")) }
 
-    /// Has the user asked for permission.
+    /// Asks the user for permission.
     package static func requestLocation(_ request: LocationAuthorizationRequest) -> Self {
         Self(.post, APIPath("process", "location", "authorization"), request)
     }

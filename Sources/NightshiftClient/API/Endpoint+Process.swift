@@ -12,7 +12,7 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "state"), change)
     }
 
-    /// - Parameter picture: in PNG.
+    /// - Parameter picture: a PNG.
     package static func putSnapshot(_ picture: Data) -> Self {
         Self(.put, APIPath("process", "snapshot"), picture: picture)
     }
@@ -25,12 +25,12 @@ extension Endpoint where Answer == Void {
         Self(.delete, APIPath("process", "background-tasks", String(number)))
     }
 
-    /// The messages have been handled.
+    /// Acknowledges that the messages have been handled.
     package static func acknowledge(_ messages: MessageAcknowledgement, inSession identifier: String) -> Self {
         Self(.post, APIPath("process", "sessions", identifier, "acknowledge"), messages)
     }
 
-    /// The app's answer to a question.
+    /// Sends the app's answer to a message.
     package static func answer(_ answer: MessageAnswer, inSession identifier: String) -> Self {
         Self(.post, APIPath("process", "sessions", identifier, "answers"), answer)
     }
@@ -43,7 +43,7 @@ extension Endpoint where Answer == SessionAttachment {
 }
 
 extension Endpoint where Answer == SessionTaskPage {
-    /// A page of the session's tasks behind one.
+    /// A page of the session's transfers after a given one.
     package static func tasks(inSession identifier: String, after last: TaskID? = nil) -> Self {
         Self(
             .get,

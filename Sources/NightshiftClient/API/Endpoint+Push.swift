@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-// Remote notifications and notifications: what people ask for, and what an app's process says of itself.
+// Remote and local notifications: requests of people, and requests of an app's process.
 
 extension Endpoint where Answer == PushStatus {
     package static var push: Self { Self(.get, APIPath("push")) }
@@ -17,21 +17,22 @@ extension Endpoint where Answer == AppPushStatus {
         Self(.patch, APIPath("push", id.rawValue), change)
     }
 
-    /// Registers an app whose program cannot do it itself; answered when it has a token, or after some seconds.
+    /// Registers an app whose program cannot register itself. The response is sent when the app has a token, or after a
+    /// few seconds.
     package static func registerForPush(_ id: AppID) -> Self {
         Self(.put, APIPath("push", id.rawValue, "registration"))
     }
 }
 
 extension Endpoint where Answer == PushNotice {
-    /// The calling process's app wants remote notifications.
+    /// Registers the calling app for remote notifications.
     package static var registerForPush: Self { Self(.put, APIPath("process", "push")) }
 }
 
 extension Endpoint where Answer == ProcessNotifications {
     package static var notifications: Self { Self(.get, APIPath("process", "notifications")) }
 
-    /// Answered when the app's user has decided, now or earlier.
+    /// Asks for permission. The response is sent when the user has decided, now or earlier.
     package static func requestAuthorization(_ request: NotificationAuthorizationRequest) -> Self {
         Self(.post, APIPath("process", "notification-authorization"), request)
     }
@@ -50,7 +51,7 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "notifications"), request)
     }
 
-    /// - Parameter identifier: nil for every notification, shown or pending.
+    /// - Parameter identifier: nil for all notifications, shown or pending.
     package static func removeNotification(_ identifier: String?) -> Self {
         Self(
             .delete, identifier.map { APIPath("process", "notifications", $0) } ?? APIPath("process", "notifications"))

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 
-// Background refresh: what people ask for, and what an app's process says of itself.
+// Background refresh: requests of people, and requests of an app's process.
 
 extension Endpoint where Answer == RefreshStatus {
     package static var refresh: Self { Self(.get, APIPath("refresh")) }
 
     package static func changeRefresh(_ change: RefreshChange) -> Self { Self(.patch, APIPath("refresh"), change) }
 
-    /// Forgets what was learned of every app.
+    /// Deletes the learned usage of all apps.
     package static var forgetLearned: Self { Self(.post, APIPath("forget-use")) }
 }
 
@@ -18,7 +18,7 @@ extension Endpoint where Answer == AppRefreshStatus {
         Self(.patch, APIPath("refresh", id.rawValue), change)
     }
 
-    /// Begins a fetch now.
+    /// Starts a fetch now.
     package static func fetch(_ id: AppID) -> Self { Self(.post, APIPath("refresh", id.rawValue, "fetch")) }
 
     package static func forgetLearned(of id: AppID) -> Self {
@@ -35,7 +35,7 @@ extension Endpoint where Answer == ScheduledTaskList {
         Self(.get, APIPath("refresh", id.rawValue, "scheduled-tasks"))
     }
 
-    /// The tasks that the calling process's app has submitted and that have not begun.
+    /// The waiting scheduled tasks of the calling app.
     package static var scheduledTasks: Self { Self(.get, APIPath("process", "scheduled-tasks")) }
 }
 
@@ -56,7 +56,7 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "scheduled-tasks"), task)
     }
 
-    /// - Parameter identifier: nil for every task that waits.
+    /// - Parameter identifier: nil for all waiting scheduled tasks.
     package static func cancelScheduledTask(_ identifier: String?) -> Self {
         Self(
             .delete,

@@ -20,7 +20,7 @@ extension Endpoint where Answer == Void {
 }
 
 extension Endpoint where Answer == JournalPage {
-    /// A page of the journal behind an entry.
+    /// A page of the journal after a given entry.
     package static func journal(
         after last: Int64, task: TaskID? = nil, app: AppID? = nil, since: Date? = nil
     ) -> Self {

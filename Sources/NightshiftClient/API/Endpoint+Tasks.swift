@@ -1,7 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 
-/// Which tasks a list is to have; all where nothing is said.
+/// A filter for a list of transfers. By default it matches all.
 package struct TaskFilter: Hashable, Sendable {
     package var tasks: [TaskID]
     package var states: [TaskState]
@@ -15,7 +15,7 @@ package struct TaskFilter: Hashable, Sendable {
 }
 
 extension Endpoint where Answer == TaskPage {
-    /// A page of the tasks behind one, in the order of their ids.
+    /// A page of the transfers after a given one, in the order of their ids.
     package static func tasks(_ filter: TaskFilter, after last: TaskID? = nil) -> Self {
         Self(
             .get,
@@ -56,7 +56,7 @@ extension Endpoint where Answer == Explanation {
 }
 
 extension Endpoint where Answer == Data {
-    /// What a task has brought that has no destination.
+    /// The downloaded file of a transfer without a destination.
     package static func content(of id: TaskID) -> Endpoint<Data> {
         Self(bytesAt: APIPath("tasks", id.description, "content"))
     }

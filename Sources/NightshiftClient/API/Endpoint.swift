@@ -1,13 +1,13 @@
 package import Foundation
 import NightshiftAPI
 
-/// One request of the local API: where it goes, what it carries, and what a good answer is.
+/// One request of the local API: its path, its body, and the type of a successful response.
 ///
-/// The requests that clients make are written in this folder and nowhere else, one file for each resource; streams of events
-/// are ``EventSource``. `Answer` is `Void` where the service answers nothing, and `Data` where it answers bytes as they are.
+/// All requests of clients are defined in this folder, one file for each resource. Event streams are ``EventSource``
+/// values. `Answer` is `Void` if the response has no content, and `Data` if it is returned as bytes.
 package struct Endpoint<Answer: Sendable>: Sendable {
     package let method: RequestMethod
-    /// With its query; percent-encoded.
+    /// The percent-encoded path with its query.
     package let path: String
     private let content: Content
     private let decode: @Sendable (Data) throws -> (Answer, [UnreadablePart])
@@ -18,7 +18,7 @@ package struct Endpoint<Answer: Sendable>: Sendable {
         case picture(Data)
     }
 
-    /// What goes over the wire.
+    /// The request in the form in which it is sent.
     package func encoded() throws -> EncodedRequest {
         var request = EncodedRequest(method: method, path: path)
         switch content {
@@ -31,16 +31,17 @@ package struct Endpoint<Answer: Sendable>: Sendable {
         return request
     }
 
-    /// What the body of a good answer says.
+    /// Decodes the body of a successful response.
     ///
-    /// - Throws: ``ServiceUnusable`` where it cannot be understood.
+    /// - Throws: ``ServiceUnusable`` if it cannot be parsed.
     package func answer(from body: Data) throws -> Answer { try decode(body).0 }
 
-    /// As ``answer(from:)``, with the parts of the answer that were left out because this program cannot read them.
+    /// Like ``answer(from:)``, and also returns the parts of the response that were left out because this program
+    /// cannot read them.
     func readableAnswer(from body: Data) throws -> (answer: Answer, unreadable: [UnreadablePart]) { try decode(body) }
 }
 
-/// The methods that the API knows.
+/// The HTTP methods of the API.
 package enum RequestMethod: String, Sendable {
     case get = "GET"
     case post = "POST"
@@ -49,7 +50,7 @@ package enum RequestMethod: String, Sendable {
     case delete = "DELETE"
 }
 
-/// An ``Endpoint`` ready to be sent, as often as need be.
+/// An ``Endpoint`` in the form in which it is sent. It can be sent several times.
 package struct EncodedRequest: Hashable, Sendable {
     package var method: RequestMethod
     package var path: String
@@ -58,11 +59,14 @@ package struct EncodedRequest: Hashable, Sendable {
 }
 
 extension Endpoint where Answer: Decodable {
-    /// Answered with JSON. A request without a body has no content at all, which the API tells from empty JSON.
+    /// Creates a request with a JSON response. A request without a body has no content at all, which the API
+    /// distinguishes from empty JSON.
     ///
-    /// What `GET` asks for is read as far as it can be: one element that makes no sense does not hide the others of its list.
+    /// The response of `GET` is read as far as possible: one unreadable element does not hide the other elements of its
+    /// list.
     ///
-    /// - Parameter mayBeNewer: whether words of a later service are left out: for what apps ask, whose library stays as it is.
+    /// - Parameter mayBeNewer: whether unknown values of a later service are left out. True for requests of apps, whose
+    ///   library is not updated with the service.
     init(
         _ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil, mayBeNewer: Bool = false
     ) {
@@ -83,7 +87,7 @@ extension Endpoint where Answer: Decodable {
 }
 
 extension Endpoint where Answer == Void {
-    /// Answered with nothing.
+    /// Creates a request with an empty response.
     init(_ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil) {
         self.method = method
         self.path = path.text
@@ -91,7 +95,7 @@ extension Endpoint where Answer == Void {
         decode = { _ in ((), []) }
     }
 
-    /// A picture in PNG instead of JSON.
+    /// Creates a request with a PNG body instead of JSON.
     init(_ method: RequestMethod, _ path: APIPath, picture: Data) {
         self.method = method
         self.path = path.text
@@ -101,7 +105,7 @@ extension Endpoint where Answer == Void {
 }
 
 extension Endpoint where Answer == Data {
-    /// Answered with bytes as they are.
+    /// Creates a request whose response is returned as bytes.
     init(bytesAt path: APIPath) {
         method = .get
         self.path = path.text

@@ -1,29 +1,29 @@
 package import NightshiftAPI
 
-/// A stream of events that the service sends for as long as somebody reads.
+/// An event stream that the service sends as long as the client reads it.
 package struct EventSource: Sendable {
-    /// With its query; percent-encoded.
+    /// The percent-encoded path with its query.
     package let path: String
 
     private init(_ path: APIPath) {
         self.path = path.text
     }
 
-    /// The journal as it grows, of some tasks or of all.
+    /// New journal entries of some transfers, or of all.
     ///
-    /// - Parameter progress: whether progress is told in between.
+    /// - Parameter progress: whether progress events are included.
     package static func events(progress: Bool, tasks: [TaskID] = []) -> EventSource {
         EventSource(
             APIPath("events").query("progress", String(progress)).query("task", list: tasks.map(\.description)))
     }
 
-    /// What the service has to say to this process: its channel.
+    /// The command stream of this process.
     ///
     /// - Parameters:
-    ///   - executable: the app's program.
-    ///   - app: the id that the service has given the app.
-    ///   - run: the child that this process is to run as background work.
-    ///   - isGuest: whether this process is not the app's own, but one that it has started.
+    ///   - executable: the program of the app.
+    ///   - app: the id that the service assigned to the app.
+    ///   - run: the child process that this process runs as background work.
+    ///   - isGuest: whether this process is a secondary process that the app started.
     package static func commands(
         executable: String, app: String? = nil, run: Int32? = nil, isGuest: Bool = false
     ) -> EventSource {
@@ -32,19 +32,19 @@ package struct EventSource: Sendable {
                 .query("run", run.map { Int64($0) }).query("guest", isGuest ? "true" : nil))
     }
 
-    /// The messages of a session of this process's app.
+    /// The messages of a session of the calling app.
     package static func messages(inSession identifier: String) -> EventSource {
         EventSource(APIPath("process", "sessions", identifier, "messages"))
     }
 
-    /// The places that this process's app asks for while it runs.
+    /// Location updates for the calling app while it runs.
     package static func locationUpdates(_ wanted: LocationUpdateRequest) -> EventSource {
         EventSource(
             APIPath("process", "location", "updates").query("accuracy", metres(wanted.accuracy))
                 .query("distance", metres(wanted.distance)).query("once", wanted.isOnce ? "true" : nil))
     }
 
-    /// Metres to a tenth, without an exponent.
+    /// A distance in metres with one decimal, without an exponent.
     private static func metres(_ value: Double) -> String {
         let tenths = Int64(saturating: (min(max(value, 0), LocationUpdateRequest.longest) * 10).rounded(.up))
         return "\(tenths / 10).\(tenths % 10)"

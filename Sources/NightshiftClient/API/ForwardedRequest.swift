@@ -1,23 +1,23 @@
 package import Foundation
 package import NightshiftCurl
 
-/// A request of the local API as somebody else has worded it, passed on as it is: what a front end on another way does.
+/// A request of the local API that another client wrote, and that a front end forwards unchanged.
 ///
-/// Only what ``allowed`` lists is passed on. Processes of apps speak for themselves, and what stops the service, removes an
-/// app or a session, or hands out files stays with programs of the user.
+/// Only the requests in ``allowed`` are forwarded. Processes of apps must connect themselves. Stopping the service,
+/// removing an app or a session, and reading files are left to programs of the user.
 package struct ForwardedRequest: Hashable, Sendable {
     package var method: RequestMethod
-    /// With its query; percent-encoded.
+    /// The percent-encoded path with its query.
     package var path: String
-    /// JSON, where there is one.
+    /// The JSON body, if there is one.
     package var body: Data?
-    /// Of a stream of events that goes on.
+    /// The id after which an event stream continues.
     package var lastEventID: String?
     package let isStream: Bool
 
-    /// Nil where such a request is not passed on.
+    /// Returns nil if this request is not forwarded.
     ///
-    /// - Parameter path: as it came; percent-encoded, with its query.
+    /// - Parameter path: the path as received: percent-encoded, with its query.
     package init?(method: String, path: String) {
         guard let method = RequestMethod(rawValue: method), Self.isPlain(path) else { return nil }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -27,27 +27,28 @@ package struct ForwardedRequest: Hashable, Sendable {
         guard let route = Self.allowed.first(where: { $0.method == method && $0.matches(segments) }) else { return nil }
         self.method = method
         isStream = route.path == "events"
-        // A picture is asked for with when it was taken, so that a browser does not show the one before.
+        // The page adds the time of the picture to the query, so that browsers do not show an older one from their cache.
         self.path = route.ignoresQuery ? String(parts[0]) : path
     }
 
     private static let prefix = "/v1/"
 
-    /// A path that means itself: printable ASCII without what ends a path or is written otherwise in one.
+    /// Whether the path is in canonical form: printable ASCII, without characters that end a path or have another
+    /// encoding in it.
     private static func isPlain(_ path: String) -> Bool {
         path.utf8.count <= 8_192 && path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"#<>\\^`{|}".utf8.contains($0) }
     }
 
-    /// Neither empty nor `.` nor `..`, which would lead to another path on the way.
+    /// Whether the segment is neither empty nor `.` nor `..`, which would lead to a different path.
     private static func isNoStep(_ segment: Substring) -> Bool {
         guard let text = String(segment).removingPercentEncoding else { return false }
         return !text.isEmpty && text != "." && text != ".."
     }
 
-    /// One kind of request that is passed on.
+    /// One kind of request that is forwarded.
     package struct Route: Hashable, Sendable {
         package let method: RequestMethod
-        /// Below the API's version; `*` is any one segment.
+        /// The path below the API version. `*` matches any one segment.
         package let path: String
         fileprivate var ignoresQuery = false
 
@@ -78,7 +79,8 @@ package struct ForwardedRequest: Hashable, Sendable {
 }
 
 extension ServiceClient {
-    /// The whole answer to a request that is passed on, whatever its status. Throws ``ServiceUnreachable`` without one.
+    /// Returns the whole response to a forwarded request, whatever its status. Throws ``ServiceUnreachable`` if there
+    /// is none.
     package func forward(_ request: ForwardedRequest) async throws -> CurlResponse {
         do {
             return try await Self.loop.send(exchange(request))
@@ -87,7 +89,7 @@ extension ServiceClient {
         }
     }
 
-    /// The same for a stream of events: as its head is there, with what follows as it comes.
+    /// Returns an event stream as soon as its head has arrived. The events follow as they arrive.
     package func forwardStream(_ request: ForwardedRequest) async throws -> CurlStream {
         var exchange = exchange(request)
         exchange.idleTimeout = nil
