@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A counting semaphore for tasks: `permits` run at a time, the others wait in the order in which they came.
+/// A counting semaphore for Swift tasks: `permits` of them run at the same time, and the others wait in the order of
+/// arrival.
 final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
@@ -46,7 +47,7 @@ final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// Ends the wait of a task that was cancelled; without effect once it has its permit.
+    /// Ends the wait of a cancelled task. Has no effect if the task already has a permit.
     private func cancel(_ id: Int) {
         let waiting = state.withLock { state in
             state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }

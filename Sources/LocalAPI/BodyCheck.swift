@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Refuses bodies that ``JSONCheck`` finds something wrong with, by the schema of the request.
+/// Checks bodies with ``JSONCheck`` against the schema of the request.
 enum BodyCheck {
     static func check(_ data: Data, against schema: Schema) throws(Problem) {
         guard let found = JSONCheck.finding(in: data, against: schema) else { return }

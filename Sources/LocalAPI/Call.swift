@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import NightshiftAPI
 
-/// One request to one route.
+/// One request with its route.
 struct Call: Sendable {
     var request: Request
     var query: QueryParameters
@@ -33,9 +33,9 @@ struct Call: Sendable {
         AppID(rawValue: try parameter("id"))
     }
 
-    /// What an app calls its session.
+    /// The session identifier that the app uses.
     func sessionIdentifier() throws(Problem) -> String {
-        // Checked below, and refused with the rule that it breaks.
+        // It is checked below, so that the message names the violated rule.
         let identifier = try decoded("identifier")
         guard identifier.utf8.count <= Limits.sessionIdentifierLength,
             identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
@@ -46,22 +46,22 @@ struct Call: Sendable {
         return identifier
     }
 
-    /// What an app calls a task that it schedules.
+    /// The identifier of a scheduled task of the app.
     func taskIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// What an app calls a notification.
+    /// The identifier of a notification of the app.
     func notificationIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// What an app calls a region.
+    /// The identifier of a region of the app.
     func regionIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// The process that calls, for what only concerns itself.
+    /// The calling process, for requests about the process itself.
     func process() throws(Problem) -> pid_t {
         let process = context.caller.process
         guard process > 0 else {
@@ -70,7 +70,7 @@ struct Call: Sendable {
         return process
     }
 
-    /// The stream of commands that the process believes to have, where it says.
+    /// The command stream that the request is meant for, if it names one.
     var channel: String? { request.headers[.channel] }
 
     private func parameter(_ name: String) throws(Problem) -> String {
@@ -88,6 +88,6 @@ struct Call: Sendable {
 }
 
 extension HTTPField.Name {
-    // A token as RFC 9110 wants it: cannot be nil.
+    // The name is a valid token (RFC 9110), so the result is not nil.
     fileprivate static let channel = HTTPField.Name(ProcessHello.channelField)!
 }

@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
 
-/// What the router carries along with a request.
+/// The context of a request that the router passes on.
 struct CallContext: RequestContext {
     typealias Source = CallSource
 
@@ -14,7 +14,7 @@ struct CallContext: RequestContext {
     }
 }
 
-/// The source that a ``CallContext`` is made from.
+/// The source for a ``CallContext``.
 struct CallSource: RequestContextSource {
     var logger: Logger
     var caller: Caller

@@ -2,7 +2,7 @@ import HTTPServing
 import NIOCore
 import Synchronization
 
-/// The open connections and where they come in, so that they can be ended when the service stops.
+/// The open connections and the listening channel, so that they can be closed when the service stops.
 final class Connections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -14,7 +14,7 @@ final class Connections: Sendable {
 
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// Keeps the connection in the list until it closes.
+    /// Adds a connection to the list until it closes.
     func insert(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let isStopping = state.withLock {
@@ -27,7 +27,7 @@ final class Connections: Sendable {
         if isStopping { Self.quiesce(channel) }
     }
 
-    /// From now on connections come in here, and nowhere else.
+    /// Sets the listening channel, which replaces the previous one.
     func listen(_ channel: any Channel) {
         let old = state.withLock { state in
             guard !state.isStopping else { return Optional(channel) }
@@ -37,7 +37,8 @@ final class Connections: Sendable {
         old?.close(promise: nil)
     }
 
-    /// Accepts nothing more; closes the connections without a request, now, and the others when they have their answers.
+    /// Stops accepting connections. Closes connections without a request immediately, and the others after their
+    /// responses.
     func quiesce() {
         let (channels, listener) = state.withLock { state in
             state.isStopping = true
@@ -47,7 +48,7 @@ final class Connections: Sendable {
         listener?.close(promise: nil)
     }
 
-    /// Closes what is left, at once.
+    /// Closes all remaining connections immediately.
     func close() {
         for channel in state.withLock({ Array($0.channels.values) }) {
             channel.triggerUserOutboundEvent(EndOfPatience(), promise: nil)

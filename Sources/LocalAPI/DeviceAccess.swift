@@ -1,12 +1,13 @@
 package import NightshiftAPI
 
-/// The operations on the device that the API offers; who decides over it is put together with the rest of the service.
+/// The operations on the device that the API offers. Their implementation is provided by the composition of the
+/// service.
 package struct DeviceAccess: Sendable {
     package var status: @Sendable () async -> DeviceStatus
     package var change: @Sendable (DeviceChange) async throws -> DeviceStatus
     package var request: @Sendable (DozePhase) async throws -> DeviceStatus
 
-    /// Every closure throws ``Problem`` and nothing else.
+    /// Every closure throws only ``Problem``.
     package init(
         status: @escaping @Sendable () async -> DeviceStatus,
         change: @escaping @Sendable (DeviceChange) async throws -> DeviceStatus,

@@ -6,14 +6,14 @@ import NIOCore
 import NIOHTTP1
 import NightshiftAPI
 
-/// Takes a request from its head to the last byte of its answer: checks, route, problems.
+/// Handles a request from its head to the last byte of its response: checks, routing, and errors.
 struct Dispatcher: Sendable {
     private let responder: RouterResponder<CallContext>
     private let routes: [Route]
     private let onLargeRequest: @Sendable () -> Void
     private let logger: Logger
 
-    /// - Parameter onLargeRequest: Called behind each request that was, or whose answer was, above
+    /// - Parameter onLargeRequest: Called after each request whose body or response was larger than
     ///   ``ConnectionLimits/turnlessBody``.
     init(routes: [Route], onLargeRequest: @escaping @Sendable () -> Void, logger: Logger) {
         let router = Router(context: CallContext.self)
@@ -41,15 +41,15 @@ struct Dispatcher: Sendable {
         if isLarge { onLargeRequest() }
     }
 
-    /// Whether the request's body, or the answer's, is more than what is read without a turn. An answer without a length, as
-    /// events have it, is not in memory as a whole.
+    /// Whether the body of the request or of the response is larger than bodies that are read without a turn. A
+    /// response without a length, such as an event stream, is never completely in memory.
     private static func isLarge(_ request: Request, _ response: Response) -> Bool {
         if request.headers[.transferEncoding] != nil { return true }
         let sizes = [request.headers[.contentLength].flatMap(Int.init), response.body.contentLength]
         return sizes.contains { $0 ?? 0 > ConnectionLimits.turnlessBody }
     }
 
-    /// Answers whoever may not use the service.
+    /// The response to callers that may not use the service.
     @concurrent @Sendable static func refuse(
         _ request: Request, writer: consuming ResponseWriter, channel: any Channel
     ) async throws {
@@ -58,7 +58,8 @@ struct Dispatcher: Sendable {
         try await writer.write(response: response.head, body: body(of: response, to: request))
     }
 
-    /// What is written behind the head: nothing to HEAD (RFC 9110, section 9.3.2), or it would count as the next answer.
+    /// The body that is sent after the head. The response to HEAD has none (RFC 9110, section 9.3.2), because a body
+    /// would be read as the next response.
     private static func body(of response: Response, to request: Request) -> ResponseBody {
         request.method == .head ? ResponseBody() : response.body
     }
@@ -68,15 +69,15 @@ struct Dispatcher: Sendable {
             try RequestOrigin.check(request.head)
             let context = CallContext(source: CallSource(logger: logger, caller: caller))
             let response = try await responder.respond(to: request, context: context)
-            // Only Hummingbird's own answer, to what no route takes, comes without the version.
+            // Only the response that Hummingbird creates for unknown routes lacks the version.
             return response.headers[.version] == nil ? unrouted(request) : response
         } catch let problem as Problem {
             return Reply.problem(problem).response
         } catch let error as HTTPParserError {
-            // The connection is beyond use; UnreadableRequestHandler says so.
+            // The connection is unusable. UnreadableRequestHandler sends the response.
             throw error
         } catch let error as StalledBody {
-            // Nobody reads an answer behind half a request.
+            // A client does not read a response after sending only a part of its request.
             throw error
         } catch {
             logger.error("request failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
@@ -84,7 +85,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// The answer to a request that no route takes.
+    /// The response to a request without a matching route.
     private func unrouted(_ request: Request) -> Response {
         let path = request.uri.path
         let allowed = routes.filter { $0.matches(path) }.map(\.method)
@@ -98,7 +99,7 @@ struct Dispatcher: Sendable {
         ).response
     }
 
-    /// Whether the client holds a body back until it is told that it is wanted (RFC 9110, section 10.1.1).
+    /// Whether the client waits for an interim response before it sends the body (RFC 9110, section 10.1.1).
     private static func awaitsContinue(_ request: Request) -> Bool {
         guard request.headers[.expect]?.lowercased() == "100-continue" else { return false }
         guard let length = request.headers[.contentLength].flatMap(Int.init) else { return true }

@@ -6,14 +6,16 @@ import NightshiftAPI
 import ServiceLifecycle
 import Synchronization
 
-/// Server-sent events: one connection that carries what happens, as it happens.
+/// Server-sent events: a response that carries events as they happen.
 ///
-/// The next event is asked for when the last one was taken by the socket: a reader that stops costs what the socket's
-/// buffer and one event hold. Nothing is sent to keep the connection alive; a Unix socket needs no such thing.
+/// The next event is requested when the socket has accepted the previous one. A client that does not read therefore
+/// only costs the socket's buffer and one event. Nothing is sent to keep the connection alive, because a Unix socket
+/// does not need it.
 enum EventStream {
-    /// A stream's answer. It ends with `events`, with the client, or when the service stops.
+    /// The response with an event stream. It ends with `events`, with the client, or when the service stops.
     ///
-    /// Refuses a request with a body: nobody would read it, and behind it the client's end would not be seen.
+    /// A request with a body is refused, because the body would not be read, and the end of the connection could not be
+    /// detected after it.
     static func response<Event: StreamedEvent>(
         to request: Request, events: AsyncStream<Event>, place: EventStreams.Place
     ) throws(Problem) -> Response {
@@ -22,10 +24,10 @@ enum EventStream {
         }
         var headers = HTTPFields.common
         headers[.contentType] = "text/event-stream"
-        // The end of the stream is also the end of the connection: nothing can follow an answer without end.
+        // The end of the stream is also the end of the connection, because no response can follow.
         headers[.connection] = "close"
         let body = ResponseBody { writer in
-            // Keeps the place until the stream is over, also when the body is never asked for.
+            // Reserves the place until the stream ends, even if the body is never requested.
             defer { withExtendedLifetime(place) {} }
             try await writer.write(ByteBuffer(string: preamble))
             try await pump(events, into: &writer, until: request.body)
@@ -34,7 +36,7 @@ enum EventStream {
         return Response(status: .ok, headers: headers, body: body)
     }
 
-    /// When to connect again after the end, and a comment so that the head is on its way before the first event.
+    /// The delay before a reconnection, and a comment, so that the head is sent before the first event.
     private static let preamble = "retry: 1000\n\n: connected\n\n"
 
     @concurrent private static func pump<Event: StreamedEvent>(
@@ -49,12 +51,12 @@ enum EventStream {
                 }
             }
         } catch is CancellationError {
-            // The client or the service has had enough.
+            // The client closed the connection, or the service is stopping.
         }
     }
 }
 
-/// Counts the streams of one kind, of which there may be so many at once.
+/// Counts the open streams of one kind, up to a limit.
 final class EventStreams: Sendable {
     private let open = Mutex(0)
     private let limit: Int
@@ -63,7 +65,7 @@ final class EventStreams: Sendable {
         self.limit = limit
     }
 
-    /// A stream's place, free again when nobody holds it.
+    /// The place of one stream. It is freed when its last reference is released.
     final class Place: Sendable {
         private let streams: EventStreams
 

@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -6,44 +6,47 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// A file or a part of it as an answer, read as the socket takes it; or several files that follow one another.
+/// A response with a file or a part of it, or with several consecutive files. It is read as fast as the socket accepts
+/// it.
 final class FileContent: Sendable {
     private let files: [File]
     private let type: String
-    /// The bytes of all files together that are sent.
+    /// The range of bytes to send, over all files together.
     private let range: Range<Int64>
 
     private struct File {
         var descriptor: Int32
         var size: Int64
-        /// The same for a file under another name.
+        /// The inode. It is the same after a file was renamed.
         var inode: UInt64
     }
 
-    /// Bytes read at a time: few system calls, little memory.
+    /// The number of bytes per read: a compromise between few system calls and little memory.
     private static let piece = 256 << 10
 
     /// - Parameters:
-    ///   - start: The first byte that is sent; behind the end of the file there is nothing to send.
-    ///   - limit: Bytes that are sent at most.
+    ///   - start: The first byte to send. If it is after the end of the file, nothing is sent.
+    ///   - limit: The maximum number of bytes to send.
     convenience init(
         path: String, type: String = "application/octet-stream", from start: Int64 = 0, limit: Int64 = .max
     ) throws(Problem) {
         self.init([try Self.opened(path)], type, from: start, limit: limit)
     }
 
-    /// The halves of a log, of which the newer one is renamed to the older one when it is full, and begins anew.
+    /// The two halves of a log. When the newer half is full, it is renamed to the older one, and a new one is started.
     ///
-    /// - Parameter halves: the older one first; one of them need not be there.
+    /// - Parameter halves: The older half first. One of them may be missing.
     convenience init(
         halves: [String], type: String, from start: Int64 = 0, limit: Int64 = .max
     ) throws(Problem) {
         var files: [File] = []
         var missing = Problem.notFound("There is no file.")
-        // Again, where a half was renamed while they were opened; nothing fills halves as fast as this.
+        // Repeats if a half was renamed between the two calls of open. Logs are not written fast enough for many
+        // repetitions.
         for _ in 0..<100 {
             for file in files { close(file.descriptor) }
-            // The newer one first: what it was renamed to is then found under the older one's name, too.
+            // The newer half is opened first. If it is renamed after that, it is also found under the older name, and
+            // the round is repeated.
             files = []
             var newer: UInt64?
             for path in halves.reversed() {
@@ -73,7 +76,7 @@ final class FileContent: Sendable {
     }
 
     private static func opened(_ path: String) throws(Problem) -> File {
-        // Not to wait for somebody who opens the other end, should it be a FIFO.
+        // O_NONBLOCK prevents waiting for a writer if the file is a FIFO.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             let error = errno
@@ -93,7 +96,7 @@ final class FileContent: Sendable {
         return lstat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// All of it at once, where it is at most `limit` bytes.
+    /// Returns the whole content if it has at most `limit` bytes.
     func bytes(limit: Int) async throws -> [UInt8]? {
         guard range.count <= limit else { return nil }
         var bytes: [UInt8] = []
@@ -109,7 +112,7 @@ final class FileContent: Sendable {
     var response: Response {
         var headers = HTTPFields.common
         headers[.contentType] = type
-        // Files that others have written are what their type says, whatever they look like.
+        // Browsers must not guess the type of files that other programs have written.
         headers[.xContentTypeOptions] = "nosniff"
         return Response(
             status: .ok, headers: headers,
@@ -124,8 +127,8 @@ final class FileContent: Sendable {
             })
     }
 
-    /// The next piece; throws where the file has become shorter, so that the connection breaks off instead of
-    /// delivering what is no longer there.
+    /// Returns the next piece. Throws if the file was truncated, so that the connection breaks instead of sending wrong
+    /// bytes.
     private func read(at offset: Int64) async throws -> ByteBuffer {
         var (index, place) = (0, offset)
         while place >= files[index].size {

@@ -1,15 +1,15 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 import NightshiftAPI
 
-/// Where the local API listens.
+/// The socket on which the local API listens.
 package enum ListeningSocket: Hashable, Sendable {
-    /// A socket of our own at this path, 0600. The caller holds the instance lock: what is there already is stale.
+    /// A new socket at this path, with mode 0600. The caller holds the instance lock, so an existing socket is stale.
     case path(String)
-    /// A listening Unix stream socket of the service manager's (`sd_listen_fds(3)`), which is taken over.
+    /// A listening Unix stream socket that the service manager opened (`sd_listen_fds(3)`).
     case inherited(descriptor: Int32)
 
-    /// A descriptor that listens. Belongs to the caller.
+    /// Returns a listening descriptor, which the caller owns.
     func open() throws(LocalAPIError) -> Int32 {
         switch self {
         case .path(let path): try Self.bind(path)
@@ -17,7 +17,7 @@ package enum ListeningSocket: Hashable, Sendable {
         }
     }
 
-    /// The length of the queue of connections not yet accepted: the kernel's usual bound, net.core.somaxconn.
+    /// The length of the queue of unaccepted connections: the usual limit of the kernel, net.core.somaxconn.
     private static let backlog: Int32 = 4096
 
     private static func bind(_ path: String) throws(LocalAPIError) -> Int32 {
@@ -26,8 +26,8 @@ package enum ListeningSocket: Hashable, Sendable {
         var address = try address(of: path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw systemError("A socket cannot be created") }
-        // Linux gives the file the mode of the unbound socket: there is no moment with wider rights, and no umask
-        // to change for the whole process.
+        // Linux gives the file the mode of the unbound socket. The permissions are therefore never wider, and the umask
+        // of the process need not be changed.
         let bound =
             fchmod(descriptor, 0o600) == 0
             && withUnsafePointer(to: &address) {
@@ -44,7 +44,7 @@ package enum ListeningSocket: Hashable, Sendable {
         return descriptor
     }
 
-    /// Makes the directory where it is missing. Whoever could write in it could put his own socket in our place.
+    /// Creates the directory if it is missing, and checks it. A user who can write to it could replace the socket.
     private static func checkDirectory(of path: String) throws(LocalAPIError) {
         guard path.hasPrefix("/") else {
             throw LocalAPIError(.unusablePath, "The path of the socket must be absolute: '\(path)'.")

@@ -1,13 +1,13 @@
-/// Why the local API cannot be served.
+/// The reason why the local API cannot be served.
 package struct LocalAPIError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
-    /// What was tried and what stood in the way, for a person.
+    /// A message for people: the attempt, and the cause of its failure.
     package var message: String
 
     package enum Code: String, Sendable {
-        /// The directory or the path of the socket cannot be used.
+        /// The directory or the path of the socket is not usable.
         case unusablePath
-        /// The descriptor that was handed over is not a listening Unix stream socket.
+        /// The inherited descriptor is not a listening Unix stream socket.
         case unusableDescriptor
         /// A system call failed.
         case system
@@ -18,7 +18,7 @@ package struct LocalAPIError: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message
     }
 
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     package var isPermanent: Bool { code != .system }
 
     package var description: String { message }

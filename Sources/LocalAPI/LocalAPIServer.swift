@@ -3,22 +3,25 @@ package import Logging
 package import Operations
 import ServiceLifecycle
 
-/// The local API: HTTP/1.1 and JSON on the user's Unix socket, in front of transfers, apps, the operations that join them, and
-/// the device.
+/// The local API: HTTP/1.1 and JSON on the Unix socket of the user. It gives access to transfers, apps, operations that
+/// combine them, and the device.
 ///
-/// Translates and decides nothing. Every answer carries `Nightshift-Version`; every error is a problem document
-/// (RFC 9457).
+/// It only translates and decides nothing. Every response has the field `Nightshift-Version`. Every error is a problem
+/// document (RFC 9457).
 package struct LocalAPIServer: Service {
     private let server: SocketServer
     private let onListening: @Sendable () async -> Void
 
     /// - Parameters:
-    ///   - owner: The user who is served, with root.
-    ///   - changes: An element whenever the file at a path may be gone, or a folder on its way may be there again; finished at
-    ///     once where nobody can tell. A service whose socket is gone listens on a new one as soon as it can.
+    ///   - owner: The user who is served, together with root.
+    ///   - changes: An event whenever the file at a path may have been removed, or one of its folders may exist again.
+    ///     The stream finishes immediately if changes cannot be watched. A service whose socket was removed listens on
+    ///     a new one as soon as possible.
     ///   - onListening: Called once, when connections are accepted.
-    ///   - onLargeRequest: Called behind each request that took, or whose answer took, much memory; has to return at once.
-    ///   - onShutdownRequest: Begins the stop of the whole service, for `POST /v1/shutdown`; has to return at once.
+    ///   - onLargeRequest: Called after each request whose body or response needed much memory. It must return
+    ///     immediately.
+    ///   - onShutdownRequest: Starts the stop of the whole service, for `POST /v1/shutdown`. It must return
+    ///     immediately.
     package init(
         operations: Operations, device: DeviceAccess, socket: ListeningSocket,
         owner: uid_t = geteuid(),
@@ -36,7 +39,8 @@ package struct LocalAPIServer: Service {
         self.onListening = onListening
     }
 
-    /// Serves until graceful shutdown: accepts nothing more, ends event streams, lets requests finish for a second.
+    /// Serves until graceful shutdown. Then it stops accepting connections, ends event streams, and gives requests one
+    /// second to finish.
     package func run() async throws {
         try await server.run(onListening: onListening)
     }

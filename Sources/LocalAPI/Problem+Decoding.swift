@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 
 extension Problem {
-    /// Says where in the body the trouble is and what has to stand there.
+    /// Creates a problem that names the position of the error in the body, and the expected value.
     init(_ error: DecodingError, schema: Schema) {
         switch error {
         case .keyNotFound(let key, let context):
@@ -57,7 +57,7 @@ extension Problem {
     }
 }
 
-/// Names a place in a JSON document (RFC 6901).
+/// Text forms of a position in a JSON document (RFC 6901).
 enum JSONPointer {
     static func string(_ path: [String]) -> String {
         path.map { "/" + $0.replacing("~", with: "~0").replacing("/", with: "~1") }.joined()

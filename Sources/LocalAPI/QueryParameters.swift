@@ -1,11 +1,11 @@
 import Foundation
 import NightshiftAPI
 
-/// The query of a request, read strictly: what is not understood is refused, not ignored.
+/// The parsed query of a request. Unknown parameters are refused, not ignored.
 struct QueryParameters: Sendable {
     private let values: [String: String]
 
-    /// Throws a problem for parameters that are unknown, come twice or are not percent-encoded rightly.
+    /// Throws a problem for parameters that are unknown, repeated, or percent-encoded incorrectly.
     init(_ query: String?, allowing names: Set<String>) throws(Problem) {
         var values: [String: String] = [:]
         for pair in (query ?? "").split(separator: "&") {
@@ -32,7 +32,7 @@ struct QueryParameters: Sendable {
         return try Self.integer(text, in: range, called: "query parameter '\(name)'")
     }
 
-    /// A number as JSON writes it, or with a leading or trailing point or zeros.
+    /// A number in JSON syntax. Leading and trailing zeros and points are also allowed.
     func number(_ name: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
         guard let text = try string(name) else { return nil }
         guard text.utf8.count <= 32, text.utf8.allSatisfy("0123456789.eE+-".utf8.contains), let value = Double(text)
@@ -55,7 +55,7 @@ struct QueryParameters: Sendable {
         }
     }
 
-    /// A moment as bodies have them.
+    /// A time in the format that bodies use.
     func date(_ name: String) throws(Problem) -> Date? {
         guard let text = try string(name) else { return nil }
         guard let date = Timestamp.date(text) else {
@@ -65,12 +65,12 @@ struct QueryParameters: Sendable {
         return date
     }
 
-    /// The members of a list with commas.
+    /// The elements of a comma-separated list.
     func list(_ name: String) throws(Problem) -> [String]? {
         try string(name).map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
     }
 
-    /// Ids of tasks, with commas.
+    /// A comma-separated list of transfer ids.
     func taskIDs(_ name: String) throws(Problem) -> Set<TaskID>? {
         guard let ids = try list(name) else { return nil }
         var set: Set<TaskID> = []
@@ -80,7 +80,7 @@ struct QueryParameters: Sendable {
         return set
     }
 
-    /// A number in plain digits: no sign but a minus, no leading zeros, no spaces.
+    /// An integer in plain digits: no sign except a minus, no leading zeros, no spaces.
     static func integer(
         _ text: String, in range: ClosedRange<Int64>, called name: String
     ) throws(Problem) -> Int64 {
@@ -94,7 +94,7 @@ struct QueryParameters: Sendable {
         return value
     }
 
-    /// Percent-decoded; `+` is a space, as forms write it.
+    /// Decodes percent-encoding. `+` becomes a space, as in forms.
     private static func decode(_ text: Substring) throws(Problem) -> String {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
             throw .badRequest("The query '\(text)' is not percent-encoded UTF-8.")

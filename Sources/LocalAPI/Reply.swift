@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// An answer that is complete in memory.
+/// A response that is completely in memory.
 struct Reply: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
@@ -21,7 +21,7 @@ struct Reply: Sendable {
 
     var response: Response {
         guard bytes.readableBytes > 0 else {
-            // A body of unknown length keeps Content-Length, which a 204 must not have, out of the head.
+            // A body of unknown length prevents a Content-Length field, which a 204 response must not have.
             return Response(
                 status: status, headers: headers,
                 body: status == .noContent ? ResponseBody { try await $0.finish(nil) } : ResponseBody())
@@ -33,12 +33,13 @@ struct Reply: Sendable {
         Reply(status: status, contentType: "application/json", bytes: ByteBuffer(bytes: try JSON.encode(value)))
     }
 
-    /// A page of many members: its encoding takes milliseconds, and not those of the threads that all requests share.
+    /// A response with a page of many elements. Encoding takes milliseconds, so it does not run on the threads that all
+    /// requests share.
     static func page(_ value: some Encodable & Sendable) async throws -> Reply {
         try await NIOThreadPool.singleton.runIfActive { try json(value) }
     }
 
-    /// JSON that is there already.
+    /// A response with encoded JSON.
     static func json(bytes: ByteBuffer) -> Reply {
         Reply(status: .ok, contentType: "application/json", bytes: bytes)
     }
@@ -48,7 +49,7 @@ struct Reply: Sendable {
     }
 
     static func problem(_ problem: Problem, allow: [HTTPRequest.Method]? = nil) -> Reply {
-        // A problem is five plain values: its encoding cannot fail, and if it did the status would still be right.
+        // A problem has five simple values, so encoding cannot fail. If it did, the status would still be correct.
         let bytes = (try? JSON.encode(problem)) ?? Data()
         var reply = Reply(
             status: HTTPResponse.Status(code: problem.status), contentType: "application/problem+json",
@@ -59,7 +60,7 @@ struct Reply: Sendable {
 }
 
 extension Reply {
-    /// A PNG file that was looked at.
+    /// A response with a PNG that was validated.
     static func picture(_ bytes: [UInt8]) -> Reply {
         var reply = Reply(status: .ok, contentType: "image/png", bytes: ByteBuffer(bytes: bytes))
         reply.headers[.xContentTypeOptions] = "nosniff"
@@ -68,7 +69,7 @@ extension Reply {
 }
 
 extension HTTPFields {
-    /// What every answer carries.
+    /// The header fields of every response.
     static var common: HTTPFields {
         [
             .version: NightshiftVersion.current,
@@ -79,7 +80,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// The service's version.
-    static let version = HTTPField.Name("Nightshift-Version")!  // A token as RFC 9110 wants it: cannot be nil.
+    /// The version of the service.
+    static let version = HTTPField.Name("Nightshift-Version")!  // A valid token (RFC 9110), so not nil.
     static let lastEventID = HTTPField.Name("Last-Event-ID")!  // Likewise.
 }

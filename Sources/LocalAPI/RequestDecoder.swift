@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// Reads the bodies of requests: type, size, syntax, then keys, each with its own problem.
+/// Decodes request bodies. Type, size, syntax and keys are checked in this order, and each failure has its own problem.
 struct RequestDecoder: Sendable {
     private let largeBodies = AsyncSemaphore(permits: ConnectionLimits.largeBodies)
     private let patience: Duration
@@ -14,9 +14,9 @@ struct RequestDecoder: Sendable {
         self.patience = patience
     }
 
-    /// The body as `Value`.
+    /// Decodes the body as `Value`.
     ///
-    /// - Parameter limit: Bytes the body may have.
+    /// - Parameter limit: The maximum size of the body in bytes.
     func decode<Value: Decodable & Sendable>(
         _ type: Value.Type, from request: Request, limit: Int = ConnectionLimits.smallBody
     ) async throws -> Value {
@@ -26,7 +26,7 @@ struct RequestDecoder: Sendable {
         return value
     }
 
-    /// The body as `Value`, or nil where there is none.
+    /// Decodes the body as `Value`, or returns nil if there is no body.
     func decodeIfPresent<Value: Decodable & Sendable>(
         _ type: Value.Type, from request: Request, limit: Int = ConnectionLimits.smallBody
     ) async throws -> Value? {
@@ -40,20 +40,21 @@ struct RequestDecoder: Sendable {
             return try Self.decode(type, from: body, schema: schema)
         }
         guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
-        // Nothing of a wrong type is read. Without a type there may be nothing: chunks tell it only at their end.
+        // The content type is checked before reading. A request without a content type may have an empty body; with
+        // chunked encoding, this is known only at its end.
         if request.headers[.contentType] != nil { try Self.checkContentType(request) }
         return try await largeBodies.withPermit {
             let body = try await collectInTurn(request, limit: limit)
             guard body.readableBytes > 0 else { return nil }
             try Self.checkContentType(request)
-            // Tens of milliseconds of work: not on the threads that all requests share.
+            // Decoding may take tens of milliseconds, so it does not run on the threads that all requests share.
             return try await NIOThreadPool.singleton.runIfActive {
                 try Self.decode(type, from: body, schema: schema)
             }
         }
     }
 
-    /// The body as a PNG file of at most `limit` bytes.
+    /// Reads the body as a PNG of at most `limit` bytes.
     func picture(from request: Request, limit: Int) async throws -> [UInt8] {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         try Self.checkContentType(request, is: "image/png")
@@ -62,7 +63,8 @@ struct RequestDecoder: Sendable {
         }
     }
 
-    /// A body for which others wait. Throws ``StalledBody`` where it does not come: its sender may be suspended.
+    /// Reads a body while others wait for their turn. Throws ``StalledBody`` if it does not arrive in time, because its
+    /// sender may be suspended.
     private func collectInTurn(_ request: Request, limit: Int) async throws -> ByteBuffer {
         let patience = patience
         return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
@@ -89,7 +91,7 @@ struct RequestDecoder: Sendable {
         _ type: Value.Type, from body: ByteBuffer, schema: Schema
     ) throws -> Value {
         let data = Data(body.readableBytesView)
-        // JSONDecoder would also take UTF-16 and UTF-32, which RFC 8259, section 8.1 rules out.
+        // JSONDecoder also accepts UTF-16 and UTF-32, which RFC 8259, section 8.1 does not allow.
         guard let first = data.first, first > 0, first < 0x80, !data.prefix(4).contains(0) else {
             throw Problem.badRequest("The body must be JSON in UTF-8.")
         }
@@ -97,7 +99,7 @@ struct RequestDecoder: Sendable {
         do {
             value = try JSON.decode(type, from: data)
         } catch let error as DecodingError {
-            // JSONDecoder does not say where a number is that does not fit.
+            // JSONDecoder does not report the position of a number that does not fit.
             if (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil {
                 try BodyCheck.check(data, against: schema)
             }
@@ -123,5 +125,6 @@ struct RequestDecoder: Sendable {
     }
 }
 
-/// The rest of a body has not come in its time. Its connection ends without an answer, as one that dies between two bytes.
+/// The rest of a body did not arrive in time. The connection is closed without a response, as if the client had ended
+/// within the request.
 struct StalledBody: Error {}

@@ -1,24 +1,25 @@
 import NIOCore
 import NIOHTTP1
 
-/// Sees to what of a request's head has no place in the types behind it: its version, and a host in its target.
+/// Handles parts of a request head that the types of later handlers cannot represent: the HTTP version, and a host in
+/// the request target.
 ///
-/// Stands next to the parser. Behind it a connection that is to be closed says so, whatever its version, and each host that
-/// a request names is a `Host` field.
+/// It is next to the HTTP parser. For later handlers, a connection that has to be closed has a `Connection` field,
+/// whatever its version, and each host that a request names is a `Host` field.
 final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Requests that have no whole answer yet, the first one first.
+    /// Requests without a complete response, in order.
     private var open = CircularBuffer<Request>()
 
     private struct Request {
         var isOld: Bool
         var isKeptAlive: Bool
 
-        /// `close` goes before `keep-alive` (RFC 9112, section 9.3).
+        /// `close` takes precedence over `keep-alive` (RFC 9112, section 9.3).
         init(_ head: HTTPRequestHead) {
             let options = head.headers[canonicalForm: "Connection"].map { $0.lowercased() }
             isOld = head.version.major < 1 || (head.version.major == 1 && head.version.minor == 0)
@@ -30,9 +31,9 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         let request = Request(head)
         open.append(request)
-        // A client that speaks HTTP/1.0 takes the end of the connection for the end of the answer.
+        // For an HTTP/1.0 client, the end of the connection is the end of the response.
         if !request.isKeptAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        // HTTP/1.0 knows no interim responses (RFC 9110, section 10.1.1).
+        // HTTP/1.0 has no interim responses (RFC 9110, section 10.1.1).
         if request.isOld { head.headers.remove(name: "Expect") }
         if let authority = Self.authority(head.uri),
             head.headers["Host"].map({ $0.lowercased() }) != [authority.lowercased()]
@@ -46,7 +47,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             guard let request = open.first, request.isOld else { break }
-            // Of this version no answer is chunked.
+            // Responses of this version are not chunked.
             head.version = .http1_0
             let isMeasured = head.headers.contains(name: "Content-Length") || head.status == .noContent
             let keeps = request.isKeptAlive && isMeasured
@@ -58,7 +59,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// The host of a target in absolute form (RFC 9112, section 3.2.2), which counts like a `Host` field here.
+    /// The host of a target in absolute form (RFC 9112, section 3.2.2). It is treated like a `Host` field.
     private static func authority(_ target: String) -> String? {
         guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
         return String(target[scheme.upperBound...].prefix { !"/?#".contains($0) })

@@ -2,7 +2,8 @@ import HTTPTypes
 import HummingbirdCore
 import NightshiftAPI
 
-/// Refuses what a web page could have sent through a proxy or a rebound name: this API is for programs.
+/// Refuses requests that a web page could have sent through a proxy or by DNS rebinding, because this API is only for
+/// programs.
 enum RequestOrigin {
     static let hosts: Set<String> = ["localhost", "nightshift"]
 
@@ -16,7 +17,7 @@ enum RequestOrigin {
         guard let authority = head.authority, !authority.isEmpty else {
             throw .badRequest("The Host field is missing. It must be 'localhost'.")
         }
-        // The first one is the authority.
+        // The first host is the authority.
         guard head.headerFields[.host] == nil else {
             throw .badRequest("The request has more than one host. Send 'localhost' once.")
         }
@@ -33,6 +34,6 @@ enum RequestOrigin {
 }
 
 extension HTTPField.Name {
-    static let host = HTTPField.Name("Host")!  // A token as RFC 9110 wants it: cannot be nil.
+    static let host = HTTPField.Name("Host")!  // A valid token (RFC 9110), so not nil.
     static let origin = HTTPField.Name("Origin")!  // Likewise.
 }

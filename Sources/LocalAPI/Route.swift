@@ -4,9 +4,9 @@ import Hummingbird
 /// One operation of the API.
 struct Route: Sendable {
     var method: HTTPRequest.Method
-    /// As OpenAPI writes it: `/v1/tasks/{id}`.
+    /// The path in OpenAPI syntax: `/v1/tasks/{id}`.
     var path: String
-    /// The query parameters it knows; others are refused.
+    /// The allowed query parameters. Others are refused.
     var query: Set<String>
     var handle: @Sendable (Call) async throws -> Response
 
@@ -20,7 +20,7 @@ struct Route: Sendable {
         self.handle = handle
     }
 
-    /// Whether the path of a request is this route's, whatever the method.
+    /// Whether the path of a request matches this route, for any method.
     func matches(_ requested: String) -> Bool {
         let template = path.split(separator: "/")
         let parts = requested.split(separator: "/")

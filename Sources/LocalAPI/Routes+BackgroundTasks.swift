@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// Background time that the process of an app asks for.
+    /// Routes for the background time of the calling app.
     var backgroundTaskRoutes: [Route] {
         [
             Route(.post, "/v1/process/background-tasks") { call in

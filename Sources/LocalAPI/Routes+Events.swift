@@ -17,7 +17,8 @@ extension Routes {
             Route(.get, "/v1/events", query: ["task", "session", "progress", "lastEventID"]) { call in
                 let query = try Self.eventQuery(call)
                 let place = try streams.enter()
-                // Subscribed before the head is sent: a client that has seen the head misses nothing.
+                // The subscription begins before the head is sent, so a client that has received the head misses no
+                // event.
                 let events = try await service.events(query)
                 return try EventStream.response(to: call.request, events: events, place: place)
             },
@@ -32,7 +33,8 @@ extension Routes {
             progress: try call.query.boolean("progress") ?? true)
     }
 
-    /// The field goes before the parameter: a browser that connects again sends the old URL and the new field.
+    /// The field takes precedence over the parameter, because a browser that reconnects sends the old URL with a new
+    /// field.
     private static func lastEventID(_ call: Call) throws(Problem) -> Int64? {
         let parameter = try call.query.integer("lastEventID", in: 0...Int64.max)
         guard let field = call.request.headers[.lastEventID], !field.isEmpty else { return parameter }

@@ -12,7 +12,8 @@ extension Routes {
                 let app = try call.query.string("app").map(AppID.init(rawValue:))
                 let child = try call.query.integer("run", in: 1...Int64(Int32.max)).map { Int32($0) }
                 let place = try processStreams.enter()
-                // Connected before the head is sent: a client that has seen the head is known by its process.
+                // The connection is registered before the head is sent, so the process is known once the client has
+                // received the head.
                 let events = try await apps.connect(
                     process: process, executable: executable, app: app, run: child,
                     asGuest: try call.query.boolean("guest") ?? false)

@@ -3,12 +3,12 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// Routes for the regions, changes and places that the process of an app asks for, and for the user's permission.
+    /// Routes for regions, significant changes and location updates of the calling app, and for the permission.
     var processLocationRoutes: [Route] {
         ownLocationRoutes + ownRegionRoutes + significantChangeRoutes + updateRoutes
     }
 
-    /// The place itself, for as long as the stream is read.
+    /// The route for location updates, as long as the stream is read.
     private var updateRoutes: [Route] {
         [
             Route(.get, "/v1/process/location/updates", query: ["accuracy", "distance", "once"]) { call in

@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// What the process of an app wants of remote notifications, and the notifications that it shows.
+    /// Routes for remote notifications of the calling app, and for the notifications that it shows.
     var processPushRoutes: [Route] { processRegistrationRoutes + processNotificationRoutes }
 
     private var processRegistrationRoutes: [Route] {

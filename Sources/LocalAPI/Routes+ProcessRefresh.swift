@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// What the process of an app wants of background refresh, and the tasks that it schedules.
+    /// Routes for background refresh of the calling app, and for its scheduled tasks.
     var processRefreshRoutes: [Route] {
         [
             Route(.put, "/v1/process/refresh") { call in

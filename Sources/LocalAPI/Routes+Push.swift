@@ -4,7 +4,7 @@ import Operations
 import Push
 
 extension Routes {
-    /// Remote notifications, for people.
+    /// Routes for remote notifications, for people.
     var pushRoutes: [Route] {
         [
             Route(.get, "/v1/push") { _ in
@@ -31,7 +31,7 @@ extension Routes {
             },
             Route(.delete, "/v1/push/{id}/registration") { call in
                 let id = try call.appID()
-                // Of an app that is not there nothing was taken back.
+                // Throws for an unknown app.
                 _ = try await push.status(of: id)
                 try await push.unregister(id)
                 return Reply.empty(.noContent).response

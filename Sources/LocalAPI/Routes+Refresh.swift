@@ -4,7 +4,7 @@ import Operations
 import Refresh
 
 extension Routes {
-    /// Background refresh, for people.
+    /// Routes for background refresh, for people.
     var refreshRoutes: [Route] { deviceRefreshRoutes + appRefreshRoutes + scheduledTaskRoutes }
 
     private var deviceRefreshRoutes: [Route] {

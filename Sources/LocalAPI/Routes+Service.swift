@@ -17,7 +17,7 @@ extension Routes {
                 return try Reply.json(try await service.change(change)).response
             },
             Route(.post, "/v1/shutdown") { _ in
-                // Open requests, this one too, get their answers before the service is gone.
+                // Open requests, including this one, receive their responses before the service stops.
                 stop()
                 return Reply.empty(.accepted).response
             },

@@ -8,7 +8,8 @@ import Push
 import Refresh
 import Transfers
 
-/// Every route of the API, each a translation between HTTP and one part: what needs two of them is an operation.
+/// All routes of the API. Each translates between HTTP and one feature; requests that need two features use an
+/// operation.
 struct Routes: Sendable {
     let operations: Operations
     let service: TransferService
@@ -17,7 +18,7 @@ struct Routes: Sendable {
     let location: LocationService
     let push: PushService
     let device: DeviceAccess
-    /// Begins the stop of the whole service; returns at once.
+    /// Starts the stop of the whole service, and returns immediately.
     let stop: @Sendable () -> Void
     let decoder = RequestDecoder()
     let streams = EventStreams(limit: Limits.eventStreams)
@@ -40,7 +41,7 @@ struct Routes: Sendable {
             + processRefreshRoutes + locationRoutes + processLocationRoutes + pushRoutes + processPushRoutes
     }
 
-    /// The members of a page where the request does not say how many.
+    /// The number of elements of a page if the request has no limit.
     static let defaultLimit: Int64 = 100
 
     static func limit(_ query: QueryParameters) throws(Problem) -> Int {

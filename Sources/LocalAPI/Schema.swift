@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The part of a JSON schema that reading requests needs: which keys there are, and the words for what is expected.
+/// The part of a JSON schema that is needed to read requests: the allowed keys, and the words for expected values.
 final class Schema: Decodable, Sendable {
     let properties: [String: Schema]?
     let items: Schema?
@@ -31,7 +31,7 @@ final class Schema: Decodable, Sendable {
         }
     }
 
-    /// The schema that this one stands for: a reference followed, "or null" left out.
+    /// The effective schema: references are resolved, and "or null" is removed.
     func resolved(in schemas: [String: Schema]) -> Schema {
         if let reference, let name = reference.split(separator: "/").last, let schema = schemas[String(name)] {
             return schema.resolved(in: schemas)
@@ -42,7 +42,7 @@ final class Schema: Decodable, Sendable {
         return self
     }
 
-    /// That of a value of which nothing is said.
+    /// The schema of a value without restrictions.
     static let any = Schema()
 
     private init() {
@@ -57,7 +57,7 @@ final class Schema: Decodable, Sendable {
 
     var isInteger: Bool { types.first == "integer" }
 
-    /// What has to stand there, in a person's words.
+    /// A description of the expected value for people.
     var expectation: String {
         if let values { return "one of " + values.compactMap { $0 }.map { "'\($0)'" }.joined(separator: ", ") }
         if format == "date-time" { return "a time such as 2026-11-21T06:00:00Z" }

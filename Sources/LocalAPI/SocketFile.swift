@@ -1,13 +1,13 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Glibc
 
-/// The file of a socket that we have bound: removed at the end, unless someone has put another in its place.
+/// The file of a socket that this service has bound. It is removed at the end, unless it was replaced by another file.
 struct SocketFile: Sendable {
     private let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Nil where the socket is not ours to remove.
+    /// Returns nil if the socket must not be removed by this service.
     init?(_ socket: ListeningSocket) {
         var status = stat()
         guard case .path(let path) = socket, lstat(path, &status) == 0 else { return nil }
@@ -16,7 +16,7 @@ struct SocketFile: Sendable {
         inode = status.st_ino
     }
 
-    /// Whether its path still leads to it.
+    /// Whether the path still leads to this socket.
     var isThere: Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_dev == device && status.st_ino == inode

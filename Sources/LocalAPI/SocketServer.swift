@@ -8,20 +8,20 @@ import ServiceLifecycle
 
 /// HTTP/1.1 on a Unix socket: connections, callers, limits, start and stop.
 ///
-/// Hummingbird's own `Application` and `Server` are not used: the one ticks every second to keep a formatted date, the
-/// other cannot take over a socket. Without requests nothing here runs: the only timers are one per connection that is
-/// awaited, and the one of a stop.
+/// Hummingbird's own `Application` and `Server` are not used: the former has a timer each second for a formatted date,
+/// and the latter cannot use an inherited socket. Without requests, nothing runs here. The only timers are one per
+/// waiting connection, and one while stopping.
 struct SocketServer: Sendable {
     var socket: ListeningSocket
     var owner: uid_t
     var limits: ConnectionLimits
     var logger: Logger
-    /// An element whenever the file at a path may be gone, or a folder on its way may be there again; finished at once where
-    /// nobody can tell.
+    /// An event whenever the file at a path may have been removed, or one of its folders may exist again. The stream
+    /// finishes immediately if changes cannot be watched.
     var changes: @Sendable (_ path: String) -> AsyncStream<Void>
-    /// Answers requests of allowed callers.
+    /// Handles requests of allowed callers.
     var respond: @concurrent @Sendable (Request, consuming ResponseWriter, Caller) async throws -> Void
-    /// Answers requests of everyone else.
+    /// Handles requests of all other callers.
     var refuse: HTTPChannelHandler.Responder
 
     private struct Connection: Sendable {
@@ -33,7 +33,7 @@ struct SocketServer: Sendable {
     func run(onListening: @Sendable () async -> Void) async throws {
         let descriptor = try socket.open()
         let file = SocketFile(socket)
-        // One thread moves all bytes there are on a local socket; work happens in tasks.
+        // One thread is enough to move all bytes on a local socket. Other work runs in Swift tasks.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             try await serve(descriptor, file, on: group, onListening: onListening)
@@ -60,7 +60,8 @@ struct SocketServer: Sendable {
                 while let known = file, let changes = nextChanges() {
                     if known.isThere {
                         await wait(for: changes, until: { !known.isThere })
-                        // Whoever takes the folders away comes to the end first: a socket in one of them would be in the way.
+                        // A program that removes the folders gets time to finish, because a new socket in one of them
+                        // would prevent this.
                         await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.removalPause) }
                     } else if let (new, server) = await listenAgain(on: group, connections) {
                         file = new
@@ -99,23 +100,23 @@ struct SocketServer: Sendable {
         return server
     }
 
-    // MARK: - A socket whose file is gone
+    // MARK: - A removed socket file
 
-    /// Nil where the socket is not ours.
+    /// Returns nil if the socket was not created by this service.
     private func nextChanges() -> AsyncStream<Void>? {
         if case .path(let path) = socket { changes(path) } else { nil }
     }
 
-    /// Until something has changed so that `isEnough`, or the service stops.
+    /// Waits until a change makes `isEnough` true, or until the service stops.
     private func wait(for changes: AsyncStream<Void>, until isEnough: @escaping @Sendable () -> Bool) async {
         await cancelWhenGracefulShutdown {
             for await _ in changes where isEnough() { return }
-            // The kernel has no watch to give (fs.inotify.max_user_instances): it is looked at now and then.
+            // The kernel has no more watches (fs.inotify.max_user_instances), so the state is polled.
             repeat { try? await Task.sleep(for: Self.pause) } while !isEnough() && !Task.isCancelled
         }
     }
 
-    /// Nil where there cannot be a socket now.
+    /// Returns nil if a socket cannot be created now.
     private func listenAgain(
         on group: MultiThreadedEventLoopGroup, _ connections: Connections
     ) async -> (SocketFile?, NIOAsyncChannel<Connection?, Never>)? {
@@ -132,7 +133,7 @@ struct SocketServer: Sendable {
         }
     }
 
-    /// Less than clients wait for a service that has started (`ServiceLauncher`).
+    /// The pause is shorter than the time that clients wait for a started service (`ServiceLauncher`).
     private static let pause: Duration = .seconds(5)
     private static let removalPause: Duration = .seconds(1)
 
@@ -156,8 +157,9 @@ struct SocketServer: Sendable {
         return { [respond] request, writer, _ in try await respond(request, writer, caller) }
     }
 
-    /// Nil for a connection that comes when the server is being closed: nobody would take it any more, and NIO ends the
-    /// program where a channel is made for asynchronous use and never used. The one event loop sees the two in order.
+    /// Returns nil for a connection that arrives while the server is closing. Nothing would use its channel, and NIO
+    /// traps if an asynchronous channel is created but never used. Both events are ordered, because there is only one
+    /// event loop.
     private func setUp(_ channel: any Channel, _ connections: Connections) -> EventLoopFuture<Connection?> {
         Caller.of(channel).flatMap { caller in
             guard !connections.isStopping else {

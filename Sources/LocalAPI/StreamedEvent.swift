@@ -5,12 +5,12 @@ import NightshiftAPI
 import Sessions
 import Transfers
 
-/// An event that a stream can carry.
+/// An event that a stream can send.
 protocol StreamedEvent: Sendable {
-    /// The event as it is written (HTML standard, section 9.2).
+    /// The serialized event (HTML standard, section 9.2).
     func frame() throws -> ByteBuffer
 
-    /// Whether its streams end by themselves before the server stops, and have something to say last.
+    /// Whether the streams end by themselves before the server stops, and send final events.
     static var endsBeforeTheServer: Bool { get }
 }
 
@@ -21,7 +21,7 @@ extension StreamedEvent {
         var buffer = ByteBuffer()
         if let id { buffer.writeString("id: \(id)\n") }
         buffer.writeString("event: \(name)\ndata: ")
-        // JSON as it is written here has no line ends.
+        // The encoder writes JSON without line breaks.
         buffer.writeBytes(try JSON.encode(data))
         buffer.writeString("\n\n")
         return buffer

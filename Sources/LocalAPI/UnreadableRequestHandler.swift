@@ -6,9 +6,10 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NightshiftAPI
 
-/// Gives requests that are not HTTP a problem document for an answer, like all others.
+/// Sends a problem document as the response to requests that are not valid HTTP, as for all other errors.
 ///
-/// Hummingbird answers what its parser refuses with a bare 400, and what has no place in its types not at all.
+/// For requests that its parser refuses, Hummingbird sends a bare 400 response. For requests that its types cannot
+/// represent, it sends no response.
 final class UnreadableRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
