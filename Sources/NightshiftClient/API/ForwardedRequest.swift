@@ -27,7 +27,7 @@ package struct ForwardedRequest: Hashable, Sendable {
         guard let route = Self.allowed.first(where: { $0.method == method && $0.matches(segments) }) else { return nil }
         self.method = method
         isStream = route.path == "events"
-        // The page adds the time of the picture to the query, so that browsers do not show an older one from their cache.
+        // The page adds the time of the picture to the query, so that browsers do not show an older one.
         self.path = route.ignoresQuery ? String(parts[0]) : path
     }
 
