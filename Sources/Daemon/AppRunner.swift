@@ -1,7 +1,7 @@
 import Apps
 import ServiceLifecycle
 
-/// The apps as one service of the group.
+/// Runs the apps as a service of the group.
 struct AppRunner: Service {
     let service: AppService
 

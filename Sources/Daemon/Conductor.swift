@@ -9,34 +9,34 @@ import Store
 import Synchronization
 import Transfers
 
-/// Tells transfers, apps, background refresh, location and remote notifications what moment it is: follows the device, decides
-/// over doze, and holds the device awake for those who may. See `docs/decisions/0012`.
+/// Sends the device state to transfers, apps, background refresh, location and remote notifications. It follows the
+/// device, decides about doze, and keeps the device awake for apps that are entitled to it. See `docs/decisions/0012`.
 actor Conductor {
     private let monitor: DeviceMonitor
     private let store: Store
     private let clock: any ServiceClock
     private let logger: Logger
     private let parts = Mutex(Parts())
-    /// What the user has set.
+    /// The settings that the user made.
     private var stored = StoredValue(DeviceSettings())
-    /// Why that cannot be read: the defaults hold, until something is set.
+    /// The reason why the stored settings cannot be read. The defaults apply until new settings are made.
     private var unreadable: String?
     private var machine: MomentMachine
-    /// The device's report at the last decision.
+    /// The report of the device at the latest decision.
     private var report: DeviceReport
     private var activity = Activity()
     private var alarm = Alarm()
-    /// How many decisions with journal entries there were.
+    /// The number of decisions with journal entries so far.
     private var decisions = 0
-    /// The decision that is on disk, and may be announced.
+    /// The latest decision that is on disk and may be announced.
     private var told: Told
     private var isAnnouncing = false
-    /// Those who have more to announce.
+    /// Callers that wait to announce a newer decision.
     private var announcementWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
-    /// The times since which readings of the device are due.
+    /// The times at which new readings of the device were requested.
     private let readings: AsyncStream<Double>
     private let readingRequests: AsyncStream<Double>.Continuation
 
@@ -60,7 +60,7 @@ actor Conductor {
     }
 
     private struct Told {
-        /// The last decision that it includes.
+        /// The number of the latest decision that is included.
         var decision: Int
         var report: DeviceReport
         var machine: MomentMachine
@@ -71,7 +71,7 @@ actor Conductor {
         case apps(AppActivity)
         case transfers(TransferActivity)
         case alarm(Double)
-        /// The device has been asked for its conditions since this time.
+        /// The device was asked for its conditions at this time.
         case refreshed(askedAt: Double)
     }
 
@@ -90,8 +90,8 @@ actor Conductor {
         (readings, readingRequests) = AsyncStream.makeStream()
     }
 
-    /// Sets who is told of the user's settings for the device, and the parts to which moments are announced, in this order. To be
-    /// called once, before anything runs.
+    /// Sets the receiver of the user's device settings, and the features to which device states are announced, in this
+    /// order. It must be called once, before anything runs.
     nonisolated func connect(
         settings: @escaping @Sendable (DeviceSettings) async -> Void,
         moments: [@Sendable (DeviceMoment) async -> Void]
@@ -103,9 +103,10 @@ actor Conductor {
 
     nonisolated func activityChanged(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
 
-    /// Takes up what was set and where doze was, and tells the first moment. Before apps and transfers begin anything.
+    /// Loads the settings and the state of doze, and announces the first device state. It must run before apps and
+    /// transfers start anything.
     ///
-    /// - Throws: ``StoreError`` when the state that is there cannot be read.
+    /// - Throws: ``StoreError`` if the stored state cannot be read.
     func prepare() async throws(StoreError) {
         let now = clock.now()
         let (settings, state, objection, toDoze) = try await store.read { transaction in
@@ -121,7 +122,8 @@ actor Conductor {
         if let state { machine = MomentMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
-        // Values that are assumed until every source has answered could end a doze, or let something start that has to wait.
+        // Default values, which apply until every source has answered, could end a doze or start something that has to
+        // wait.
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
@@ -130,7 +132,7 @@ actor Conductor {
         await execute(machine.begin(report.conditions, now: now))
     }
 
-    /// Something that is kept of the device makes no sense.
+    /// Records that stored data about the device cannot be read.
     private func tell(_ what: String, _ now: ClockReading) async throws(StoreError) {
         logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         try await store.write { transaction in
@@ -165,11 +167,11 @@ actor Conductor {
 
     private var settings: DeviceSettings { stored.value }
 
-    // MARK: - What the API offers
+    // MARK: - Requests of the API
 
     func status() -> DeviceStatus {
         let latest = monitor.report
-        // Values that are not journalled are given as they are now.
+        // Values that are not in the journal are reported with their current state.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
             MomentMachine.journalled.contains($0)
         }
@@ -222,7 +224,7 @@ actor Conductor {
         return status()
     }
 
-    // MARK: - Deciding
+    // MARK: - Decisions
 
     private func handle(_ event: Event) async {
         guard !isStopping else { return }
@@ -261,7 +263,7 @@ actor Conductor {
         await execute(machine.changed(activity.facts, now: clock.now()))
     }
 
-    /// Writes the decisions down, then executes the other actions.
+    /// Writes the decisions to disk, then executes the other actions.
     private func execute(_ actions: [MomentMachine.Action]) async {
         setAlarm()
         var entries: [JournalEntry] = []
@@ -291,10 +293,10 @@ actor Conductor {
                 try transaction.put(doze: kept)
             }
         } catch {
-            // The decision holds all the same: the next service would begin with the state that it finds.
+            // The decision remains in effect. After a restart, the service decides again from the state that it finds.
             logger.error("The store failed", metadata: ["error": "\(error)"])
         }
-        // Later decisions may have come meanwhile, and may be on disk already.
+        // Later decisions may have been made meanwhile, and may already be on disk.
         if decided.decision == decisions {
             told = self.decided()
         } else if decided.decision > told.decision {
@@ -302,7 +304,8 @@ actor Conductor {
         }
     }
 
-    /// Announces the moment that is on disk, one at a time: an older one must not come to a part behind a newer one.
+    /// Announces the device state that is on disk. Announcements are serialized, so that no feature receives an older
+    /// state after a newer one.
     private func announceMoment() async {
         guard !isAnnouncing else { return await withCheckedContinuation { announcementWaiters.append($0) } }
         isAnnouncing = true
@@ -327,7 +330,7 @@ actor Conductor {
     }
 }
 
-/// Doze with the clocks that its times are relative to.
+/// The state of doze, with the clock reading to which its times are relative.
 private struct KeptDoze: Codable {
     var doze: DozeMachine.State
     var bootID: String

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// The conductor as one service of the group.
+/// Runs the conductor as a service of the group.
 struct ConductorRunner: Service {
     let conductor: Conductor
 

@@ -21,7 +21,7 @@ import Synchronization
 package import Transfers
 import UnixSignals
 
-/// One user's service: all parts put together, started and stopped in order. A library, so that tests can boot it.
+/// One user's service: all parts, composed, started and stopped in order. It is a library, so that tests can start it.
 package struct Daemon {
     private let lock: InstanceLock
     private let store: Store
@@ -38,9 +38,9 @@ package struct Daemon {
     package let push: PushService
     private let pushLoop: CurlLoop
 
-    /// Prepares everything up to the database; nothing runs yet.
+    /// Prepares everything including the database. Nothing runs yet.
     ///
-    /// - Throws: ``DaemonError``. Nothing that is there has been changed then.
+    /// - Throws: ``DaemonError``. In this case, no existing data was changed.
     init(
         _ configuration: DaemonConfiguration, descriptors: DescriptorLimit, logger: Logger
     ) throws(DaemonError) {
@@ -51,8 +51,8 @@ package struct Daemon {
         let socket = try Self.socket(paths)
         lock = try InstanceLock(paths: paths, socket: Self.path(of: socket) ?? paths.socket.path)
         if lock.isTakenOver {
-            // The kernel still has the locks of a process that no longer executes anything. They are on this file, which SQLite makes
-            // again from the write-ahead log.
+            // The kernel still holds the locks of a killed process that can no longer execute. They are on this file,
+            // which SQLite recreates from the write-ahead log.
             unlink("\(paths.database.path)-shm")
         }
         let clock = SystemClock()
@@ -66,7 +66,7 @@ package struct Daemon {
         let conductor = Conductor(monitor: monitor, store: store, clock: clock, logger: logger)
         self.conductor = conductor
         let environment = TransferService.Environment(
-            // The conductor tells the real one before anything runs.
+            // The conductor sends the actual device state before anything runs.
             paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
             activity: { conductor.activityChanged($0) },
             fallback: configuration.fallback,
@@ -144,13 +144,13 @@ package struct Daemon {
                 .init(service: LocationRunner(service: location, sources: sources)),
                 .init(service: NotificationRunner(service: notifications)),
                 .init(service: PushRunner(service: push)),
-                // Stopped first: apps are told before the server goes.
+                // Stopped first, so that apps are notified before the server stops.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
-                // Before them, and done at once: all others write while they stop.
+                // Stopped before the others, and immediately, because all others write to the store while they stop.
                 .init(service: StoreRunner(store: store)),
             ],
             gracefulShutdownSignals: DaemonSignals.shutdown, logger: logger)
-        // The process that asks a service to leave waits for it.
+        // The client that stops a service waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)
         stop.group = group
@@ -161,7 +161,7 @@ package struct Daemon {
         defer {
             transport.shutdown()
             pushLoop.shutdown()
-            // Also where nobody has asked it to leave.
+            // Needed also if the service was not asked to stop.
             store.endLockWaits(at: .now + StoreRunner.longestWait)
             do throws(StoreError) {
                 try store.close()
@@ -171,11 +171,11 @@ package struct Daemon {
             lock.release()
         }
         do {
-            // The moment first: apps that are taken up have to know whether the device dozes.
+            // The device state is announced first: adopted apps depend on whether the device dozes.
             try await conductor.prepare()
             try await transfers.prepare()
             try await apps.prepare()
-            // Behind the apps, whose entries it reads, and before they report anything.
+            // After the apps, whose desktop entries are needed, and before the apps report anything.
             try await refresh.prepare()
             try await location.prepare()
             try await notifications.prepare()
@@ -205,7 +205,7 @@ package struct Daemon {
             fileCreationMask: fileCreationMask, activity: { conductor.activityChanged($0) }, logger: logger)
     }
 
-    /// What the device says, or the trace that is played in its place.
+    /// The monitor of the device, or of the trace that is played instead.
     private static func monitor(_ configuration: DaemonConfiguration) throws(DaemonError) -> DeviceMonitor {
         let paths = configuration.paths
         do {
@@ -218,14 +218,14 @@ package struct Daemon {
         }
     }
 
-    /// The desktop; nil where a trace is played in place of the device.
+    /// The monitor of the desktop; nil if a trace is played instead of the device.
     private static func focus(_ configuration: DaemonConfiguration) -> FocusMonitor? {
         guard configuration.deviceTrace == nil else { return nil }
         let manager = SessionManager(environment: configuration.environment)
         return FocusMonitor(environment: configuration.environment, session: { manager.environment() })
     }
 
-    /// The socket that systemd has opened, or one of our own.
+    /// The socket that systemd opened, or a new one.
     private static func socket(_ paths: ServicePaths) throws(DaemonError) -> ListeningSocket {
         switch sd_listen_fds(1) {
         case 0: return .path(paths.socket.path)
@@ -235,7 +235,7 @@ package struct Daemon {
         }
     }
 
-    /// The path of a socket, as clients connect to it; nil where the kernel does not say one.
+    /// The path of a socket to which clients connect; nil if the kernel does not report one.
     private static func path(of socket: ListeningSocket) -> String? {
         switch socket {
         case .path(let path): return path
@@ -251,15 +251,15 @@ package struct Daemon {
         }
     }
 
-    /// The umask of whoever started the service, which is for finished files and for apps. Called before any thread could
-    /// create a file.
+    /// Returns the umask with which the service was started. It applies to finished files and to apps. It must be
+    /// called before other threads can create files.
     private static func takeFileCreationMask() -> UInt32 {
-        // Files of the service hold credentials: from here on they are private from their first moment.
+        // The files of the service contain credentials, so all files are created as private from here on.
         umask(0o077)
     }
 }
 
-/// Connects a request of the API with the group that serves it.
+/// Connects the shutdown request of the API with the service group.
 private final class ShutdownRequest: Sendable {
     private let box = Mutex<ServiceGroup?>(nil)
 

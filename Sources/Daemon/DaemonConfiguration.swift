@@ -5,27 +5,29 @@ package import NightshiftAPI
 import SystemPackage
 package import Transfers
 
-/// What an operator can set, in the environment or in the file `nightshiftd.env` of the configuration directory.
+/// The configuration that an administrator can set, in the environment or in the file `nightshiftd.env` of the
+/// configuration directory.
 ///
-/// The environment wins over the file. Keys in the file are written as in the environment: `NIGHTSHIFT_PROXY=http://…`.
+/// The environment takes precedence over the file. The file uses the syntax of the environment:
+/// `NIGHTSHIFT_PROXY=http://…`.
 package struct DaemonConfiguration: Sendable {
     package var paths: ServicePaths
     package var logLevel: Logger.Level
-    /// For tasks that name no proxy; nil leaves it to ``proxyVariables``.
+    /// The proxy for transfers that name none; if nil, ``proxyVariables`` apply.
     package var proxy: String?
-    /// The `http_proxy` and its like that an operator has started the service with. None where a client has started it: those are
-    /// that client's, and go with its own requests.
+    /// The proxy variables, such as `http_proxy`, with which an administrator started the service. Empty if a client
+    /// started it: then the variables belong to this client, and are part of its own requests.
     package var proxyVariables: ProxyVariables
-    /// For tasks that name no TLS settings.
+    /// The TLS settings for transfers that name none.
     package var tls: TLSSettings?
-    /// The absolute path of a trace that is played in place of what the device says: `NIGHTSHIFT_DEVICE_TRACE`.
+    /// The absolute path of a trace that is played instead of the real device: `NIGHTSHIFT_DEVICE_TRACE`.
     package var deviceTrace: String?
     package var environment: [String: String]
     package var homeDirectory: URL
 
-    /// What the environment and the file say; where there is no file, the environment alone.
+    /// The configuration of the environment and the file. The file is optional.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be, and for a file that cannot be read.
+    /// - Throws: ``DaemonError/configuration(_:)`` if a value is invalid or the file cannot be read.
     package static func read(
         environment: [String: String], homeDirectory: URL
     ) async throws(DaemonError) -> DaemonConfiguration {
@@ -40,7 +42,7 @@ package struct DaemonConfiguration: Sendable {
         return try DaemonConfiguration(environment: environment, homeDirectory: homeDirectory, file: file)
     }
 
-    /// - Throws: ``DaemonError/configuration(_:)`` for a value that cannot be.
+    /// - Throws: ``DaemonError/configuration(_:)`` if a value is invalid.
     private init(
         environment: [String: String], homeDirectory: URL, file: EnvironmentVariablesProvider
     ) throws(DaemonError) {
@@ -74,12 +76,12 @@ package struct DaemonConfiguration: Sendable {
         return proxy
     }
 
-    /// The settings of the network for tasks that say nothing of them.
+    /// The network settings for transfers that specify none.
     package var fallback: TransferService.NetworkFallback {
         TransferService.NetworkFallback(proxy: proxy, proxyVariables: proxyVariables, tls: tls)
     }
 
-    /// The environment, with the home made absolute: apps are started in other directories.
+    /// The environment with an absolute NIGHTSHIFT_HOME, because apps are started in other directories.
     var absoluteEnvironment: [String: String] {
         var variables = environment
         if let home = variables["NIGHTSHIFT_HOME"], !home.isEmpty {

@@ -1,9 +1,9 @@
-/// Why the service could not start.
+/// The reason why the service could not start.
 package enum DaemonError: Error, CustomStringConvertible {
     case alreadyRunning(processID: Int32?, home: String)
-    /// A directory or file of the home cannot be used.
+    /// A directory or file of the service cannot be used.
     case home(String)
-    /// The database was refused.
+    /// The database cannot be used.
     case store(String)
     case configuration(String)
 
@@ -15,7 +15,7 @@ package enum DaemonError: Error, CustomStringConvertible {
         }
     }
 
-    /// The exit status that tells scripts and systemd what kind of trouble it is.
+    /// The exit status, by which scripts and systemd distinguish the errors.
     package var exitStatus: Int32 {
         switch self {
         case .alreadyRunning: 4

@@ -4,7 +4,7 @@ import Logging
 import NightshiftAPI
 import Transfers
 
-/// The process around a ``Daemon``: what is done once for all of it.
+/// The process of a ``Daemon``: settings that are made once for the whole process.
 package enum DaemonProcess {
     package static let version = NightshiftVersion.current
 
@@ -13,7 +13,7 @@ package enum DaemonProcess {
     /// - Returns: the exit status.
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow is an error of its transfer, and does not end the service.
+        // Exceeding a file size limit is an error of the transfer, and must not end the service.
         signal(SIGXFSZ, SIG_IGN)
         FreeMemory.bound()
         do {

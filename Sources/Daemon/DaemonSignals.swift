@@ -1,10 +1,10 @@
 import Glibc
 import UnixSignals
 
-/// The signals at which the service checkpoints and leaves.
+/// The signals that make the service checkpoint and exit.
 enum DaemonSignals {
-    /// Beside those that mean it, those that would end it all the same. SIGHUP comes when its terminal closes; a service that was
-    /// started with nohup stays.
+    /// The usual signals for stopping, and others that would end the process anyway. SIGHUP arrives when the terminal
+    /// closes; a service that was started with nohup ignores it.
     static let all: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigusr1, .sigusr2]
 
     static var shutdown: [UnixSignal] { shutdown(ignoresHangups: ignores(SIGHUP)) }

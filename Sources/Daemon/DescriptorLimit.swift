@@ -2,24 +2,27 @@ import CNightshift
 import Glibc
 import LocalAPI
 
-/// How many descriptors the process may have, and who gets the last of them: see `docs/decisions/0048`.
+/// The number of descriptors that the process may open, and the reservation of the last ones: see
+/// `docs/decisions/0048`.
 struct DescriptorLimit: Hashable, Sendable {
-    /// What the numbers of descriptors are below (RLIMIT_NOFILE).
+    /// The limit of descriptor numbers (RLIMIT_NOFILE).
     let count: Int
 
-    /// What an idle service has open, what it keeps, and room for a few transfers.
+    /// The minimum: the descriptors of an idle service, the reserved ones, and some for a few transfers.
     static let least = 128
-    /// For libdispatch, which ends the process when it cannot look at its own threads, and for the database and the resolver.
+    /// The number of descriptors reserved for libdispatch, which ends the process if it cannot examine its own threads,
+    /// and for the database and the resolver.
     private static let kept = 32
 
-    /// The connections of the local API that may be open at once.
+    /// The maximum number of open connections to the local API.
     var connections: Int { min(ConnectionLimits().connections, (count - 2 * Self.kept) / 4) }
 
-    /// Raises the soft limit to the hard one, and keeps the last numbers from what waits for better times where there are none.
+    /// Raises the soft limit to the hard limit, and reserves the last descriptors from work that can wait.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` where the hard limit leaves nothing to work with.
+    /// - Throws: ``DaemonError/configuration(_:)`` if the hard limit is too low.
     static func raise() throws(DaemonError) -> DescriptorLimit {
-        // Every transfer has a socket and a file: the usual soft limit of 1024 is for programs that use select(2).
+        // Every transfer has a socket and a file. The usual soft limit of 1024 exists only for programs that use
+        // select(2).
         var values = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         guard getrlimit(resource, &values) == 0 else {

@@ -1,20 +1,20 @@
 import Clock
 import Glibc
 
-/// Hears of folders that go away, without looking for them.
+/// Reports removed folders by inotify, without polling.
 package enum FolderWatch {
-    /// An element whenever one of `folders`, or a file in the innermost one, may have been removed, moved or replaced; the reader looks.
+    /// A stream with an event whenever one of `folders`, or a file in the innermost one, may have been removed, moved
+    /// or replaced. The reader checks.
     ///
-    /// - Parameter folders: the innermost one first, then those above it.
+    /// - Parameter folders: the innermost folder first, then its parents.
     ///
-    /// Finished at once where the kernel has no more watches to give.
+    /// The stream finishes immediately if the kernel has no more watches.
     package static func changes(of folders: [String]) -> AsyncStream<Void> {
         KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
     }
 
-    /// An element whenever the file at `path` may be gone, or a folder on its way may be there again; whoever reads it looks.
-    ///
-    /// Finished at once where the kernel has no more watches to give.
+    /// A stream with an event whenever the file at `path` may have been removed, or one of its folders may exist again.
+    /// The reader checks. The stream finishes immediately if the kernel has no more watches.
     package static func changes(ofFileAt path: String) -> AsyncStream<Void> {
         KernelNotices.stream(named: "socket", open: { open(wayTo: path) }, wait: wait)
     }
@@ -25,7 +25,7 @@ package enum FolderWatch {
             var (folder, isNearest) = (path, true)
             while let end = folder.lastIndex(of: "/") {
                 folder = String(folder[..<end])
-                // What goes, and what comes in the last folder of the way that is there.
+                // Watches for removals, and in the last existing folder of the path for new entries.
                 guard watch(folder.isEmpty ? "/" : folder, isNearest ? entries : 0) else { continue }
                 isNearest = false
             }
@@ -34,8 +34,8 @@ package enum FolderWatch {
 
     private static func open(_ folders: [String]) -> Int32 {
         open { watch in
-            // Of a folder in which somebody has a file open, only the folder above it says anything; whoever removes a tree begins at
-            // the innermost folder.
+            // A folder in which a process has a file open reports nothing itself, only its parent does. A program that
+            // removes a tree begins with the innermost folder.
             let files = UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MOVED_TO)
             for (place, folder) in folders.enumerated() {
                 _ = watch(folder, place == 0 ? files : place == 1 ? UInt32(IN_DELETE) : 0)
@@ -43,12 +43,13 @@ package enum FolderWatch {
         }
     }
 
-    /// - Parameter choose: watches one folder after the other, with these events beside its own end; says whether it is there.
-    /// - Returns: -1 where nothing is watched.
+    /// - Parameter choose: calls `watch` for one folder after another, with the events in addition to the end of the
+    ///   folder. `watch` returns whether the folder exists.
+    /// - Returns: -1 if nothing is watched.
     private static func open(_ choose: (_ watch: (_ folder: String, _ events: UInt32) -> Bool) -> Void) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }
-        // A folder whose last link goes while somebody has it open changes its attributes only.
+        // If the last link of a folder is removed while it is open, only its attributes change.
         let vanishing = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
         var count = 0
         choose { folder, events in

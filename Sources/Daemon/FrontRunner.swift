@@ -3,9 +3,9 @@ import Device
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Tells the apps what the desktop shows in front, as one service of the group.
+/// Notifies the apps about the window with the focus, as a service of the group.
 struct FrontRunner: Service {
-    /// Nil where a trace is played in place of the device.
+    /// The monitor; nil if a trace is played instead of the device.
     let monitor: FocusMonitor?
     let apps: AppService
 
@@ -20,7 +20,7 @@ struct FrontRunner: Service {
         try? await gracefulShutdown()
     }
 
-    /// A device's status together with what is in front.
+    /// The status of the device with the app in the foreground.
     func added(to status: DeviceStatus) async -> DeviceStatus {
         var status = status
         status.front = FrontStatus(detail: "a trace is played instead of the device")

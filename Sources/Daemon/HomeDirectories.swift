@@ -1,12 +1,14 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import CNightshift
 import Foundation
 import Glibc
 import NightshiftAPI
 
-/// Makes the directories of a home, private to their owner, and refuses one that others can change.
+/// Creates the directories of the service with private permissions, and refuses directories that other users can
+/// change.
 enum HomeDirectories {
-    /// - Throws: ``DaemonError/home(_:)`` where one cannot be made, belongs to somebody else, or is open to others.
+    /// - Throws: ``DaemonError/home(_:)`` if a directory cannot be created, belongs to another user, or can be changed
+    ///   by others.
     static func prepare(_ paths: ServicePaths) throws(DaemonError) {
         let viewer = viewer()
         for directory in [paths.state, paths.runtime, paths.partials, paths.files, paths.sources, paths.apps] {
@@ -24,7 +26,7 @@ enum HomeDirectories {
         }
         let facts = try facts(of: path)
         try check(facts.flaw(for: viewer))
-        // One that others can read was made by hand, or by an older umask.
+        // A directory that others can read was created by hand, or with an older umask.
         if facts.mode & 0o077 != 0, chmod(path, 0o700) != 0 {
             throw .home(
                 "Other users can access the directory \(path), and chmod failed: \(String(cString: strerror(errno))).")
@@ -62,7 +64,7 @@ enum HomeDirectories {
     private static func viewer() -> DirectoryFacts.Viewer {
         let user = geteuid()
         var trusted: Set<UInt32> = [0]
-        // In a user namespace everybody from outside has this number; nobody within is one of them.
+        // In a user namespace, all users from outside have this number, and no user inside has it.
         if let text = KernelFile.text("/proc/sys/kernel/overflowuid"),
             let unmapped = UInt32(text.trimmingCharacters(in: .whitespacesAndNewlines)), isInUserNamespace
         {
@@ -71,13 +73,13 @@ enum HomeDirectories {
         return DirectoryFacts.Viewer(user: user, privateGroup: privateGroup(of: user), trusted: trusted)
     }
 
-    /// Whether not all users of the machine have numbers here: the first namespace maps each to itself.
+    /// Whether some users of the machine have no numbers here. The initial namespace maps each user to itself.
     private static var isInUserNamespace: Bool {
         let map = KernelFile.text("/proc/self/uid_map") ?? ""
         return map.split(whereSeparator: \.isWhitespace).map(String.init) != ["0", "0", "4294967295"]
     }
 
-    /// The user's own group, as systems make it that give each user one of the same name.
+    /// The private group of the user, on systems that create a group of the same name for each user.
     private static func privateGroup(of user: UInt32) -> UInt32? {
         guard let account = getpwuid(user) else { return nil }
         let (name, number) = (String(cString: account.pointee.pw_name), account.pointee.pw_gid)

@@ -1,11 +1,12 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Ends the service whose home or database is gone: what it keeps there is lost, and another one may begin in its place.
+/// Stops the service if its home or its database was removed: further data would be lost, and another service may start
+/// in its place.
 struct HomeWatch: Service {
     let home: HomeIdentity
     let logger: Logger
@@ -14,12 +15,12 @@ struct HomeWatch: Service {
     private static let pause: Duration = .seconds(10)
 
     func run() async {
-        // Before the first look, so that nothing lies between the two.
+        // The watch begins before the first check, so that no change is missed.
         let changes = FolderWatch.changes(of: home.folders)
         await cancelWhenGracefulShutdown {
             if !home.isGone {
                 for await _ in changes where home.isGone { break }
-                // The kernel may have no watch to give (fs.inotify.max_user_instances): then it is looked for, now and then.
+                // The kernel may have no more watches (fs.inotify.max_user_instances). The state is then polled.
                 while !home.isGone, !Task.isCancelled { try? await Task.sleep(for: Self.pause) }
             }
             guard home.isGone else { return }
@@ -30,13 +31,13 @@ struct HomeWatch: Service {
     }
 }
 
-/// The folder of a home and its database, as the service found them.
+/// The identity of a home directory and its database at the start of the service.
 struct HomeIdentity: Sendable {
     let path: String
     private let folder: Place
     private let database: Place?
 
-    /// Nil where there is no such folder.
+    /// Returns nil if the folder does not exist.
     init?(_ paths: ServicePaths) {
         path = paths.state.path
         guard let folder = Place(path) else { return nil }
@@ -44,10 +45,10 @@ struct HomeIdentity: Sendable {
         database = Place(paths.database.path)
     }
 
-    /// Whether a path no longer leads to what was there.
+    /// Whether a path no longer leads to the original file or folder.
     var isGone: Bool { folder.isGone || database?.isGone ?? false }
 
-    /// The folder and those above it, any of which may be moved away.
+    /// The folder and its parents, each of which may be moved.
     var folders: [String] {
         var folders: [String] = []
         var path = path
@@ -59,7 +60,7 @@ struct HomeIdentity: Sendable {
         return folders
     }
 
-    /// A path, and what it led to.
+    /// A path, and the identity of its original file or folder.
     private struct Place: Sendable {
         let path: String
         private let device: UInt64
@@ -73,7 +74,7 @@ struct HomeIdentity: Sendable {
         }
 
         var isGone: Bool {
-            // Another error, such as a disk's, says nothing about where it is.
+            // Other errors, such as disk errors, do not show that the file was removed.
             guard let (device, inode) = Self.read(path) else { return errno == ENOENT || errno == ENOTDIR }
             return device != self.device || inode != self.inode
         }

@@ -1,16 +1,17 @@
 import Glibc
 
-/// Limits of resources that a process inherits, such as those of `ulimit` in a shell.
+/// Resource limits that a process inherits, such as those set with `ulimit` in a shell.
 struct InheritedLimits: Hashable, Sendable {
-    /// Bytes of address space (RLIMIT_AS); nil without a limit.
+    /// The address space in bytes (RLIMIT_AS); nil without a limit.
     var addressSpace: Int64?
 
-    /// Most of it is never used: stacks of threads, the allocator's arenas, mapped files and libraries.
+    /// The minimum address space. Most of it is never used: thread stacks, arenas of the allocator, mapped files and
+    /// libraries.
     static let leastAddressSpace: Int64 = 1 << 30
 
-    /// Raises the soft limits of files' sizes and of address space to the hard ones.
+    /// Raises the soft limits of file size and address space to the hard limits.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` where what is left is too little to start.
+    /// - Throws: ``DaemonError/configuration(_:)`` if the limit is too low to start.
     static func raise() throws(DaemonError) {
         _ = raised(RLIMIT_FSIZE)
         if let objection = InheritedLimits(addressSpace: raised(RLIMIT_AS)).objection {
@@ -18,7 +19,7 @@ struct InheritedLimits: Hashable, Sendable {
         }
     }
 
-    /// Why the service cannot start; nil where it can.
+    /// The reason why the service cannot start; nil if it can.
     var objection: String? {
         guard let addressSpace, addressSpace < Self.leastAddressSpace else { return nil }
         return

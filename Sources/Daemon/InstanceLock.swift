@@ -1,29 +1,33 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Clock
 import Foundation
 import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// The right to be the one service of a home, held until ``release()`` or the end of the process, however it ends.
+/// The lock that makes this process the only service of a home. It is held until ``release()`` or the end of the
+/// process, however it ends.
 ///
-/// A process that was killed lives on in the kernel while one of its threads waits for a file system that does not answer, and has the
-/// lock all the same. It no longer executes anything: the lock is taken over from it.
+/// A killed process stays in the kernel while one of its threads waits for a file system that does not respond. It
+/// still holds the lock, but can no longer execute. The lock is then taken over.
 final class InstanceLock: Sendable {
     private let file: Mutex<Int32>
-    /// Whether a process had the lock that was killed and is still in the kernel.
+    /// Whether the lock was held by a killed process that is still in the kernel.
     let isTakenOver: Bool
 
-    /// How often a lock is asked for that nobody seems to have, 10 ms apart.
+    /// The number of attempts, 10 ms apart, for a lock that no living process seems to hold.
     private static let attempts = 500
-    /// After how many of these it is taken over from a process that was killed: what ends in the ordinary way has ended by then.
+    /// The number of attempts before the lock of a killed process is taken over. A process that ends normally has ended
+    /// by then.
     private static let attemptsBeforeTakingOver = 100
 
-    /// How often it is asked for although a living process seems to have it: a client that looks for the service has it for a moment.
+    /// The number of attempts for a lock that a living process seems to hold. A client that looks for the service holds
+    /// it for a moment.
     private static let attemptsBesideOthers = 10
 
-    /// - Parameter socket: the path on which this service is going to listen.
-    /// - Throws: ``DaemonError/alreadyRunning(processID:home:)``, or ``DaemonError/home(_:)`` where there can be no lock.
+    /// - Parameter socket: the path on which this service will listen.
+    /// - Throws: ``DaemonError/alreadyRunning(processID:home:)``, or ``DaemonError/home(_:)`` if the lock cannot be
+    ///   created.
     init(paths: ServicePaths, socket: String) throws(DaemonError) {
         let path = paths.lock.path
         var descriptor = try Self.open(path)
@@ -31,7 +35,7 @@ final class InstanceLock: Sendable {
         var attempts = 0
         while true {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                // Somebody may have taken the lock over just before.
+                // Another process may have taken the lock over just before.
                 if Self.isNamed(descriptor, path) { break }
                 close(descriptor)
                 descriptor = try Self.open(path)
@@ -43,7 +47,8 @@ final class InstanceLock: Sendable {
                 throw .home("The lock file \(path) cannot be locked: \(reason).")
             }
             let holder = Self.holder(path)
-            // What a killed service was about to launch has the lock as well, from its fork until it has closed what is not its own.
+            // An app that a killed service was about to launch also holds the lock, from the fork until it has closed
+            // the inherited descriptors.
             let hasEnded = holder.map(Self.hasEnded) ?? true
             guard attempts < (hasEnded ? Self.attempts : Self.attemptsBesideOthers) else {
                 close(descriptor)
@@ -56,7 +61,7 @@ final class InstanceLock: Sendable {
             close(descriptor)
             descriptor = try Self.open(path)
         }
-        // For clients, wherever they look for the service, and for people.
+        // The record is for clients, whatever their environment, and for people.
         let text = LockRecord(processID: getpid(), socket: socket).text
         ftruncate(descriptor, 0)
         _ = text.utf8CString.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, text.utf8.count, 0) }
@@ -64,7 +69,7 @@ final class InstanceLock: Sendable {
         self.isTakenOver = isTakenOver
     }
 
-    /// Lets the next service start, though a thread of this process may not end.
+    /// Releases the lock for the next service, even if a thread of this process may not end.
     func release() {
         file.withLock { descriptor in
             if descriptor >= 0 { close(descriptor) }
@@ -80,9 +85,9 @@ final class InstanceLock: Sendable {
         return descriptor
     }
 
-    /// Takes the lock's name from a process that was killed, once, even if others are about to do the same.
+    /// Removes the lock file of a killed process. Only one of several concurrent callers does it.
     ///
-    /// - Returns: whether it was done.
+    /// - Returns: whether this call removed it.
     private static func removeLock(_ path: String, heldThrough descriptor: Int32) -> Bool {
         let guardian = Glibc.open("\(path).takeover", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard guardian >= 0 else { return false }

@@ -2,7 +2,7 @@ import Device
 import Location
 import ServiceLifecycle
 
-/// Location as one service of the group.
+/// Runs location as a service of the group.
 struct LocationRunner: Service {
     let service: LocationService
     let sources: LocationSources

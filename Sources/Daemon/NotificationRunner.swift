@@ -1,7 +1,7 @@
 import Notifications
 import ServiceLifecycle
 
-/// Notifications as one service of the group.
+/// Runs notifications as a service of the group.
 struct NotificationRunner: Service {
     let service: NotificationService
 

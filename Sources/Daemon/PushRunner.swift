@@ -1,7 +1,7 @@
 import Push
 import ServiceLifecycle
 
-/// Remote notifications as one service of the group.
+/// Runs remote notifications as a service of the group.
 struct PushRunner: Service {
     let service: PushService
 

@@ -1,7 +1,7 @@
 import Refresh
 import ServiceLifecycle
 
-/// Background refresh as one service of the group.
+/// Runs background refresh as a service of the group.
 struct RefreshRunner: Service {
     let service: RefreshService
 

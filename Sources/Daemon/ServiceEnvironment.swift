@@ -1,23 +1,24 @@
 import Foundation
 import Glibc
 
-/// The environment that the service was started with, which is that of the client that needed it first.
+/// The environment with which the service was started. It is that of the first client that needed the service.
 ///
-/// Libraries read variables of the process by themselves: libcurl proxies and where to write TLS keys, OpenSSL its
-/// configuration and certificates, the resolver its options and aliases, Kerberos credentials, SQLite and Foundation where temporary
-/// files go. What one caller has set would govern the requests of all others. The process therefore keeps the few variables of
-/// ``isKept(_:)`` and none that a library may come to read. What the service itself needs it takes from ``atStart``, once.
+/// Libraries read variables of the process themselves: libcurl reads proxies and the file for TLS keys, OpenSSL its
+/// configuration and certificates, the resolver its options and aliases, Kerberos its credentials, SQLite and
+/// Foundation the directory for temporary files. Variables of one client would affect the requests of all others. The
+/// process therefore keeps only the few variables of ``isKept(_:)``, and none that a library could read later. The
+/// service itself reads its variables once, from ``atStart``.
 package enum ServiceEnvironment {
-    /// All variables, as they were when the process was started.
+    /// All variables at the start of the process.
     package static let atStart = ProcessInfo.processInfo.environment
 
-    /// Removes from this process what libraries may read. To be called before anything else runs.
+    /// Removes variables that libraries may read from this process. It must be called before anything else runs.
     package static func clear() {
         for name in atStart.keys where !isKept(name) { unsetenv(name) }
     }
 
-    /// Whether a variable stays: the user's account and directories, the language and the clock's zone, the buses and screens of the
-    /// session, what systemd says to the service, and what the loader and the runtime have read before.
+    /// Whether a variable is kept: variables of the user's account and directories, of language and time zone, of the
+    /// buses and screens of the session, of systemd, and those that the loader and the runtime have already read.
     package static func isKept(_ name: String) -> Bool {
         kept.contains(name) || prefixes.contains { name.hasPrefix($0) }
     }
@@ -29,7 +30,7 @@ package enum ServiceEnvironment {
     private static let prefixes = [
         "NIGHTSHIFT_", "XDG_", "DBUS_", "LC_", "LISTEN_", "WATCHDOG_", "MEMORY_PRESSURE_", "LD_", "LIBDISPATCH_",
         "SWIFT_",
-        // Of the libraries that tests load before all others.
+        // Variables of libraries that tests preload.
         "FAKETIME", "FIU_",
     ]
 }

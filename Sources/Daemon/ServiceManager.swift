@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 import ServiceLifecycle
 
-/// What systemd wants to hear: that the service is ready, alive, and leaving. Says nothing where there is no systemd.
+/// Notifies systemd that the service is ready, alive, or stopping. Does nothing without systemd.
 struct ServiceManager: Service {
     static func ready() {
         sd_notify(0, "READY=1\nSTATUS=Serving.")
@@ -12,7 +12,7 @@ struct ServiceManager: Service {
     func run() async throws {
         var interval: UInt64 = 0
         if sd_watchdog_enabled(0, &interval) > 0 {
-            // Half of what is asked, as sd_watchdog_enabled(3) recommends.
+            // Half of the requested interval, as sd_watchdog_enabled(3) recommends.
             let pause = Duration.microseconds(Int64(interval / 2))
             await cancelWhenGracefulShutdown {
                 while (try? await Task.sleep(for: pause)) != nil { sd_notify(0, "WATCHDOG=1") }

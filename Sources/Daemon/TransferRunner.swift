@@ -1,7 +1,7 @@
 import ServiceLifecycle
 import Transfers
 
-/// The transfers as one service of the group.
+/// Runs the transfers as a service of the group.
 struct TransferRunner: Service {
     let service: TransferService
 

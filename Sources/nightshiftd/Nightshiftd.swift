@@ -7,10 +7,10 @@ import Glibc
 enum Program {
     static func main() async {
         nightshift_open_standard_descriptors()
-        // Before any library has read it.
+        // Called before any library reads the environment.
         ServiceEnvironment.clear()
-        // Before any thread of libdispatch is there. Some of its threads ask for a better nice value than a user may have, and
-        // it writes a line to the system's log for each that is refused: thousands in a day. LIBDISPATCH_LOG=YES has them.
+        // Set before libdispatch starts a thread. Some of its threads request a better nice value than a user may have,
+        // and each refusal writes a line to the system log: thousands per day. LIBDISPATCH_LOG=YES keeps them.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         await Nightshiftd.main()
     }

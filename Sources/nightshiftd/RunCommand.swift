@@ -1,7 +1,7 @@
 import ArgumentParser
 import Daemon
 
-/// The service itself: what the program does where nothing else is asked of it.
+/// The service itself: the default subcommand.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run the service in the foreground (default).")
