@@ -1,8 +1,8 @@
-/// The device's end of its channel to a gateway: what came in becomes actions.
+/// The device's end of a channel to a gateway. It turns inputs into actions.
 ///
-/// Pure: no clock, no randomness, no disk. The legal exits of its states: `idle` to `awaitingHello`; this to
-/// `signing`, or to `enrolling`; `enrolling` to `enrolled`; `signing` to `awaitingConnected`; this to `open`; every
-/// one to `closed`.
+/// It is pure: no clock, no randomness, no disk. The legal transitions are: `idle` to `awaitingHello`; `awaitingHello`
+/// to `signing` or `enrolling`; `enrolling` to `enrolled`; `signing` to `awaitingConnected`; `awaitingConnected` to
+/// `open`; every state to `closed`.
 package struct DeviceChannel: Sendable {
     package enum State: Sendable, Hashable {
         case idle
@@ -15,7 +15,7 @@ package struct DeviceChannel: Sendable {
         case closed
     }
 
-    /// What the connection is for.
+    /// The purpose of the connection.
     package enum Purpose: Sendable, Hashable {
         case connect(DeviceID)
         case enrol(code: String, key: [UInt8], name: String)
@@ -23,21 +23,21 @@ package struct DeviceChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Sign these bytes with the device's key, and answer with ``DeviceChannel/signed(_:)``.
+        /// Sign these bytes with the device's key, and call ``DeviceChannel/signed(_:)``.
         case sign([UInt8])
-        /// The gateway has made this device. The channel is done.
+        /// The gateway has enrolled this device. The channel is finished.
         case enrolled(DeviceID)
-        /// Pushes come from now on; a keep-alive is wanted at least so often, in seconds. Endpoints of UnifiedPush
-        /// begin with this URL; nil where the gateway has none.
+        /// Pushes may arrive from now on. A keep-alive must be sent at least once per this number of seconds. Endpoints
+        /// of UnifiedPush begin with this URL; nil if the gateway has none.
         case connected(keepAlive: UInt32, endpoints: String? = nil)
-        /// Write the push to the disk, and then call ``DeviceChannel/stored(_:)``.
+        /// Write the push to disk, and then call ``DeviceChannel/stored(_:)``.
         case store(Message)
-        /// The gateway has answered a keep-alive; what it held came before.
+        /// The gateway answered a keep-alive. All pushes that it held back were sent before the answer.
         case keepAliveAnswered
         case registered(topic: String, token: String)
         case unregistered(topic: String)
         case refused(topic: String, Refusal)
-        /// Close the connection. `retryAfter` is in seconds, 0 where the gateway named none.
+        /// Close the connection. `retryAfter` is in seconds; 0 if the gateway named none.
         case close(Refusal, retryAfter: UInt32)
     }
 
@@ -48,12 +48,13 @@ package struct DeviceChannel: Sendable {
     private var deviceState: DeviceState
     private var topics: [TopicChoice]
     private var isPinging = false
-    /// Pushes that are being written: one that comes twice meanwhile is written once.
+    /// Pushes that are being written. If one arrives again meanwhile, it is written only once.
     private var storing: Set<PushID> = []
     private var requests: [UInt32: String] = [:]
     private var lastRequest: UInt32 = 0
 
-    /// Pushes that may wait to be written: four times what a gateway leaves unacknowledged.
+    /// The maximum number of pushes that wait to be written: four times the number that a gateway leaves
+    /// unacknowledged.
     package static let storingLimit = 256
 
     package init(
@@ -67,7 +68,7 @@ package struct DeviceChannel: Sendable {
 
     // MARK: - Inputs from the network
 
-    /// The connection is made, and the gateway's certificate is good.
+    /// The connection is open, and the gateway's certificate is valid.
     package mutating func opened() {
         if state == .idle { state = .awaitingHello }
     }
@@ -92,7 +93,7 @@ package struct DeviceChannel: Sendable {
             return [.enrolled(device)]
         case (.awaitingConnected, .connected(let keepAlive, let endpoints)):
             state = .open
-            // What changed while the signature was checked.
+            // Changes that occurred while the signature was checked.
             return [
                 .connected(keepAlive: keepAlive, endpoints: endpoints), .send(.topics(topics)),
                 .send(.state(deviceState)),
@@ -147,14 +148,14 @@ package struct DeviceChannel: Sendable {
         ]
     }
 
-    /// The push is on the disk, now or since earlier.
+    /// The push is on disk, since now or earlier.
     package mutating func stored(_ push: PushID) -> [Action] {
         guard storing.remove(push) != nil, state == .open else { return [] }
         return [.send(.acknowledge(push))]
     }
 
-    /// Time for a keep-alive: the next one is meant to come in `interval` seconds. Nothing while one waits for its
-    /// answer.
+    /// A keep-alive is due. The next one is planned in `interval` seconds. Returns nothing while a keep-alive is
+    /// unanswered.
     package mutating func keepAliveDue(next interval: UInt32) -> [Action] {
         keepAlive = interval
         guard state == .open, !isPinging else { return [] }
@@ -172,7 +173,8 @@ package struct DeviceChannel: Sendable {
         return state == .open ? [.send(.state(deviceState))] : []
     }
 
-    /// Nothing where the channel is not open: whoever wants a token asks again then.
+    /// Requests a token. Returns nothing if the channel is not open; the caller must request the token again when it
+    /// is.
     package mutating func register(_ topic: String, fresh: Bool) -> [Action] {
         guard let request = nextRequest(topic) else { return [] }
         return [.send(.register(request: request, topic: topic, fresh: fresh))]
@@ -190,12 +192,12 @@ package struct DeviceChannel: Sendable {
         return lastRequest
     }
 
-    /// No answer came in time.
+    /// No response arrived in time.
     package mutating func timedOut() -> [Action] {
         close(Refusal(.idle, "The gateway did not respond in time."))
     }
 
-    /// Ends the channel, and says why.
+    /// Closes the channel with a reason.
     package mutating func close(_ refusal: Refusal) -> [Action] {
         guard state != .closed else { return [] }
         let wasOpen = state != .idle
@@ -203,7 +205,7 @@ package struct DeviceChannel: Sendable {
         return (wasOpen ? [.send(.goAway(refusal, retryAfter: 0))] : []) + [.close(refusal, retryAfter: 0)]
     }
 
-    /// The connection is gone.
+    /// The connection was lost.
     package mutating func lost() {
         state = .closed
         isPinging = false

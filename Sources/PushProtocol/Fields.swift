@@ -1,20 +1,19 @@
-/// The names of fields. A name means the same in every frame.
+/// The names of fields. A name has the same meaning in every frame.
 enum FieldName: UInt8 {
     case version = 1
     case nonce, device, signature, keepAlive, state
-    /// Repeated: one byte of filter, then the topic.
+    /// A repeated field: one byte of filter, then the topic.
     case choice
     case push, topic, timestamp, expiry, priority, type, collapseID, storage, payload, request, token, fresh, code, key
     case name, refusal, text, retryAfter, endpoints
 }
 
-/// Writes fields, one behind the other.
+/// Writes a sequence of fields.
 struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
     mutating func put(_ name: FieldName, _ value: some Collection<UInt8>) {
-        // No field that this code makes is longer than its limit; one that is would be cut into nonsense, so it is
-        // left out.
+        // Fields of this code never exceed the limit. If one did, truncation would corrupt it, so it is left out.
         guard let length = UInt16(exactly: value.count) else { return }
         bytes.append(name.rawValue)
         bytes.append(UInt8(length >> 8))
@@ -31,7 +30,7 @@ struct FieldWriter {
     }
 }
 
-/// The fields of a frame, read once.
+/// The parsed fields of a frame.
 struct FieldReader {
     private var fields: [(name: FieldName, value: ArraySlice<UInt8>)] = []
 
@@ -53,7 +52,7 @@ struct FieldReader {
         fields.filter { $0.name == name }.map(\.value)
     }
 
-    /// Nil where there is none; more than one is refused.
+    /// The value of a field; nil if it is missing. A repeated field is an error.
     func optional(_ name: FieldName) throws(FrameError) -> ArraySlice<UInt8>? {
         var found: ArraySlice<UInt8>?
         for field in fields where field.name == name {
@@ -113,7 +112,7 @@ struct FieldReader {
     }
 }
 
-/// Bytes that are no frame of the protocol.
+/// The error for bytes that are not a valid frame.
 package enum FrameError: Error, Sendable, Hashable, CustomStringConvertible {
     case tooLong(Int)
     case unknownType(UInt8)

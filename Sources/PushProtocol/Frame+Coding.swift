@@ -1,5 +1,5 @@
 extension Frame {
-    /// The type's number on the wire.
+    /// The number of the frame type in the protocol.
     enum Kind: UInt8 {
         case hello = 1
         case connect, connected, enrol, enrolled, topics, message, acknowledge, ping, pong, state, register, registered
@@ -28,7 +28,7 @@ extension Frame {
         }
     }
 
-    /// The frame as it is sent, with its head.
+    /// The frame with its header, in the form in which it is sent.
     package var encoded: [UInt8] {
         var fields = FieldWriter()
         write(to: &fields)
@@ -87,7 +87,7 @@ extension Frame {
         for choice in choices { fields.put(.choice, [choice.filter.rawValue] + choice.topic.utf8) }
     }
 
-    /// Reads what stands behind the head of a frame of `kind`.
+    /// Parses the body of a frame of `kind`.
     init(_ kind: Kind, _ bytes: ArraySlice<UInt8>) throws(FrameError) {
         let fields = try FieldReader(bytes)
         let topicLengths = 1...ProtocolLimits.topicLength
@@ -143,7 +143,7 @@ extension Frame {
 extension Refusal {
     fileprivate func write(to fields: inout FieldWriter) {
         fields.put(.refusal, code.rawValue)
-        // A longer text would be refused by the reader, and it is only for people. A scalar has at most four bytes.
+        // The receiver would refuse a longer text, and it is only for people. A Unicode scalar has at most four bytes.
         let short = text.unicodeScalars.prefix(ProtocolLimits.textLength / 4)
         fields.put(.text, String(String.UnicodeScalarView(short)))
     }

@@ -1,13 +1,13 @@
-/// What the two ends of a device channel say to each other.
+/// A frame of a device channel.
 ///
-/// On the wire: a type (1 byte), the length of what follows (4 bytes, the high one first), and fields. A field is its
-/// name (1 byte), its length (2 bytes) and its bytes. Fields that a reader does not know are skipped, and so are
-/// frames of a type above 127.
+/// In the protocol, a frame has a type (1 byte), the length of the rest (4 bytes, big-endian), and fields. A field has
+/// a name (1 byte), a length (2 bytes) and its bytes. Receivers skip unknown fields, and unknown frames with a type
+/// above 127.
 package enum Frame: Sendable, Hashable {
-    // From the gateway.
+    // Frames from the gateway.
     case hello(version: UInt8, nonce: [UInt8])
-    /// `endpoints` is the gateway's public URL, to which `/up/` and a token are appended for an endpoint of
-    /// UnifiedPush; nil where it gives none.
+    /// `endpoints` is the public URL of the gateway. `/up/` and a token are appended to it for an endpoint of
+    /// UnifiedPush. Nil if the gateway has none.
     case connected(keepAlive: UInt32, endpoints: String? = nil)
     case enrolled(DeviceID)
     case message(Message)
@@ -16,27 +16,27 @@ package enum Frame: Sendable, Hashable {
     case unregistered(request: UInt32)
     case refused(request: UInt32, Refusal)
 
-    // From the device.
+    // Frames from the device.
     case connect(Connect)
     case enrol(code: String, key: [UInt8], name: String)
     case topics([TopicChoice])
     case acknowledge(PushID)
-    /// `interval` is when the device means to say the next one, in seconds.
+    /// `interval` is the number of seconds after which the device plans to send the next one.
     case ping(interval: UInt32)
     case state(DeviceState)
-    /// `fresh` asks for another token than the topic's last one.
+    /// `fresh` requests a token that differs from the last one of the topic.
     case register(request: UInt32, topic: String, fresh: Bool)
     case unregister(request: UInt32, topic: String)
 
-    // From either.
+    // Frames from both.
     case goAway(Refusal, retryAfter: UInt32)
 }
 
-/// A device's proof of who it is, and what it wants.
+/// A device's proof of identity, and its topics.
 package struct Connect: Sendable, Hashable {
     package var version: UInt8
     package var device: DeviceID
-    /// Ed25519 over ``signedBytes(device:nonce:)``.
+    /// An Ed25519 signature of ``signedBytes(device:nonce:)``.
     package var signature: [UInt8]
     package var keepAlive: UInt32
     package var state: DeviceState
@@ -54,8 +54,8 @@ package struct Connect: Sendable, Hashable {
         self.topics = topics
     }
 
-    /// What a device signs. A device makes a key of its own for each gateway, so a signature says nothing to another
-    /// one.
+    /// The bytes that a device signs. A device creates a key for each gateway, so a signature is useless at another
+    /// gateway.
     package static func signedBytes(device: DeviceID, nonce: [UInt8]) -> [UInt8] {
         Array("nightshift push connect 1\0".utf8) + device.bytes + nonce
     }
@@ -71,20 +71,20 @@ package struct TopicChoice: Sendable, Hashable {
     }
 }
 
-/// A push on its way to a device.
+/// A push that is sent to a device.
 package struct Message: Sendable, Hashable {
     package var id: PushID
-    /// The app's topic, without the suffix of its push type.
+    /// The topic of the app, without the suffix of its push type.
     package var topic: String
-    /// Milliseconds since 1970 at which the gateway took it.
+    /// The time at which the gateway accepted the push, in milliseconds since 1970.
     package var timestamp: Int64
-    /// Seconds since 1970; nil where the push has only one attempt.
+    /// The expiry time in seconds since 1970; nil if delivery is attempted only once.
     package var expiry: Int64?
     package var priority: PushPriority
     package var type: PushType
     package var collapseID: String?
     package var isFromStorage: Bool
-    /// JSON; of a message for UnifiedPush whatever its sender has sent.
+    /// The payload as JSON. For UnifiedPush it is the message of the sender, with any content.
     package var payload: [UInt8]
 
     package init(
@@ -103,7 +103,7 @@ package struct Message: Sendable, Hashable {
     }
 }
 
-/// Why something was not done: for the program and for a person.
+/// The reason for a refusal: a code for the program, and a text for people.
 package struct Refusal: Sendable, Hashable {
     package var code: RefusalCode
     package var text: String

@@ -1,16 +1,17 @@
-/// Cuts a stream of bytes into frames, whatever pieces it comes in.
+/// A decoder that splits a byte stream into frames, for any division into chunks.
 ///
-/// Holds at most one unfinished frame. After an error it takes no more: the stream has no known next frame.
+/// It holds at most one incomplete frame. After an error it accepts nothing more, because the position of the next
+/// frame is unknown.
 package struct FrameDecoder: Sendable {
     private var buffer: [UInt8] = []
     private var failure: FrameError?
 
     package init() {}
 
-    /// Bytes that wait for the rest of their frame.
+    /// The number of bytes of an incomplete frame.
     package var buffered: Int { buffer.count }
 
-    /// The frames that `bytes` complete, in order; those before an error come with it.
+    /// Returns the frames that `bytes` complete, in order. Frames before an error are returned together with it.
     package mutating func append(_ bytes: some Collection<UInt8>) -> (frames: [Frame], error: FrameError?) {
         if let failure { return ([], failure) }
         buffer.append(contentsOf: bytes)

@@ -1,12 +1,13 @@
-/// The gateway's end of one device channel: what came in becomes actions.
+/// The gateway's end of a channel to a device. It turns inputs into actions.
 ///
-/// Pure: no clock, no randomness. The legal exits of its states: `greeting` to `checking` and `enrolling`; these to
-/// `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. Whoever drives it watches ``patience``.
+/// It is pure: no clock, no randomness. The legal transitions are: `greeting` to `checking` and `enrolling`; these two
+/// to `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. The caller measures the timeout
+/// ``patience``.
 package struct GatewayChannel: Sendable {
     package enum State: Sendable, Hashable {
-        /// The device has to say who it is, or to enrol.
+        /// The device must identify itself, or enrol.
         case greeting
-        /// Somebody looks at the device's signature.
+        /// The caller is verifying the device's signature.
         case checking(Connect)
         case enrolling
         case open(DeviceID)
@@ -15,40 +16,40 @@ package struct GatewayChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Look whether `signature` is the device's over `bytes`, and answer with ``GatewayChannel/verified(_:)``.
+        /// Verify that `signature` is the device's signature of `bytes`, and call ``GatewayChannel/verified(_:)``.
         case verify(DeviceID, signature: [UInt8], bytes: [UInt8])
-        /// Make a device for whom the code was made; answer with ``GatewayChannel/enrolled(_:)``.
+        /// Create a device for the user of the code, and call ``GatewayChannel/enrolled(_:)``.
         case enrol(code: String, key: [UInt8], name: String)
-        /// The device is here: its pushes may be sent, behind what is sent with this.
+        /// The device is connected. Its pushes may be sent, after the bytes that are sent with this action.
         case opened(DeviceID, DeviceState, [TopicChoice])
         case topics([TopicChoice])
         case state(DeviceState)
-        /// The device has this push on its disk.
+        /// The device has stored this push on disk.
         case acknowledged(PushID)
-        /// Send what has been held, and then call ``GatewayChannel/answerKeepAlive()``.
+        /// Send the pushes that were held back, and then call ``GatewayChannel/answerKeepAlive()``.
         case keepAlive
-        /// Answer with ``GatewayChannel/answer(_:)``.
+        /// Call ``GatewayChannel/answer(_:)`` with the result.
         case register(request: UInt32, topic: String, fresh: Bool)
         case unregister(request: UInt32, topic: String)
-        /// Close the connection behind what has been sent.
+        /// Close the connection after the bytes that were already sent.
         case close(Refusal)
     }
 
     package private(set) var state = State.greeting
-    /// The seconds within which the next bytes have to come.
+    /// The timeout in seconds for the next bytes.
     package private(set) var patience = ProtocolLimits.handshakePatience
     private var decoder = FrameDecoder()
     private let nonce: [UInt8]
     private let keepAlive: UInt32
     private let endpoints: String?
-    /// Requests that wait for their answer: a device that asks faster than it reads is disconnected.
+    /// The number of unanswered requests. A device that sends requests faster than it reads responses is disconnected.
     private var requests = 0
 
     package static let requestLimit = 64
 
     /// - Parameters:
-    ///   - keepAlive: seconds between keep-alives where the device names none that is allowed.
-    ///   - endpoints: the gateway's public URL; nil where it has no endpoints of UnifiedPush.
+    ///   - keepAlive: the seconds between keep-alives, if the device does not request an allowed value.
+    ///   - endpoints: the public URL of the gateway; nil if it has no endpoints of UnifiedPush.
     package init(nonce: [UInt8], keepAlive: UInt32, endpoints: String? = nil) {
         self.nonce = nonce
         self.keepAlive = keepAlive
@@ -116,7 +117,7 @@ package struct GatewayChannel: Sendable {
         return [action]
     }
 
-    /// A keep-alive may be late by half, and by what a slow network takes.
+    /// Sets the timeout: the interval of keep-alives, half of it, and the delay of a slow network.
     private mutating func expect(_ interval: UInt32) {
         patience = chosen(interval) * 3 / 2 + 30
     }
@@ -128,14 +129,15 @@ package struct GatewayChannel: Sendable {
 
     // MARK: - Inputs from the gateway
 
-    /// - Parameter refusal: nil where the signature is the device's.
+    /// - Parameter refusal: nil if the signature is valid.
     package mutating func verified(_ refusal: Refusal?) -> [Action] {
         guard case .checking(let connect) = state else { return [] }
         if let refusal { return close(refusal) }
         state = .open(connect.device)
         expect(connect.keepAlive)
         return [
-            // Before the device hears it: whoever sends behind that finds it here.
+            // This action comes before the response, so that a sender that has seen the response finds the device
+            // connected.
             .opened(connect.device, connect.state, connect.topics),
             .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)), endpoints: endpoints)),
         ]
@@ -151,7 +153,7 @@ package struct GatewayChannel: Sendable {
         }
     }
 
-    /// The answer to a request: `registered`, `unregistered` or `refused`.
+    /// Sends the response to a request: `registered`, `unregistered` or `refused`.
     package mutating func answer(_ frame: Frame) -> [Action] {
         guard case .open = state else { return [] }
         requests -= 1
@@ -168,19 +170,19 @@ package struct GatewayChannel: Sendable {
         return [.send(.pong)]
     }
 
-    /// Nothing came within ``patience``.
+    /// No bytes arrived within ``patience``.
     package mutating func timedOut() -> [Action] {
         close(Refusal(.idle, "Nothing was received for \(patience) s."))
     }
 
-    /// Ends the channel, and says why.
+    /// Closes the channel with a reason.
     package mutating func close(_ refusal: Refusal, retryAfter: UInt32 = 0) -> [Action] {
         guard state != .closed else { return [] }
         state = .closed
         return [.send(.goAway(refusal, retryAfter: retryAfter)), .close(refusal)]
     }
 
-    /// The connection is gone.
+    /// The connection was lost.
     package mutating func lost() {
         state = .closed
     }

@@ -1,4 +1,4 @@
-/// Sixteen bytes, written as a canonical lower-case UUID: 8-4-4-4-12 hexadecimal digits.
+/// An identifier of sixteen bytes, written as a canonical lower-case UUID: 8-4-4-4-12 hexadecimal digits.
 package struct Identifier: Hashable, Sendable, CustomStringConvertible {
     package var high: UInt64
     package var low: UInt64
@@ -8,14 +8,14 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// A random one (RFC 9562, version 4).
+    /// Creates a random identifier (RFC 9562, version 4).
     package init(using generator: inout some RandomNumberGenerator) {
         high = generator.next() & ~0xF000 | 0x4000
         low = generator.next() & ~(0b11 << 62) | 0b10 << 62
     }
 
-    /// One that sorts behind those of earlier milliseconds (RFC 9562, version 7), so that an index takes it at its end. 74 bits of
-    /// it are random.
+    /// Creates an identifier that sorts after those of earlier milliseconds (RFC 9562, version 7), so that an index
+    /// appends it at its end. 74 of its bits are random.
     ///
     /// - Parameter milliseconds: since 1970.
     package init(at milliseconds: Int64, using generator: inout some RandomNumberGenerator) {
@@ -23,14 +23,14 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         low = generator.next() & ~(0b11 << 62) | 0b10 << 62
     }
 
-    /// Nil for other lengths than 16.
+    /// Returns nil if the number of bytes is not 16.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Nil for whatever is not the canonical form; upper-case digits are taken where `lenient`.
+    /// Parses the canonical form. Returns nil for any other text. Upper-case digits are accepted if `lenient` is true.
     package init?(_ text: String, lenient: Bool = false) {
         var (high, low): (UInt64, UInt64) = (0, 0)
         var count = 0
@@ -66,7 +66,7 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         String(unsafeUninitializedCapacity: 36) { text in
             var at = 0
             for index in 0..<32 {
-                // Behind the first eight digits, and three times behind four more.
+                // A hyphen follows the first eight digits, and then four digits three times.
                 if index == 8 || index == 12 || index == 16 || index == 20 {
                     text[at] = 0x2D
                     at += 1
@@ -81,8 +81,8 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A push, as `apns-id` names it.
+/// The identifier of a push, as in `apns-id`.
 package typealias PushID = Identifier
 
-/// A device, as the gateway named it at its enrolment.
+/// The identifier of a device, which the gateway assigned at enrolment.
 package typealias DeviceID = Identifier

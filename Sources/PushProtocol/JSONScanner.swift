@@ -1,12 +1,13 @@
-/// Reads JSON (RFC 8259) once, from its first byte to its last, and keeps nothing: for payloads of which a few words count.
+/// A scanner that reads JSON (RFC 8259) once, from the first to the last byte, without building values. It is used for
+/// payloads of which only a few values are needed.
 ///
-/// Takes no more than Foundation's parser takes in UTF-8, and no less but for a comma after the last member of an object or an
-/// array, which no other parser takes.
+/// It accepts the same documents as Foundation's parser for UTF-8, except for a comma after the last member of an
+/// object or an array, which no other parser accepts.
 struct JSONScanner {
-    /// These bytes are no JSON.
+    /// The error for bytes that are not valid JSON.
     struct Malformed: Error {}
 
-    /// A name in an object or another text, as it is written.
+    /// A string or the name of a member, unparsed.
     struct Text {
         /// The bytes between the quotes.
         fileprivate var bytes: Slice<UnsafeBufferPointer<UInt8>>
@@ -17,19 +18,19 @@ struct JSONScanner {
             return hasEscapes ? unescaped.elementsEqual(name) : bytes.elementsEqual(name)
         }
 
-        /// Whether something of it would be seen.
+        /// Whether the string contains a visible character.
         var isVisible: Bool {
             guard hasEscapes else { return String(decoding: bytes, as: UTF8.self).hasVisibleCharacters }
             return String(decoding: unescaped, as: UTF8.self).hasVisibleCharacters
         }
 
-        /// The UTF-8 of the text without its escapes, which are well formed.
+        /// The UTF-8 of the string with decoded escapes, which are known to be well-formed.
         private var unescaped: [UInt8] {
             var result: [UInt8] = []
             var units: [UInt16] = []
             var index = bytes.startIndex
             func closeUnits() {
-                // Halves of one character follow each other.
+                // The two halves of a surrogate pair are consecutive.
                 if !units.isEmpty { result += Array(String(decoding: units, as: UTF16.self).utf8) }
                 units = []
             }
@@ -56,7 +57,7 @@ struct JSONScanner {
         }
     }
 
-    /// Objects and arrays within each other.
+    /// The maximum nesting of objects and arrays.
     private static let depthLimit = 512
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -73,11 +74,11 @@ struct JSONScanner {
 
     // MARK: - Documents
 
-    /// Reads a document that is an object. `member` is given each name, and reads or skips its value.
+    /// Reads a document that is an object. `member` receives each name, and reads or skips its value.
     mutating func document(
         _ member: (inout JSONScanner, Text) throws(Malformed) -> Void
     ) throws(Malformed) {
-        // A byte order mark is tolerated by most readers.
+        // Most parsers accept a byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
         skipSpace()
         try object(member)
@@ -87,7 +88,7 @@ struct JSONScanner {
 
     var isAtObject: Bool { peek == 0x7B }
 
-    /// Reads an object, whose first byte is next.
+    /// Reads an object at the current position.
     mutating func object(_ member: (inout JSONScanner, Text) throws(Malformed) -> Void) throws(Malformed) {
         try enter(0x7B)
         if leave(0x7D) { return }
@@ -141,7 +142,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads a value; returns whether it is a text of which something would be seen.
+    /// Reads a value. Returns whether it is a string with a visible character.
     mutating func hasVisibleText() throws(Malformed) -> Bool {
         guard peek == 0x22 else {
             try skipValue()
@@ -181,7 +182,7 @@ struct JSONScanner {
         }
         switch try codeUnit() {
         case 0xD800..<0xDC00:
-            // The first half of a pair is nothing without the second.
+            // The first half of a surrogate pair requires the second one.
             try take(0x5C)
             try take(0x75)
             guard (0xDC00..<0xE000).contains(try codeUnit()) else { throw Malformed() }
@@ -218,7 +219,7 @@ struct JSONScanner {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
     }
 
-    /// What an escape stands for that is one letter; 0 where it is none.
+    /// The character for an escape of one letter; 0 if the escape is unknown.
     fileprivate static func escape(_ letter: UInt8) -> UInt8 {
         switch letter {
         case 0x22, 0x5C, 0x2F: letter

@@ -1,26 +1,27 @@
-/// Finds how long a connection may be silent on the network that a device is on.
+/// An estimate of the time for which a connection can be silent on the device's current network.
 ///
-/// Pure. It begins short, grows while keep-alives are answered, and goes back below what broke. Times are seconds.
+/// It is pure. It starts short, grows while keep-alives are answered, and returns to a value below the time after which
+/// a connection broke. Times are in seconds.
 package struct KeepAliveInterval: Sendable, Hashable {
-    /// How long the next silence may be.
+    /// The length of the next silence.
     package private(set) var current: Int
-    /// The longest silence that an answer has followed.
+    /// The longest silence after which a keep-alive was answered.
     private var proven = 0
-    /// The shortest silence behind which the connection was found broken.
+    /// The shortest silence after which the connection was broken.
     private var broken: Int?
 
-    /// Some carriers drop what is silent for 45 s.
+    /// Some carriers drop connections that are silent for 45 s.
     package static let shortest = 40
     package static let first = 240
     package static let longest = 1_200
-    /// Nothing is gained by knowing the limit better than that.
+    /// The precision of the search. A better one has no benefit.
     private static let precision = 30
 
     package init() {
         current = Self.first
     }
 
-    /// A keep-alive behind `silence` seconds was answered.
+    /// A keep-alive after `silence` seconds was answered.
     package mutating func answered(silence: Int) {
         proven = max(proven, min(silence, Self.longest))
         if let broken, broken <= proven { self.broken = nil }
@@ -29,16 +30,16 @@ package struct KeepAliveInterval: Sendable, Hashable {
         if broken.map({ $0 - proven > Self.precision }) ?? true { current = min(aim, Self.longest) }
     }
 
-    /// The connection was broken when it was used behind `silence` seconds.
+    /// The connection was broken when it was used after `silence` seconds.
     package mutating func lost(silence: Int) {
-        // One that breaks at once says nothing of silence.
+        // A connection that breaks early does not break because of silence.
         guard silence >= Self.shortest else { return }
         broken = min(broken ?? silence, silence)
         if proven >= silence { proven = silence / 2 }
         current = max(Self.shortest, proven > 0 ? min(proven, silence * 3 / 4) : silence / 2)
     }
 
-    /// Another network: nothing is known of it.
+    /// The network changed, so its limit is unknown.
     package mutating func networkChanged() {
         self = KeepAliveInterval()
     }

@@ -1,26 +1,26 @@
-/// The facts of a payload that decide how it is delivered: one definition, for gateway and device alike.
+/// The properties of a payload that decide how it is delivered. Gateway and device share this definition.
 ///
-/// A gateway limits the pushes that only wake an app, and a device must not wake one for what the gateway took for an alert.
+/// A gateway limits the pushes that only wake an app. A device must not wake an app for a push that the gateway treated
+/// as an alert.
 package struct PayloadFacts: Sendable, Hashable {
-    /// Whether the app is to be woken: `content-available` is 1 or `true`.
+    /// Whether the app should be woken: `content-available` is 1 or `true`.
     package var isContentAvailable = false
-    /// Whether there is something for the user: an alert with a text, a sound with a name, or a badge with a number.
-    ///
-    /// A text without a visible character is none, and neither is an empty object or `null`.
+    /// Whether the user would notice the push: it has an alert with text, a sound with a name, or a badge with a
+    /// number. Text without visible characters does not count, and neither does an empty object or `null`.
     package var isVisible: Bool { hasAlert || hasSound || hasBadge }
 
     private var hasAlert = false
     private var hasSound = false
     private var hasBadge = false
 
-    /// Members of an alert's object that are shown.
+    /// The members of an alert object that are shown.
     package static let alertTexts: [StaticString] = [
         "title", "title-loc-key", "subtitle", "subtitle-loc-key", "body", "loc-key",
     ]
 
-    /// Nil for what is not a JSON object.
+    /// Returns nil if the payload is not a JSON object.
     package init?(_ payload: [UInt8]) {
-        // Of a name that occurs twice the last one counts, as in Foundation, with which apps read it.
+        // If a name occurs twice, the last one counts, as in Foundation, which apps use.
         let facts = payload.withUnsafeBufferPointer { bytes -> PayloadFacts? in
             var scanner = JSONScanner(bytes)
             var facts = PayloadFacts()
@@ -56,7 +56,7 @@ package struct PayloadFacts: Sendable, Hashable {
         self = facts
     }
 
-    /// Reads a text, or an object with texts under some names, and returns whether any of them has a visible character.
+    /// Reads a string, or an object with strings under some names. Returns whether any of them has a visible character.
     private static func hasText(
         _ scanner: inout JSONScanner, in names: [StaticString]
     ) throws(JSONScanner.Malformed) -> Bool {
@@ -71,7 +71,7 @@ package struct PayloadFacts: Sendable, Hashable {
 }
 
 extension StringProtocol {
-    /// Whether something of it would be seen: neither space nor control nor a character that is never drawn.
+    /// Whether any character is visible: not a space, not a control character, and not one that is never drawn.
     package var hasVisibleCharacters: Bool {
         unicodeScalars.contains { scalar in
             let properties = scalar.properties

@@ -1,19 +1,20 @@
-/// The topic of one registration for UnifiedPush: `unifiedpush:` and 32 hexadecimal digits, which its device draws.
+/// The topic of one UnifiedPush registration: `unifiedpush:` and 32 random hexadecimal digits, which the device
+/// chooses.
 ///
-/// No app's topic has a colon, so it needs no team, and no provider of APNs can name it.
+/// Topics of apps contain no colon. The topic therefore needs no team, and no APNs provider can send to it.
 package struct UnifiedPushTopic: Sendable, Hashable {
     package let text: String
 
     package static let prefix = "unifiedpush:"
     private static let digits = 32
 
-    /// A random one.
+    /// Creates a random topic.
     package init(using generator: inout some RandomNumberGenerator) {
         let bytes = (0..<(Self.digits / 2)).map { _ in UInt8.random(in: 0...255, using: &generator) }
         text = Self.prefix + bytes.map { (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined()
     }
 
-    /// Nil for whatever is not of this form.
+    /// Returns nil if the text does not have this form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let rest = text.utf8.dropFirst(Self.prefix.utf8.count)

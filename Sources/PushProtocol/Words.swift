@@ -1,8 +1,8 @@
-/// What a push is for (`apns-push-type`). Raw values are those of the wire.
+/// The type of a push (`apns-push-type`). The raw values are used in the protocol.
 package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
     case alert = 1
     case background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
-    /// A message to an endpoint of UnifiedPush. No provider of APNs can name it.
+    /// A message to a UnifiedPush endpoint. APNs providers cannot use this type.
     case unifiedpush
 
     package init?(name: String) {
@@ -10,70 +10,71 @@ package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
         self = type
     }
 
-    /// Names are those of the cases, which are slow to ask for.
+    /// The types by name. Creating names from cases is slow, so they are stored.
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// As the header spells it.
+    /// The name as used in the header field.
     package var name: String { "\(self)" }
 }
 
-/// How urgent a push is (`apns-priority`).
+/// The priority of a push (`apns-priority`).
 package enum PushPriority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
-    /// Never wakes the device.
+    /// The push never wakes the device.
     case whenAwake = 1
-    /// With regard to power; may be grouped.
+    /// The push respects the device's power, and may be grouped with others.
     case considerate = 5
     case immediate = 10
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// How awake a device says it is.
+/// The activity of a device, as reported by the device.
 package enum DeviceState: UInt8, Sendable, Hashable, CaseIterable {
     case active = 1
     case idle
     case dozing
 }
 
-/// What a device wants of a topic.
+/// A device's filter for a topic.
 package enum TopicFilter: UInt8, Sendable, Hashable, CaseIterable {
     case enabled = 1
     /// Pushes are discarded.
     case ignored
-    /// Pushes ride along with what is sent anyway.
+    /// Pushes are sent together with others, and cause no transmission of their own.
     case opportunistic
     /// Pushes are stored until the topic is enabled again.
     case paused
 }
 
-/// Why one side ends a connection, or refuses a request.
+/// The reason why one side closes a connection or refuses a request.
 package enum RefusalCode: UInt8, Sendable, Hashable, CaseIterable {
-    /// Bytes that are no frame, or a frame at the wrong time.
+    /// Invalid bytes, or a frame that is not allowed in the current state.
     case protocolError = 1
-    /// A version that the other side does not speak.
+    /// An unsupported protocol version.
     case version
     /// An unknown device, a wrong signature, or a device that was revoked.
     case notAuthenticated
-    /// A code that is unknown, used or too old.
+    /// An enrolment code that is unknown, used or expired.
     case enrolmentCode
-    /// The gateway carries no such topic.
+    /// A topic that the gateway does not serve.
     case unknownTopic
-    /// More than the gateway's limits allow.
+    /// A request beyond the gateway's limits.
     case tooMuch
     /// The same device has connected again.
     case replaced
-    /// Nothing was heard for too long.
+    /// Nothing was received for too long.
     case idle
-    /// The gateway stops; come back after the time that it names.
+    /// The gateway is stopping. The device should reconnect after the given time.
     case shutdown
-    /// The gateway failed at something; the same may work later.
+    /// A failure of the gateway. A retry may work later.
     case trouble
 }
 
-/// Bounds of the protocol. A peer that exceeds one is disconnected.
+/// Limits of the protocol. A peer that exceeds one is disconnected.
 package enum ProtocolLimits {
     package static let version: UInt8 = 1
-    /// Bytes of a frame behind its head: a push of 5,120 bytes with its fields, or the filters of 500 topics.
+    /// The maximum size of a frame without its header, in bytes: enough for a push of 5,120 bytes with its fields, or
+    /// for filters of 500 topics.
     package static let frameLength = 65_536
     package static let topics = 1_024
     package static let topicLength = 255
@@ -86,8 +87,8 @@ package enum ProtocolLimits {
     package static let codeLength = 64
     package static let collapseLength = 64
     package static let endpointsLength = 512
-    /// Seconds for which a side waits for the next step of the handshake.
+    /// The timeout in seconds for the next step of the handshake.
     package static let handshakePatience = 20
-    /// Seconds between keep-alives that a gateway accepts.
+    /// The seconds between keep-alives that a gateway accepts.
     package static let keepAlive = 30...3_600
 }
