@@ -7,9 +7,9 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// What a service does before it serves, and that its parts are connected (mission row B1).
+    /// Tests of the start of a service, and of the connections between its parts (mission row B1).
     @Suite struct BootTests {
-        @Test func `B1: A service that is put together has its home and serves nobody yet`() async throws {
+        @Test func `B1: A composed service has its home and serves no clients yet`() async throws {
             let home = try TestHome()
             let daemon = try await home.daemon()
             defer { withExtendedLifetime(daemon) {} }
@@ -21,7 +21,7 @@ extension Services {
             #expect(!home.exists(home.paths.socket))
         }
 
-        @Test func `T4 B1: A download goes through all parts, from the request to the file`() async throws {
+        @Test func `T4 B1: A download passes through all parts, from the request to the file`() async throws {
             let (home, origin) = (try TestHome(), try OriginServer())
             let content = Content.seeded(size: 300_000, seed: 31)
             origin.serve("/file", Resource(content: content))
@@ -37,7 +37,7 @@ extension Services {
             #expect(home.log.troubles == [])
         }
 
-        @Test func `L6: What the service knows of the device is the first entry of each of its lives`() async throws {
+        @Test func `L6: The first journal entry of each run contains the device conditions`() async throws {
             let home = try TestHome(device: #""power": "battery", "battery": 41, "idle": true"#)
             try await home.serve { service in
                 let first = try #require(try await service.journal().first)
@@ -49,13 +49,13 @@ extension Services {
                 let decisions = try await service.journal().map(\.decision)
                 let last = try #require(decisions.lastIndex(of: .deviceChanged))
                 #expect(decisions[..<last].contains(.serviceStopping))
-                // Of the first life alone: the transfers of the second one begin behind it.
+                // Only for the first run, because the transfers of the second one start after it.
                 #expect(decisions[..<last].count { $0 == .serviceStarted } <= 1)
             }
         }
 
-        /// Without the bus's answer the device would be plugged in, as one that tells nothing is.
-        @Test func `T3: The first decision waits for the system's services to tell what the device is like`()
+        /// Without the response of the bus, the device would count as plugged in, which is the default.
+        @Test func `T3: The first decision waits for the conditions from the system services`()
             async throws
         {
             let bus = try await PrivateBus.started()
@@ -70,8 +70,9 @@ extension Services {
             }
         }
 
-        /// Transfers that ran before they know the moment would take the device for one that is plugged in and awake.
-        @Test func `T3 L6: A service that starts in doze starts nothing that waits for a window`() async throws {
+        /// If transfers ran before they received the device state, they would assume that the device is plugged in and
+        /// awake.
+        @Test func `T3 L6: A service that starts while dozing does not start waiting transfers`() async throws {
             let home = try TestHome(device: #""power": "battery", "battery": 90, "idle": true"#)
             let origin = try OriginServer()
             origin.serve("/file", .seeded(size: 1_000, seed: 32))
@@ -85,7 +86,7 @@ extension Services {
             }
             try await home.serve { service in
                 #expect(try await service.device().doze.phase == .dozing)
-                // What is asked for after it and does not wait is done: it had its turn.
+                // A later transfer that need not wait completes, so the first one had its chance to start.
                 let other = try await service.enqueue(.download(origin.url("/file"), to: home.directory.path("now")))
                 #expect(try await service.waitForEnd(of: other).state == .completed)
                 #expect(try await service.task(id).wait?.reason == .doze)
@@ -96,7 +97,7 @@ extension Services {
             #expect(home.log.troubles == [])
         }
 
-        @Test func `L4: An app's background task reaches the device through the conductor, and so does its end`()
+        @Test func `L4: Begin and end of an app's background task reach the device through the conductor`()
             async throws
         {
             let home = try TestHome(device: #""power": "battery", "battery": 90, "idle": true"#)
@@ -123,7 +124,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: What an operator has set is for tasks that say nothing of it`() async throws {
+        @Test func `B1: The administrator's settings apply to transfers that specify none`() async throws {
             var home = try TestHome()
             let proxy = try OriginServer()
             proxy.serve("http://nowhere.invalid/file", .text("by way of the proxy"))
@@ -137,7 +138,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: Two homes have two services that know nothing of each other`() async throws {
+        @Test func `B1: Two homes have two independent services`() async throws {
             let (first, second, origin) = (try TestHome(), try TestHome(), try OriginServer())
             origin.serve("/file", .seeded(size: 1_000, seed: 33))
             try await first.serve { one in
@@ -148,7 +149,7 @@ extension Services {
                     try await other.change(DeviceChange(overrides: [.power: "battery"]))
                     #expect(try await one.device().conditions.power == .external)
                 }
-                // The end of one is not the end of the other.
+                // The end of one service does not end the other.
                 #expect(try await one.status().home == first.paths.state.path)
             }
         }

@@ -9,7 +9,7 @@ import TestSupport
 
 @testable import Daemon
 
-/// A conductor between a device that says what the test wants, a store in memory and clocks that stand still.
+/// A conductor with a scripted device, a store in memory and manual clocks.
 struct ConductorScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -18,14 +18,14 @@ struct ConductorScene: Sendable {
     let log: RecordedLog
     private let directory: TemporaryDirectory
 
-    /// The boot clock when a scene begins.
+    /// The boot time at the start of a scene.
     static let start: Double = 1_000
-    /// Nobody uses it and nothing feeds it: it dozes after ``DozeMachine/quietTime``.
+    /// Nobody uses the device, and it has no external power. It dozes after ``DozeMachine/quietTime``.
     static let leftAlone = #""power": "battery", "battery": 80, "idle": true"#
     static let app = AppID(rawValue: "org.example.App")
 
-    /// - Parameter device: what the device says, as a trace's line has it.
-    ///   With `bus`, it is what the services there say.
+    /// - Parameter device: the conditions of the device, in the syntax of a trace. With `bus`, the services on that bus
+    ///   report the conditions.
     init(
         _ device: String = leftAlone, clock: ManualClock? = nil, store: Store? = nil, bus: PrivateBus? = nil
     ) throws {
@@ -42,7 +42,7 @@ struct ConductorScene: Sendable {
         conductor = Conductor(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
     }
 
-    /// The conductor that comes after this one has gone, over what it has kept.
+    /// A conductor that starts after this one has stopped, with its stored state.
     func successor(_ device: String = leftAlone, clock: ManualClock? = nil) throws -> ConductorScene {
         try ConductorScene(device, clock: clock ?? self.clock.afterCrash(), store: store)
     }
@@ -76,14 +76,14 @@ struct ConductorScene: Sendable {
         try await eventually("\(phase)") { await conductor.status().doze.phase == phase }
     }
 
-    /// Suspends until the conductor wants to look at the clocks at this boot time, and at no other.
+    /// Suspends until the next deadline of the conductor is at this boot time.
     func waitForAlarm(at bootSeconds: Double?) async throws {
         try await eventually("an alarm at \(bootSeconds.map { "\($0)" } ?? "no time")") {
             clock.nextWaking == bootSeconds && clock.sleepers == (bootSeconds == nil ? 0 : 1)
         }
     }
 
-    /// Apps that have a contiguous background task, wakes under way, or other work in the background.
+    /// Reports apps with a contiguous background task, running wakes, or other background work.
     func apps(holding names: [String] = [], wakes: Int = 0, working: Int = 0) {
         var activity = AppActivity()
         if !names.isEmpty { activity.holders = [AwakeHolder(app: Self.app, tasks: names, since: clock.now().date)] }

@@ -10,9 +10,9 @@ import Transfers
 
 @testable import Daemon
 
-/// The conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
+/// Tests of the conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
 @Suite(.timeLimit(.minutes(20))) struct ConductorTests {
-    @Test func `L6: It begins with all that the device says, and with what was set before`() async throws {
+    @Test func `L6: The conductor starts with the device conditions and the stored settings`() async throws {
         let scene = try ConductorScene(#""power": "external", "idle": false"#)
         var settings = DeviceSettings()
         settings.overrides = [.power: "battery", .battery: "33"]
@@ -29,7 +29,7 @@ import Transfers
         }
     }
 
-    @Test func `R6: A place that is set is kept, and shown to nobody`() async throws {
+    @Test func `R6: An overridden location is stored and never shown`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             let place = "52.5163,13.3777,20"
@@ -49,9 +49,9 @@ import Transfers
         }
     }
 
-    /// logind announces no `IdleHint` when somebody logs in on a terminal.
+    /// logind does not announce `IdleHint` when somebody logs in on a terminal.
     @Test(arguments: [true, false])
-    func `L5: Doze does not begin on what logind said before`(isInUse: Bool) async throws {
+    func `L5: Doze does not begin because of an outdated report of logind`(isInUse: Bool) async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
@@ -71,7 +71,7 @@ import Transfers
         withExtendedLifetime((logind, upower)) {}
     }
 
-    @Test func `L6: Doze, windows and their intervals, to the second`() async throws {
+    @Test func `L6: Doze and windows begin and end at the exact seconds`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             #expect(await scene.conductor.status().doze.awakeReason == .settling)
@@ -89,7 +89,7 @@ import Transfers
                 scene.clock.advance(to: time)
                 try await scene.wait(for: .window)
                 #expect(await scene.conductor.status().doze.windowReason == .maintenance)
-                // Nobody has anything to do in it.
+                // Nothing has work to do in this window.
                 time += DozeMachine.windowRest
                 try await scene.waitForAlarm(at: time)
                 scene.clock.advance(to: time)
@@ -101,7 +101,7 @@ import Transfers
         }
     }
 
-    @Test func `L4: Who holds the device awake is told, and keeps it out of doze`() async throws {
+    @Test func `L4: Apps that keep the device awake are reported and prevent doze`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             scene.apps(holding: ["sync", "mail"])
@@ -121,7 +121,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: A wake opens a window, which lasts as long as it works, and puts the next one off by nothing`()
+    @Test func `L6: A wake opens a window until its work ends and does not delay the next window`()
         async throws
     {
         let scene = try ConductorScene()
@@ -134,7 +134,7 @@ import Transfers
             try await scene.wait(for: .window)
             #expect(await scene.conductor.status().doze.windowReason == .appWoken)
             try await scene.waitForAlarm(at: 1_100 + DozeMachine.longestWindow)
-            // The app goes on with work of its own: the window stays open for that, too.
+            // The app continues with work of its own, which keeps the window open as well.
             scene.apps(working: 1)
             scene.clock.advance(to: 1_200)
             scene.apps()
@@ -145,7 +145,7 @@ import Transfers
         }
     }
 
-    @Test func `T3: A window stays open while transfers use it, and no longer than a window may`() async throws {
+    @Test func `T3: A window stays open while transfers use it, up to its limit`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
@@ -159,11 +159,11 @@ import Transfers
         }
     }
 
-    @Test func `L6: What the device says by itself is followed, and told with what it was before`() async throws {
+    @Test func `L6: Changes of device conditions are recorded with the previous value`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            // Nobody asked for this one: the monitor tells.
+            // Nothing requested this change: the monitor reports it.
             scene.monitor.setOverrides([.idle: "no", .power: "external"])
             try await scene.wait(for: .awake)
             let entries = try await scene.journal().suffix(2)
@@ -174,7 +174,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: Nothing opens on a machine that sleeps, and its waking opens a window`() async throws {
+    @Test func `L6: No window opens while the machine sleeps, and its waking opens one`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
@@ -190,13 +190,13 @@ import Transfers
         }
     }
 
-    @Test func `B1: Free space is told as it is, and nothing is decided over it`() async throws {
+    @Test func `B1: The status shows the free space, which causes no decision`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             let before = try await scene.decisions()
             scene.monitor.setOverrides([.freeBytes: "12345"])
             #expect(await scene.conductor.status().conditions.freeBytes == 12_345)
-            // Decided after it, so that it was not merely too early for an entry.
+            // A later decision shows that the entry is missing, not late.
             scene.monitor.setOverrides([.freeBytes: "12345", .warning: "low"])
             try await eventually("the entry of the warning") {
                 try await scene.journal().last?.detail == "warning: none → low"
@@ -213,7 +213,7 @@ import Transfers
                 "/overrides/battery"
             ),
         ])
-    func `B1: A change with one value that cannot be changes nothing`(change: DeviceChange, pointer: String)
+    func `B1: A change with one invalid value changes nothing`(change: DeviceChange, pointer: String)
         async throws
     {
         let scene = try ConductorScene()
@@ -227,7 +227,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: What is set is kept, and an override is taken away by null`() async throws {
+    @Test func `B1: Settings are stored, and null removes an override`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             let policy = BackgroundPolicy(.contiguous, seconds: 60)
@@ -245,7 +245,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: The next service dozes on until the window that was due`() async throws {
+    @Test func `L6: The next service continues to doze until the planned window`() async throws {
         let scene = try ConductorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let clock = scene.clock.afterCrash()
@@ -257,7 +257,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: After a reboot the window comes when it was due by the wall clock`() async throws {
+    @Test func `L6: After a reboot the window opens at the planned wall-clock time`() async throws {
         let scene = try ConductorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let clock = scene.clock.afterReboot(bootID: "other", off: 100)
@@ -268,7 +268,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: The next service leaves doze where the device is used when it begins`() async throws {
+    @Test func `L6: The next service ends doze if the device is in use`() async throws {
         let scene = try ConductorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let successor = try scene.successor(#""power": "external", "idle": false"#)
@@ -279,7 +279,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: What cannot be written is not set, and what was decided holds all the same`() async throws {
+    @Test func `B1: A setting that cannot be written is refused, and decisions remain in effect`() async throws {
         let scene = try ConductorScene()
         try await scene.run {
             try scene.store.close()
@@ -288,13 +288,13 @@ import Transfers
             #expect(refusal?.status == 503)
             let status = await scene.conductor.status()
             #expect(status.settings == DeviceSettings() && status.conditions.batteryPercentage == 80)
-            // Doze follows the device, not the disk.
+            // Doze follows the device, even if the disk fails.
             #expect(try await scene.conductor.request(.dozing).doze.phase == .dozing)
             #expect(scene.log.troubles.contains { $0.contains("The store failed") })
         }
     }
 
-    @Test func `B1: After a stop nothing is decided, and no clock is looked at any more`() async throws {
+    @Test func `B1: A stopped conductor decides nothing and has no timer`() async throws {
         let scene = try ConductorScene()
         let before = try await scene.run {
             try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)
@@ -306,7 +306,7 @@ import Transfers
         #expect(try await scene.decisions() == before)
     }
 
-    @Test func `L6: A part is not told an older moment behind a newer one`() async throws {
+    @Test func `L6: A feature never receives an older device state after a newer one`() async throws {
         let scene = try ConductorScene()
         let (isHeld, mayGoOn, heard) = (Watched(false), Watched(false), Watched<[DozePhase]>([]))
         scene.conductor.connect(

@@ -8,14 +8,14 @@ import Testing
 
 @testable import Daemon
 
-/// Random days of a conductor: what it does, what it writes down and what it keeps agree whatever happens.
+/// Tests with random days of a conductor: its actions, its journal and its stored state always agree.
 @Suite(.timeLimit(.minutes(20))) struct ConductorWalkTests {
-    /// The part of what is kept that tells where doze was.
+    /// The part of the stored state that contains the phase of doze.
     private struct Kept: Decodable, Sendable {
         var doze: DozeMachine.State
     }
 
-    /// The phase behind a decision; nil where it is not legal.
+    /// The phase after a decision; nil if the decision is not legal.
     private static func phase(after decision: Decision, from phase: DozePhase) -> DozePhase? {
         switch (decision, phase) {
         case (.dozeBegan, .awake): .dozing
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `L6: The journal is legal, and tells the phase that is kept`(seed: UInt64) async throws {
+    func `L6: The journal is legal and agrees with the stored phase`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let scene = try ConductorScene()
         try await scene.run {
@@ -39,7 +39,7 @@ import Testing
                 case 2: try await set(scene, .sleeping, ["yes", "no"].randomElement(using: &random))
                 case 3...4:
                     let phase = DozePhase.allCases.randomElement(using: &random) ?? .awake
-                    // A refusal is an answer like any other.
+                    // A refusal is a valid result.
                     do { _ = try await scene.conductor.request(phase) } catch is Problem {}
                 case 5:
                     scene.apps(

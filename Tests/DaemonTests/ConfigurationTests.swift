@@ -7,9 +7,9 @@ import Transfers
 
 @testable import Daemon
 
-/// What an operator can set, and where (mission row B1).
+/// Tests of the administrator's configuration (mission row B1).
 @Suite struct ConfigurationTests {
-    /// What a service reads whose file says `file`.
+    /// The configuration that a service reads if the file contains `file`.
     private func configuration(
         _ environment: [String: String] = [:], file: String? = nil
     ) async throws -> DaemonConfiguration {
@@ -23,13 +23,13 @@ import Transfers
         return try await home.configuration()
     }
 
-    @Test func `B1: Without a word of an operator nothing is set`() async throws {
+    @Test func `B1: Without configuration nothing is set`() async throws {
         let configuration = try await configuration()
         #expect(configuration.logLevel == .info)
         #expect(configuration.proxy == nil && configuration.tls == nil && configuration.deviceTrace == nil)
     }
 
-    @Test func `B1: The environment wins over the file, key by key`() async throws {
+    @Test func `B1: The environment takes precedence over the file, key by key`() async throws {
         let file = """
             # NIGHTSHIFT_PROXY=http://commented.example
 
@@ -45,7 +45,7 @@ import Transfers
         #expect(both.proxy == "http://environment.example" && both.logLevel == .debug)
     }
 
-    @Test func `T8: An operator's proxy variables are the service's own, those of a client that starts it are not`()
+    @Test func `T8: Proxy variables of an administrator apply to the service, those of a client do not`()
         async throws
     {
         let variables = ["https_proxy": "http://p:3128", "no_proxy": "a.example"]
@@ -54,14 +54,14 @@ import Transfers
         #expect(own.proxy(for: "https://b.example/") == "http://p:3128" && own.proxy(for: "https://a.example/") == "")
         let clients = try await configuration(variables.merging([ServicePaths.startedByClient: "1"]) { $1 })
         #expect(clients.fallback.variables.isEmpty && clients.fallback.proxy(for: "https://b.example/") == nil)
-        // Apps are launched with them all the same.
+        // Apps are still launched with them.
         #expect(clients.environment["https_proxy"] == "http://p:3128")
         let configured = try await configuration(variables.merging(["NIGHTSHIFT_PROXY": "socks://q"]) { $1 }).fallback
         #expect(configured.variables == ["NIGHTSHIFT_PROXY"])
         #expect(configured.proxy(for: "https://a.example/") == "socks5h://q")
     }
 
-    @Test func `T8: A proxy of the service that cannot be used stops its start and is named`() async throws {
+    @Test func `T8: An invalid proxy setting stops the start and is named`() async throws {
         let error = await #expect(throws: DaemonError.self) {
             try await configuration(["NIGHTSHIFT_PROXY": "ftp://p"])
         }
@@ -75,7 +75,7 @@ import Transfers
         "HOSTALIASES", "RESOLV_HOST_CONF", "RESOLV_MULTI", "SQLITE_TMPDIR", "TMPDIR", "KRB5CCNAME", "KRB5_CONFIG",
         "KRB5_TRACE", "CFFIXED_USER_HOME", "WAYLAND_SOCKET", "LLMNR", "NSS_WRAPPER_HOSTS", "GODEBUG",
     ])
-    func `T8: A variable that libraries read does not stay in the service`(name: String) {
+    func `T8: A variable that libraries read is removed from the service`(name: String) {
         #expect(!ServiceEnvironment.isKept(name))
     }
 
@@ -83,7 +83,7 @@ import Transfers
         "HOME", "PATH", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "NIGHTSHIFT_HOME", "LISTEN_FDS",
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "LIBDISPATCH_LOG",
     ])
-    func `B1: A variable that says where the service and its session are stays`(name: String) {
+    func `B1: A variable that locates the service and its session is kept`(name: String) {
         #expect(ServiceEnvironment.isKept(name))
     }
 
@@ -96,7 +96,7 @@ import Transfers
                 == TLSSettings(certificateAuthority: nil, clientCertificate: "/a.pem", clientKey: "/a.key"))
     }
 
-    @Test func `B1: A level that is none is refused with those that there are`() async throws {
+    @Test func `B1: An invalid log level is refused with the list of valid ones`() async throws {
         let error = await #expect(throws: DaemonError.self) {
             try await configuration(["NIGHTSHIFT_LOG_LEVEL": "loud"])
         }
@@ -106,7 +106,7 @@ import Transfers
         #expect(written.logLevel == .warning)
     }
 
-    @Test func `B1: Apps are given a home that is the same in every directory`() async throws {
+    @Test func `B1: Apps receive a home path that is valid in every directory`() async throws {
         var configuration = try await configuration()
         configuration.environment["NIGHTSHIFT_HOME"] = "relative/home"
         let home = try #require(configuration.absoluteEnvironment["NIGHTSHIFT_HOME"])

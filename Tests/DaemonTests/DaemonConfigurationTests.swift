@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// What an operator says in the environment, and in the file `nightshiftd.env`.
+/// Tests of the configuration in the environment and in the file `nightshiftd.env`.
 @Suite struct DaemonConfigurationTests {
     private let directory: TemporaryDirectory
 
@@ -24,7 +24,7 @@ import Testing
             environment: home.merging(environment) { $1 }, homeDirectory: URL(filePath: directory.path))
     }
 
-    @Test func `Without a file the environment counts alone`() async throws {
+    @Test func `Without a file the environment alone applies`() async throws {
         let plain = try await read(nil)
         #expect(plain.logLevel == .info && plain.proxy == nil && plain.tls == nil && plain.deviceTrace == nil)
         let said = try await read(
@@ -32,7 +32,7 @@ import Testing
         #expect(said.logLevel == .debug && said.proxy == "http://proxy.example:3128")
     }
 
-    @Test func `Lines of the file are as variables of the environment, which wins`() async throws {
+    @Test func `Lines of the file set variables, and the environment takes precedence`() async throws {
         let file = """
             # Of the whole site.
             NIGHTSHIFT_PROXY=http://ada:a=b@proxy.example:3128
@@ -47,22 +47,22 @@ import Testing
         #expect(configuration.proxy == "http://ada:a=b@proxy.example:3128")
         #expect(configuration.logLevel == .error)
         #expect(configuration.tls == TLSSettings(certificateAuthority: "/etc/site ca.pem"))
-        // Apps are started with the environment, not with what is meant for the service.
+        // Apps are started with the environment, without the settings of the service.
         #expect(configuration.environment["NIGHTSHIFT_PROXY"] == nil)
     }
 
-    @Test func `Of two lines with one key the last counts`() async throws {
+    @Test func `The last of two lines with the same key applies`() async throws {
         #expect(try await read("NIGHTSHIFT_LOG_LEVEL=trace\nNIGHTSHIFT_LOG_LEVEL=notice\n").logLevel == .notice)
     }
 
     @Test(arguments: ["NIGHTSHIFT_LOG_LEVEL=loud", "NIGHTSHIFT_LOG_LEVEL="])
-    func `A level that is none is refused`(line: String) async throws {
+    func `An invalid log level is refused`(line: String) async throws {
         let error = await #expect(throws: DaemonError.self) { try await read(line) }
         #expect(error?.exitStatus == 2)
         #expect(error?.description.contains("NIGHTSHIFT_LOG_LEVEL") == true)
     }
 
-    @Test func `A file that cannot be read is not passed over`() async throws {
+    @Test func `A configuration file that cannot be read is an error`() async throws {
         try FileManager.default.createDirectory(
             atPath: directory.path("home/config/nightshiftd.env"), withIntermediateDirectories: true)
         let error = await #expect(throws: DaemonError.self) { try await read(nil) }

@@ -9,9 +9,9 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// A start that fails leaves a reason, and a home in which the next one succeeds (mission row B1).
+    /// Tests that a failed start reports a reason, and leaves a home in which the next start succeeds (mission row B1).
     @Suite struct FailedStartTests {
-        /// The error of a service that is put together.
+        /// The error of composing a service.
         private func refusal(_ home: TestHome) async -> DaemonError? {
             do {
                 _ = try await home.daemon()
@@ -21,7 +21,7 @@ extension Services {
             }
         }
 
-        /// The error of a service that runs.
+        /// The error with which a running service ends.
         private func end(_ home: TestHome) async -> (any Error)? {
             do {
                 try await home.daemon().run()
@@ -36,12 +36,13 @@ extension Services {
             #expect(status.processID == getpid())
         }
 
-        /// What services wrote of themselves. The machine's device and networks change beside them at any moment.
+        /// The journal entries about services. The device and networks of the machine may change at any moment, so
+        /// their entries are left out.
         private func entriesOfServices(_ service: RunningService) async throws -> [JournalEntry] {
             try await service.journal().filter { $0.decision == .serviceStarted || $0.decision == .serviceStopping }
         }
 
-        @Test func `B1: A second service of a home is refused, and the first one notices nothing`() async throws {
+        @Test func `B1: A second service of a home is refused and does not affect the first one`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let entries = try await entriesOfServices(service)
@@ -58,8 +59,8 @@ extension Services {
             #expect(DaemonError.alreadyRunning(processID: nil, home: "").exitStatus == 4)
         }
 
-        /// As a killed service's child does between its fork and its exec.
-        @Test func `B1: A lock that outlives its service for a moment keeps no other from its start`() async throws {
+        /// Like the child of a killed service between fork and exec.
+        @Test func `B1: A lock that briefly outlives its service does not prevent the next start`() async throws {
             let home = try TestHome()
             try await serves(home)
             let service = Process()
@@ -72,7 +73,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A damaged database is refused as it is, and the home is free again`() async throws {
+        @Test func `B1: A damaged database is refused unchanged, and the home is released`() async throws {
             let home = try TestHome()
             try await serves(home)
             let good = try Data(contentsOf: home.paths.database)
@@ -85,7 +86,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A database that has vanished is not made anew`() async throws {
+        @Test func `B1: A missing database is not recreated`() async throws {
             let home = try TestHome()
             try await serves(home)
             try FileManager.default.removeItem(at: home.paths.database)
@@ -94,7 +95,7 @@ extension Services {
         }
 
         @Test(arguments: [#"{"at": 0, "device": {"power": "steam"}}"#, "no trace at all"])
-        func `B1: A configuration that cannot be is refused, and one that can be starts in the same home`(
+        func `B1: An invalid configuration is refused, and the home can be used after its correction`(
             trace: String
         ) async throws {
             let home = try TestHome()
@@ -107,20 +108,20 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A socket that cannot be made ends the start, and what stood there stays`() async throws {
+        @Test func `B1: A start without a usable socket fails, and the existing file is kept`() async throws {
             let home = try TestHome()
             try await serves(home)
             try Data("mine".utf8).write(to: home.paths.socket)
             let error = try #require(await end(home))
             #expect("\(error)".contains("is not a socket"), "\(error)")
             #expect(try Data(contentsOf: home.paths.socket) == Data("mine".utf8))
-            // The parts that ran already have ended, in order: the database is one file again.
+            // The parts that were already running have stopped in order: the database is one file again.
             #expect(home.databaseIsOneFile)
             try FileManager.default.removeItem(at: home.paths.socket)
             try await serves(home)
         }
 
-        @Test func `B1: A state that cannot be read is refused before anybody can connect`() async throws {
+        @Test func `B1: A state that cannot be read is refused before clients can connect`() async throws {
             let home = try TestHome()
             try await serves(home)
             let kept = try Data(contentsOf: home.paths.database)
@@ -133,7 +134,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A doze that makes no sense keeps no service from starting`() async throws {
+        @Test func `B1: An invalid state of doze does not prevent the start`() async throws {
             let home = try TestHome()
             try await serves(home)
             let store = try Store(paths: home.paths, now: SystemClock().now())
@@ -142,7 +143,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A folder that others may write to is refused with the command that mends it`() async throws {
+        @Test func `B1: A folder that others can write to is refused with the command that fixes it`() async throws {
             let home = try TestHome()
             try await serves(home)
             chmod(home.paths.state.path, 0o777)
@@ -155,14 +156,14 @@ extension Services {
             #expect(mode == 0o700, "one that others could only read is closed")
         }
 
-        @Test func `B1: A file where a folder has to be is named`() async throws {
+        @Test func `B1: A file in place of a required folder is named in the error`() async throws {
             let home = try TestHome()
             try FileManager.default.createDirectory(
                 atPath: home.directory.path("home"), withIntermediateDirectories: true)
             try home.directory.write("", to: "home/state")
             let error = try #require(await refusal(home))
             #expect(error.exitStatus == 5 && "\(error)".contains(home.paths.state.path), "\(error)")
-            // The lock lies in that folder: there is none that a later service could find taken.
+            // The lock is in that folder, so a later service cannot find it locked.
             try FileManager.default.removeItem(atPath: home.directory.path("home/state"))
             #expect(await refusal(home) == nil)
         }

@@ -3,14 +3,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders that go away are heard of, whatever is open in them.
+/// Tests that removed folders are detected, even while files in them are open.
 @Suite struct FolderWatchTests {
     enum End: CaseIterable {
         case removed, moved, removedAbove, movedAbove
     }
 
     @Test(arguments: End.allCases, [false, true])
-    func `A folder that goes away is heard of`(end: End, holdsFile: Bool) async throws {
+    func `A removed folder is detected`(end: End, holdsFile: Bool) async throws {
         let directory = try TemporaryDirectory()
         let (above, folder) = (directory.path("home"), directory.path("home/state"))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// The whole service beside a real X server, a window manager and windows (mission row L8; decision 0038).
+    /// Tests of the whole service with a real X server, a window manager and windows (mission row L8; decision 0038).
     @Suite struct FrontRunnerTests {
         private static let app = AppID(rawValue: "org.example.Terminal")
 
@@ -32,7 +32,7 @@ extension Services {
             try await service.client.get("/v1/apps/\(Self.app)", as: AppStatus.self).state
         }
 
-        @Test func `L8: An app is suspended behind another window, and goes on when its own is in front`() async throws
+        @Test func `L8: An app is suspended when another window gets the focus, and resumed with its own`() async throws
         {
             let server = try await PrivateXServer.started()
             try await server.startWindowManager()
@@ -43,7 +43,7 @@ extension Services {
                 try await eventually("its window in front") { try await service.device().front.app == Self.app }
                 #expect(try await state(service) == .active)
                 let other = try await server.open("Other")
-                // A program that has only just been launched has 20 s in which it may connect.
+                // A program that was just launched has 20 s to connect.
                 try await eventually("its suspension", within: .seconds(60)) {
                     try await state(service) == .suspended
                 }
@@ -62,7 +62,7 @@ extension Services {
             }
         }
 
-        @Test func `L8: Nobody tells where there is no display, or a trace is played`() async throws {
+        @Test func `L8: Without a display or with a trace, no source reports the focus`() async throws {
             var home = try TestHome()
             try await home.serve { service in
                 let front = try await service.device().front

@@ -5,7 +5,7 @@ import UnixSignals
 
 @Suite struct InheritedLimitsTests {
     @Test(arguments: [1 << 20, 500 << 20, (1 << 30) - 1] as [Int64])
-    func `B1: A service with too little address space says which limit to raise`(bytes: Int64) throws {
+    func `B1: A service with too little address space names the limit to raise`(bytes: Int64) throws {
         let objection = try #require(InheritedLimits(addressSpace: bytes).objection)
         #expect(objection.contains("ulimit -v") && objection.contains("\(bytes >> 20) MiB"))
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Location of a whole service.
+    /// Tests of location in a whole service.
     @Suite struct LocationTests {
         private static let app = AppID(rawValue: "org.example.Home")
 
@@ -24,7 +24,7 @@ extension Services {
                     encoding: .utf8)
         }
 
-        /// Runs a service whose parts the test can reach.
+        /// Runs a service whose parts the test can access.
         private func run(_ home: TestHome, _ body: (LocationService) async throws -> Void) async throws {
             let daemon = try await home.daemon()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -43,7 +43,7 @@ extension Services {
             }
         }
 
-        @Test func `R6: A place that is set reaches the regions of apps, and the next service knows their sides`()
+        @Test func `R6: An overridden location reaches regions, and the next service knows their states`()
             async throws
         {
             let home = try TestHome()
@@ -60,7 +60,7 @@ extension Services {
                 let status = try await location.status()
                 #expect(status.sources.contains { $0.name == "override" && $0.isAvailable })
                 #expect(status.apps.map(\.sentence) == ["It is notified when the device enters or leaves one region."])
-                // Where it is at first is no crossing.
+                // The initial location is not a region event.
                 #expect(status.apps.map(\.wakes) == [0])
             }
             try await run(home) { location in

@@ -7,11 +7,11 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Background refresh of a whole service, with real processes.
+    /// Tests of background refresh in a whole service, with real processes.
     @Suite struct RefreshTests {
         private static let app = AppID(rawValue: "org.example.Feed")
 
-        /// Installs an app that is a script: for a wake it writes down what it is for.
+        /// Installs an app that is a script. For a wake, it records the reason.
         private func install(in home: TestHome, _ script: String, keys: String = "") throws -> String {
             let (path, seen) = (home.directory.path("feed.sh"), home.directory.path("seen"))
             try "#!/bin/sh\necho \"$NIGHTSHIFT_WAKE\" >>\(seen)\n\(script)\n".write(
@@ -33,7 +33,7 @@ extension Services {
             return seen
         }
 
-        /// Runs a service whose parts the test can reach.
+        /// Runs a service whose parts the test can access.
         private func run(_ home: TestHome, _ body: (Daemon) async throws -> Void) async throws {
             let daemon = try await home.daemon()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -53,7 +53,7 @@ extension Services {
         }
 
         @Test(arguments: [("exit 0", RefreshResult.newData), ("exit 10", .noData), ("exit 3", .failed)])
-        func `R1 B1: A script is fetched for, and its exit status is the result`(
+        func `R1 B1: A script is run for a fetch, and its exit status is the result`(
             script: String, result: RefreshResult
         ) async throws {
             let home = try TestHome()
@@ -68,14 +68,14 @@ extension Services {
                 #expect(fetches.map(\.result) == [result])
                 #expect(try String(contentsOfFile: seen, encoding: .utf8) == "fetch\n")
             }
-            // The next service has it.
+            // The next service has the stored result.
             try await run(home) { daemon in
                 let kept = try await daemon.refresh.status(of: Self.app).fetches
                 #expect(kept.map(\.result) == [result])
             }
         }
 
-        @Test func `R2 L6: The device's moments reach background refresh`() async throws {
+        @Test func `R2 L6: Background refresh receives the device state`() async throws {
             let home = try TestHome(device: #""power": "battery", "battery": 10, "idle": false"#)
             _ = try install(in: home, "exit 0", keys: "X-Nightshift-FetchInterval=minimum")
             try await run(home) { daemon in

@@ -5,9 +5,9 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Settings of the device and of all transfers, which several clients change.
+    /// Tests of settings of the device and of all transfers that several clients change.
     @Suite struct SettingsTests {
-        @Test func `Settings that are changed at once all hold, in the next service too`() async throws {
+        @Test func `Concurrent changes of settings all take effect, also in the next service`() async throws {
             let home = try TestHome()
             let rounds = 20
             try await home.serve { service in

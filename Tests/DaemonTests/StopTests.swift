@@ -8,9 +8,9 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// How a service ends: in order, whatever it is doing, and with nothing lost (mission row B1).
+    /// Tests of the stop of a service: in order, whatever it is doing, and without losses (mission row B1).
     @Suite struct StopTests {
-        /// All entries of a home whose service is gone.
+        /// All journal entries of a home whose service has ended.
         private func journal(_ home: TestHome) async throws -> [JournalEntry] {
             let store = try Store(paths: home.paths, now: SystemClock().now())
             let entries = try await store.read { try $0.journal(after: 0, limit: 10_000) }
@@ -18,7 +18,7 @@ extension Services {
             return entries
         }
 
-        @Test func `T8 B1: A stop under load waits for no transfer, and the next service goes on where each was`()
+        @Test func `T8 B1: A stop does not wait for transfers, and the next service continues them`()
             async throws
         {
             let (home, origin, gate) = (try TestHome(), try OriginServer(sendBuffer: 65_536), Gate())
@@ -37,7 +37,7 @@ extension Services {
                 }
                 return ids
             }
-            // A database that is not closed last has writes beside it, or somebody who complains.
+            // If the database is not closed last, later writes remain in the write-ahead log, or an error is logged.
             #expect(home.databaseIsOneFile)
             #expect(!home.exists(home.paths.socket))
             #expect(home.log.troubles == [])
@@ -54,15 +54,15 @@ extension Services {
             for number in 0..<ids.count { #expect(origin.bodyBytesSent(for: "/\(number)") == content.size) }
         }
 
-        /// Apps whose server goes first would start the service again.
-        @Test func `T10 B1: Apps are told of a stop before their connection ends`() async throws {
+        /// If the server stopped first, apps would start the service again.
+        @Test func `T10 B1: Apps are notified of a stop before their connection ends`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 var commands = try await service.client.events("/v1/process/commands")
                 #expect(try await commands.next() == "hello")
                 try await service.client.send("POST", "/v1/shutdown")
                 var last: String?
-                // A stream that breaks off ends it as well; what counts is what was said before.
+                // The stream may also break. Only the event before the end matters.
                 while let name = try? await commands.next() { last = name }
                 #expect(last == "stopping")
                 try await service.waitForEnd()
@@ -70,21 +70,20 @@ extension Services {
             #expect(home.log.troubles == [])
         }
 
-        @Test func `B1: Streams of events end with the service`() async throws {
+        @Test func `B1: A stop ends event streams`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 var events = try await service.client.events("/v1/events")
-                // Subscribed once something has come.
+                // The subscription is active once an event has arrived.
                 #expect(try await events.next() != nil)
                 try await service.client.send("POST", "/v1/shutdown")
-                // Broken off or ended: its reader is not left waiting.
+                // Whether the stream breaks or ends, its reader does not wait forever.
                 while (try? await events.next()) != nil {}
                 try await service.waitForEnd()
             }
         }
 
-        @Test func `B1: What was accepted while the service was asked to stop is there in its next life`() async throws
-        {
+        @Test func `B1: Transfers that are accepted during a stop exist in the next service`() async throws {
             let home = try TestHome(device: #""power": "external", "idle": false, "network": false"#)
             let accepted = Watched<[TaskID]>([])
             try await home.serve { service in
@@ -93,7 +92,7 @@ extension Services {
                         clients.addTask {
                             let request = TaskRequest.download(
                                 "http://host\(client).invalid/file", to: home.directory.path("to"))
-                            // Until the service is gone.
+                            // Adds transfers until the service has ended.
                             while let id = try? await service.enqueue(request) { accepted.update { $0.append(id) } }
                         }
                     }
@@ -111,7 +110,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: A stop that is asked for twice is one`() async throws {
+        @Test func `B1: Two stop requests cause a single stop`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 async let first = try? service.client.send("POST", "/v1/shutdown")
@@ -122,19 +121,19 @@ extension Services {
             #expect(try await journal(home).count { $0.decision == .serviceStopping } == 1)
         }
 
-        @Test func `B1: Who cancels the task that a service runs in ends it, and its home is free`() async throws {
+        @Test func `B1: Cancelling the Swift task of a service ends it and releases its home`() async throws {
             let home = try TestHome()
             let running = Task { try await home.daemon().run() }
             try await eventually("an answer") { (try? await home.client.send("GET", "/v1/status")) != nil }
             running.cancel()
-            // Cancelled or at its end: it returns.
+            // Whether it was cancelled or ended, it returns.
             _ = await running.result
             #expect(home.databaseIsOneFile)
             try await home.serve { service in _ = try await service.status() }
         }
 
         @Test(arguments: [false, true])
-        func `B1: A service whose home is gone ends by itself`(isReplaced: Bool) async throws {
+        func `B1: A service whose home was removed stops`(isReplaced: Bool) async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let root = home.directory.path("home")
@@ -148,7 +147,7 @@ extension Services {
         }
 
         @Test(arguments: [false, true])
-        func `B1: A service whose database is gone or replaced ends by itself`(isReplaced: Bool) async throws {
+        func `B1: A service whose database was removed or replaced stops`(isReplaced: Bool) async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let database = home.paths.database.path

@@ -3,7 +3,7 @@ import NightshiftAPI
 import NightshiftClient
 import NightshiftCurl
 
-/// The local API as any program sees it: JSON and events over the service's socket.
+/// A client of the local API as any program could write it: JSON and events over the socket of the service.
 struct TestClient: Sendable {
     let socket: String
 
@@ -21,7 +21,8 @@ struct TestClient: Sendable {
         try JSON.decode(type, from: try await send("PATCH", path, try JSON.encode(body)))
     }
 
-    /// The body of a good answer. Throws ``Problem`` for a refusal and `CurlEnd` without an answer.
+    /// Returns the body of a successful response. Throws ``Problem`` for a refusal, and `CurlEnd` if there is no
+    /// response.
     @discardableResult
     func send(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
         var request = request(method, path)
@@ -35,7 +36,7 @@ struct TestClient: Sendable {
         return answer
     }
 
-    /// Every event from the first one on.
+    /// All events, beginning with the first one.
     func events(_ path: String) async throws -> EventStream {
         var request = request("GET", path)
         request.headers.append(CurlField(name: "Last-Event-ID", value: "0"))
@@ -48,18 +49,18 @@ struct TestClient: Sendable {
         return request
     }
 
-    /// The events of one connection, which lasts as long as this is there.
+    /// The events of one connection, which lasts as long as this value exists.
     struct EventStream {
         fileprivate let stream: CurlStream
         private var parser = ServerSentEventParser()
-        /// Whole events that were not taken yet.
+        /// Complete events that have not been taken yet.
         private var waiting: ArraySlice<ServerSentEvent> = []
 
         fileprivate init(stream: CurlStream) {
             self.stream = stream
         }
 
-        /// The name of the next event; nil at the end of the stream. Throws `CurlEnd` where it breaks off.
+        /// Returns the name of the next event; nil at the end of the stream. Throws `CurlEnd` if the connection breaks.
         mutating func next() async throws -> String? {
             while true {
                 if let event = waiting.popFirst() { return event.name }

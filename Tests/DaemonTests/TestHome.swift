@@ -7,13 +7,13 @@ import Testing
 
 @testable import Daemon
 
-/// Tests with services in this process, one after the other: a program that another test starts at the wrong moment would
-/// hold a service's lock from its fork to its exec.
+/// Tests with services in this process, one after another. A program that another test starts at the wrong moment would
+/// otherwise hold the lock of a service from its fork to its exec.
 @Suite(.serialized, .timeLimit(.minutes(20))) enum Services {}
 
-/// The home of one service after another, run in this process: real socket, real database, real network.
+/// The home of consecutive services that run in this process, with a real socket, a real database and a real network.
 ///
-/// What the machine of the tests says of itself is nothing that they know: a trace that never changes is its device.
+/// The tests do not depend on the conditions of the machine: a trace that never changes is the device.
 struct TestHome: Sendable {
     let directory: TemporaryDirectory
     let paths: ServicePaths
@@ -21,7 +21,7 @@ struct TestHome: Sendable {
     let log = RecordedLog()
 
     init(device: String = #""power": "external", "idle": false"#) throws {
-        // Sockets that their peers have closed are written to.
+        // The tests write to sockets that their peers have closed.
         signal(SIGPIPE, SIG_IGN)
         directory = try TemporaryDirectory()
         let home = directory.path("home")
@@ -37,7 +37,7 @@ struct TestHome: Sendable {
             environment: environment, homeDirectory: URL(filePath: directory.path, directoryHint: .isDirectory))
     }
 
-    /// A service that is put together and does not run.
+    /// Creates a composed service that does not run.
     func daemon() async throws -> Daemon {
         try Daemon(try await configuration(), descriptors: DescriptorLimit(count: 1 << 20), logger: log.logger)
     }
@@ -46,17 +46,17 @@ struct TestHome: Sendable {
 
     func exists(_ url: URL) -> Bool { FileManager.default.fileExists(atPath: url.path) }
 
-    /// Whether the database was closed with all its writes in the one file.
+    /// Whether the database was closed, with all data in the main file.
     var databaseIsOneFile: Bool {
         let log = paths.database.path + "-wal"
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: log) else { return true }
         return attributes[.size] as? Int == 0
     }
 
-    /// Runs a service while `body` runs, from its first answer on, and then asks it to stop. When this has returned, the
-    /// service is gone with all that it held.
+    /// Starts a service, runs `body` after its first response, and then stops it. When this returns, the service has
+    /// ended and released all resources.
     ///
-    /// - Throws: what the service ends with, before anything that `body` throws for that.
+    /// - Throws: the error of the service, or else the error of `body`.
     func serve<Result>(_ body: (RunningService) async throws -> Result) async throws -> Result {
         let service = RunningService(home: self)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -70,7 +70,7 @@ struct TestHome: Sendable {
                 result = try await body(service)
                 if !service.hasEnded.read({ $0 }) { try await service.shutDown() }
             } catch {
-                // A service that ended by itself says more.
+                // The error of a service that ended by itself is more informative.
                 if service.hasEnded.read({ $0 }) { try await tasks.waitForAll() }
                 tasks.cancelAll()
                 _ = await tasks.nextResult()
@@ -98,7 +98,7 @@ struct RunningService: Sendable {
         }
     }
 
-    /// `POST /v1/shutdown`, and suspends until the service has ended.
+    /// Sends `POST /v1/shutdown`, and suspends until the service has ended.
     func shutDown() async throws {
         try await client.send("POST", "/v1/shutdown")
         try await waitForEnd()
@@ -140,7 +140,7 @@ struct RunningService: Sendable {
         return try await client.get(path, as: JournalPage.self).entries
     }
 
-    /// Suspends until the task is such.
+    /// Suspends until the transfer satisfies the condition.
     @discardableResult
     func wait(
         _ id: TaskID, for what: String, within bound: Duration = .seconds(60), until isSuch: (TaskStatus) -> Bool
@@ -160,7 +160,8 @@ struct RunningService: Sendable {
 }
 
 extension TaskRequest {
-    /// A download over one connection: a second one would bring what an origin holds back on the first.
+    /// A download over one connection. A second connection would fetch bytes that the origin holds back on the first
+    /// one.
     static func download(_ url: String, to directory: String, named name: String = "file") -> TaskRequest {
         var request = TaskRequest(url: url)
         request.destination = Destination(directory: directory, filename: name)
@@ -169,7 +170,7 @@ extension TaskRequest {
     }
 }
 
-/// Everything that a service writes to its log.
+/// All log messages of a service.
 final class RecordedLog: Sendable {
     private let kept = Watched<[LogEvent]>([])
 
@@ -179,7 +180,7 @@ final class RecordedLog: Sendable {
         return logger
     }
 
-    /// What is said of trouble, whoever says it.
+    /// The warnings and errors of all loggers.
     var troubles: [String] {
         kept.read { $0.filter { $0.level >= .warning }.map { "\($0.message) \($0.metadata ?? [:])" } }
     }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import LocalAPI
 
-/// The whole API in front of a real service, without a network.
+/// Tests of the whole API with a real service, without a network.
 @Suite struct APITests {
     private let two = """
         {"tasks":[{"url":"https://example.org/a"},{"url":"https://example.org/b","suspended":true}]}
         """
 
-    @Test func `Tasks are accepted, listed, changed and explained`() async throws {
+    @Test func `The API accepts, lists, changes and explains transfers`() async throws {
         try await withAPI { server, _ in
             let accepted = try await server.request("POST", "/v1/tasks", body: two)
             #expect(accepted.status == 201)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A page of tasks with long texts ends early, and the next one goes on behind it`() async throws {
+    @Test func `A page of tasks with long texts ends early, and the next page continues after it`() async throws {
         let url = "https://example.org/" + String(repeating: "x", count: 16_000)
         let tasks = Array(repeating: "{\"url\":\"\(url)\"}", count: 600).joined(separator: ",")
         try await withAPI { server, _ in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Tasks are suspended, resumed, cancelled and removed`() async throws {
+    @Test func `The API pauses, resumes, cancels and removes transfers`() async throws {
         try await withAPI { server, _ in
             let ids = try await server.request("POST", "/v1/tasks", body: two).decode(EnqueueResponse.self).ids
             let path = "/v1/tasks/\(ids[0])"
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `What waits after a failure is tried again`() async throws {
+    @Test func `A retry request starts a transfer that waits after a failure`() async throws {
         try await withAPI { server, _ in
             let ids = try await server.request("POST", "/v1/tasks", body: two).decode(EnqueueResponse.self).ids
             #expect(try await server.request("POST", "/v1/tasks/\(ids[0])/retry").decode(TaskStatus.self).id == ids[0])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `Sessions have any name`() async throws {
+    @Test func `The API accepts any text as a session name`() async throws {
         try await withAPI { server, _ in
             let path = "/v1/sessions/org.example%2Fa%20b"
             let put = try await server.request("PUT", path, body: "{\"httpMaximumConnectionsPerHost\":2}")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `Settings, status and journal`() async throws {
+    @Test func `The API returns settings, status and journal`() async throws {
         try await withAPI { server, _ in
             let changed = try await server.request("PATCH", "/v1/settings", body: "{\"rateLimit\":1000}")
             #expect(try changed.decode(ServiceSettings.self).rateLimit == 1000)
@@ -132,19 +132,21 @@ import Testing
             ("PUT", "/v1/sessions/a", "{\"idleTimeout\":0}", 422), ("PUT", "/v1/sessions/%01", "{}", 422),
             ("POST", "/v1/tasks/7/suspend", nil, 404),
         ] as [(String, String, String?, Int)])
-    func `What cannot be is a problem`(method: String, target: String, body: String?, status: Int) async throws {
+    func `The API refuses invalid requests with a problem`(method: String, target: String, body: String?, status: Int)
+        async throws
+    {
         let answer = try await withAPI { server, _ in try await server.request(method, target, body: body) }
         #expect(answer.status == status)
         #expect(try answer.problem.status == status)
     }
 
     @Test(arguments: [false, true])
-    func `Events continue after the last one`(inField: Bool) async throws {
+    func `An event stream continues after the last received event`(inField: Bool) async throws {
         try await withAPI { server, _ in
             _ = try await server.request("POST", "/v1/tasks", body: two)
             let last = try await server.request("GET", "/v1/status").decode(ServiceStatus.self).lastJournalEntry
             let reader = try server.client()
-            // The field goes before the parameter.
+            // The field takes precedence over the parameter.
             let target = inField ? "/v1/events?lastEventID=\(last)" : "/v1/events?lastEventID=\(last - 1)"
             try await reader.send(
                 UnixClient.head("GET", target, headers: inField ? ["Last-Event-ID": "\(last - 1)"] : [:]))
@@ -155,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `A shutdown is begun and answered`() async throws {
+    @Test func `A shutdown request is answered and starts the shutdown`() async throws {
         let asked = Watched(0)
         try await withAPI(asked: asked) { server, _ in
             let answer = try await server.request("POST", "/v1/shutdown")
@@ -164,7 +166,7 @@ import Testing
         #expect(asked.read { $0 } == 1)
     }
 
-    @Test func `The document is served as it is`() async throws {
+    @Test func `The API serves the OpenAPI document unchanged`() async throws {
         let answer = try await withAPI { server, _ in try await server.request("GET", "/v1/openapi.json") }
         #expect(answer.headers["content-type"] == "application/json")
         #expect(answer.text == String(decoding: OpenAPI.document, as: UTF8.self))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// One thing done to many tasks in one request.
+/// Tests of one action on many transfers in one request.
 @Suite struct ActionTests {
     private func enqueue(_ count: Int, _ server: TestServer) async throws -> [TaskID] {
         let tasks = (0..<count).map { "{\"url\":\"https://example.org/\($0)\"}" }.joined(separator: ",")
@@ -22,7 +22,7 @@ import Testing
         return try answer.decode(TaskActionAnswer.self).results
     }
 
-    @Test func `Each task has a result of its own, in the order of the request`() async throws {
+    @Test func `An action returns a result for each task, in the order of the request`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(3, server)
             let none = TaskID(999_999)
@@ -32,7 +32,7 @@ import Testing
             #expect(suspended.map { $0.task?.state } == [.suspended, nil, .suspended])
             #expect(suspended[1].problem?.status == 404)
             #expect(try await server.request("GET", "/v1/tasks/\(ids[1])").decode(TaskStatus.self).state == .waiting)
-            // What is so already is no mistake.
+            // An action that changes nothing is not an error.
             #expect(try await act("resume", ids, server).map { $0.task?.state } == [.waiting, .waiting, .waiting])
             #expect(try await act("remove", [ids[0]], server)[0].problem?.status == 409)
             let cancelled = try await act("cancel", ids, server, more: ",\"producingResumeData\":true")
@@ -41,14 +41,14 @@ import Testing
             let removed = try await act("remove", ids, server)
             #expect(removed == ids.map { TaskActionResult(id: $0) })
             #expect(try await server.request("GET", "/v1/tasks").decode(TaskPage.self).tasks.isEmpty)
-            // Each decision is in the journal, as if it had been asked for alone.
+            // Each decision is in the journal, as if it had been requested alone.
             let journal = try await server.request("GET", "/v1/journal?task=\(ids[0])&limit=100")
                 .decode(JournalPage.self).entries.map(\.decision)
             #expect(journal.filter { $0 != .held } == [.accepted, .suspended, .resumed, .cancelled, .removed])
         }
     }
 
-    @Test func `A change is made of many tasks, and kept`() async throws {
+    @Test func `A change of many tasks applies to all and is stored`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(3, server)
             _ = try await act("cancel", [ids[1]], server)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `As many as a request may name are few transactions`() async throws {
+    @Test func `An action on the maximum number of tasks needs few transactions`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(Limits.tasksPerAction, server)
             let change = ",\"change\":{\"priority\":0.1}"
@@ -79,7 +79,7 @@ import Testing
                 #expect(results.map(\.id) == ids)
                 #expect(results.allSatisfy { $0.task?.state == state }, "\(action)")
             }
-            // What is done in one transaction is done at one time.
+            // Decisions of one transaction have the same time.
             var times: Set<Date> = []
             var page = JournalPage(entries: [], next: 0)
             while let next = page.next {
@@ -105,7 +105,7 @@ import Testing
         ("{\"action\":\"resume\",\"tasks\":[1],\"producingResumeData\":true}", 422, "/producingResumeData"),
         ("{\"action\":\"resume\",\"tasks\":[\((1...1_001).map { "\($0)" }.joined(separator: ","))]}", 422, "/tasks"),
     ])
-    func `What is no request is refused as a whole`(body: String, status: Int, pointer: String) async throws {
+    func `An invalid action request is refused as a whole`(body: String, status: Int, pointer: String) async throws {
         try await withAPI { server, _ in
             let answer = try await server.request("POST", "/v1/actions", body: body)
             #expect(answer.status == status)

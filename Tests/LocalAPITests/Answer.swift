@@ -1,14 +1,14 @@
 import Foundation
 import NightshiftAPI
 
-/// An HTTP answer as it came.
+/// A received HTTP response.
 struct Answer: Sendable {
     var status: Int
-    /// By lower-case name.
+    /// The header fields by lower-case name.
     var headers: [String: String]
     var body: [UInt8]
 
-    /// Nil until the head is whole.
+    /// Returns nil until the head is complete.
     init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
         var lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
@@ -33,7 +33,7 @@ struct Answer: Sendable {
         try JSON.decode(type, from: Data(body))
     }
 
-    /// The problem document; throws where the answer is none.
+    /// The problem document. Throws if the response is not one.
     var problem: Problem {
         get throws {
             guard headers["content-type"] == "application/problem+json" else {

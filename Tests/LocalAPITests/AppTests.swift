@@ -5,9 +5,9 @@ import Testing
 
 @testable import LocalAPI
 
-/// What people do with apps, in front of real services and with real processes.
+/// Tests of requests of people for apps, with real services and real processes.
 @Suite struct AppTests {
-    /// An entry whose program says something and waits to be ended.
+    /// Writes a desktop entry whose program prints a line and waits until it is ended.
     private func entry(in directory: TemporaryDirectory, modes: String = "transfer;") throws -> String {
         let script = try directory.write("echo one two three\nexec sleep 60\n", to: "program")
         return try directory.write(
@@ -27,7 +27,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    @Test func `R9: An entry is installed, shown and removed`() async throws {
+    @Test func `R9: The API installs, shows and removes a desktop entry`() async throws {
         try await withAPI { server, test in
             #expect(try await server.request("GET", "/v1/apps").decode(AppList.self).apps == [])
             try await install(server, test)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `R9: A mistake in an entry is told with line and key`() async throws {
+    @Test func `R9: An error in a desktop entry is reported with line and key`() async throws {
         try await withAPI { server, test in
             let path = try entry(in: test.directory, modes: "fetsh;")
             let problem = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}").problem
@@ -53,14 +53,14 @@ import Testing
     }
 
     @Test(arguments: ["/", "/nonexistent/a.desktop", "/tmp", "a.desktop", "", "/etc/.desktop", "/\\u0000.desktop"])
-    func `R9: What is no entry is no trouble of the service`(path: String) async throws {
+    func `R9: Installing a file that is not a desktop entry is not an internal error`(path: String) async throws {
         let answer = try await withAPI { server, _ in
             try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}")
         }
         #expect([400, 404, 409, 422].contains(try answer.problem.status), "\(answer.text)")
     }
 
-    @Test func `L7: A file that an app keeps up to date is given out where it is a picture`() async throws {
+    @Test func `L7: The snapshot file of an app is served only if it is a picture`() async throws {
         try await withAPI { server, test in
             let picture = test.directory.path("picture")
             let keys = "transfer;\nX-Nightshift-Snapshot=\(picture)"
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `L1: An app is launched, heard and ended`() async throws {
+    @Test func `L1: The API launches an app, returns its output and ends it`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let path = "/v1/apps/org.example.Photos"
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `T9: A session whose name was used before belongs to its app once that is given tasks in it`()
+    @Test func `T9: A session name that a person used first belongs to the app once the app adds transfers`()
         async throws
     {
         try await withAPI { server, test in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `L1: What no program can be given is refused`() async throws {
+    @Test func `L1: Launch arguments that no program can receive are refused`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let body = #"{"arguments":["a","b\u0000c"]}"#
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `L1: quit with force keeps the app from being launched`() async throws {
+    @Test func `L1: An app that was quit with force is not launched`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let path = "/v1/apps/org.example.Photos"
@@ -159,7 +159,7 @@ import Testing
         ("GET", ""), ("DELETE", ""), ("GET", "/why"), ("GET", "/log"), ("GET", "/snapshot"), ("POST", "/launch"),
         ("POST", "/activate"), ("POST", "/background"), ("POST", "/quit"), ("POST", "/kill"),
     ])
-    func `L1: An app that nobody knows is not found`(method: String, rest: String) async throws {
+    func `L1: An unknown app is not found`(method: String, rest: String) async throws {
         try await withAPI { server, _ in
             for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "%00", "a%2F..%2Fb", ".desktop"] {
                 let answer = try await server.request(method, "/v1/apps/\(id)\(rest)")
@@ -175,7 +175,8 @@ import Testing
             ("POST", "/v1/apps/a/launch", "{\"arguments\":[1]}"), ("GET", "/v1/apps/a/log?after=-1", nil),
             ("GET", "/v1/apps/a/log?limit=0", nil), ("GET", "/v1/apps?x=1", nil),
         ] as [(String, String, String?)])
-    func `What cannot be understood is a problem`(method: String, target: String, body: String?) async throws {
+    func `A malformed app request is refused with a problem`(method: String, target: String, body: String?) async throws
+    {
         let answer = try await withAPI { server, _ in try await server.request(method, target, body: body) }
         #expect(try answer.problem.status == 400)
     }

@@ -9,14 +9,14 @@ import Testing
     @Test(arguments: [
         (1000, 1000, true), (1001, 1000, false), (0, 1000, true), (65_534, 1000, false), (1000, 0, false),
     ])
-    func `Owner and root are served`(user: UInt32, owner: UInt32, isAllowed: Bool) {
+    func `The service accepts its owner and root`(user: UInt32, owner: UInt32, isAllowed: Bool) {
         #expect(Caller(user: user, process: 1).isAllowed(owner: owner) == isAllowed)
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to become another user"))
-    func `Another user is refused before anything else`() async throws {
+    func `The service refuses another user before it reads the request`() async throws {
         try await withServer(routes: [.hello]) { server in
-            // Open what keeps others out, so that only the check of the caller is left.
+            // The permissions are opened, so that only the check of the caller remains.
             chmod(URL(filePath: server.path).deletingLastPathComponent().path, 0o755)
             chmod(server.path, 0o666)
             let directory = try TemporaryDirectory()
@@ -42,7 +42,7 @@ import Testing
         ("localhost:", 403), ("localhost:x", 403), ("localhost.evil.example", 403), ("evil.example", 403),
         ("127.0.0.1", 403), ("[::1]", 403), ("localhost@evil.example", 403), ("", 400),
     ])
-    func `Only names of this service are served`(host: String, status: Int) async throws {
+    func `The service accepts only its own host names`(host: String, status: Int) async throws {
         let answer = try await withServer(routes: [.hello]) {
             try await $0.request("GET", "/hello", headers: ["Host": host])
         }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: ["https://evil.example", "null", "http://localhost"])
-    func `Web pages are refused`(origin: String) async throws {
+    func `The service refuses requests of web pages`(origin: String) async throws {
         let answer = try await withServer(routes: [.hello]) {
             try await $0.request("GET", "/hello", headers: ["Origin": origin])
         }
@@ -60,11 +60,11 @@ import Testing
 
     @Test(arguments: [
         ("http://localhost/hello", 200), ("http://LOCALHOST/hello", 200), ("*", 400), ("hello", 400),
-        // Where the target names a host, it counts as much as the field, which names another one here.
+        // A host in the target counts as much as the Host field, which names a different host here.
         ("http://nightshift/hello", 400), ("http://evil.example/hello", 400),
         ("http://localhost@evil.example/hello", 400),
     ])
-    func `The request target is a path or an absolute URL`(target: String, status: Int) async throws {
+    func `The request target must be a path or an absolute URL`(target: String, status: Int) async throws {
         let answer = try await withServer(routes: [.hello]) {
             try await $0.request(target == "*" ? "OPTIONS" : "GET", target)
         }
@@ -75,7 +75,7 @@ import Testing
         "Host: localhost\r\nHost: evil.example\r\n", "Host: evil.example\r\nHost: localhost\r\n",
         "Host: localhost\r\nhOST: localhost\r\n", "Host:\r\nHost: localhost\r\n", "",
     ])
-    func `A request names one host`(fields: String) async throws {
+    func `A request must name exactly one host`(fields: String) async throws {
         let answer = try await withServer(routes: [.hello]) { server in
             let client = try server.client()
             try await client.send("GET /hello HTTP/1.1\r\n\(fields)\r\n")

@@ -7,13 +7,14 @@ import Testing
 
 @testable import LocalAPI
 
-/// Clients send only requests that the service knows: `NightshiftClient/API` is held to the routes.
+/// Tests that clients send only requests that the service supports: they compare `NightshiftClient/API` with the
+/// routes.
 @Suite struct ClientEndpointTests {
-    /// A request as a client makes it, and as it is on the wire.
+    /// A request as a client creates it, and as it is sent.
     private struct Sample {
         var method = "GET"
         var path: String
-        /// Nil for a stream.
+        /// The request; nil for a stream.
         var request: EncodedRequest?
         var line: String
         var body: String?
@@ -287,7 +288,7 @@ import Testing
             "GET /v1/process/location/updates?accuracy=0.0&distance=0.0"),
     ]
 
-    /// Routes that no client of ours asks for: for people, other programs and browsers.
+    /// Routes that no client of this project uses. They are for people, other programs and browsers.
     private static let unused: Set<String> = [
         "GET /v1/openapi.json", "GET /v1/sessions/{id}", "PUT /v1/sessions/{id}",
         "DELETE /v1/sessions/{id}", "DELETE /v1/tasks/{id}", "POST /v1/tasks/{id}/retry",
@@ -298,7 +299,7 @@ import Testing
         try Routes(makeService().operations, device: TestDevice().access, stop: {}).all
     }
 
-    @Test func `Requests are on the wire as they were written by hand`() throws {
+    @Test func `Each client request is sent exactly as the handwritten sample`() throws {
         for sample in try Self.samples {
             #expect("\(sample.method) \(sample.path)" == sample.line)
             guard let request = sample.request else { continue }
@@ -307,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func `Each request is for one route, with parameters that it knows`() throws {
+    @Test func `Each client request matches one route and its allowed parameters`() throws {
         let routes = try routes()
         var asked: Set<String> = []
         for sample in try Self.samples {
@@ -323,7 +324,7 @@ import Testing
         #expect(asked.isDisjoint(with: Self.unused))
     }
 
-    @Test(arguments: 1...20) func `Whatever a name is, it is one segment and one value`(seed: Int) throws {
+    @Test(arguments: 1...20) func `Any name is encoded as one path segment and as one query value`(seed: Int) throws {
         var random = SplitMix64(seed: UInt64(seed))
         let characters = Array("a/?#&=%+,;: ~.-_é\u{1F980}\n\"'[]")
         for _ in 0..<50 {

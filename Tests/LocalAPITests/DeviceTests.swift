@@ -10,7 +10,7 @@ import Testing
         try JSON.decode(DeviceStatus.self, from: Data(answer.body))
     }
 
-    @Test func `L6: The device is shown and changed; null takes an override away`() async throws {
+    @Test func `L6: The API shows and changes the device, and null removes an override`() async throws {
         try await withAPI { server, _ in
             let first = try device(try await server.request("GET", "/v1/device"))
             #expect(first.settings == DeviceSettings() && first.doze.phase == .awake)
@@ -34,13 +34,13 @@ import Testing
             (#"{"backgroundPolicy":"generous"}"#, "/backgroundPolicy"),
             (#"{"overrides":{"idle":true}}"#, "/overrides/idle"),
         ])
-    func `L6: What is no value is refused with its place`(body: String, pointer: String) async throws {
+    func `L6: An invalid override is refused with its position`(body: String, pointer: String) async throws {
         let answer = try await withAPI { server, _ in try await server.request("PATCH", "/v1/device", body: body) }
         #expect(answer.status == 400)
         #expect(try answer.problem.pointer == pointer)
     }
 
-    @Test func `L6: Doze is asked for, and refused with its reason`() async throws {
+    @Test func `L6: A request for doze is accepted, or refused with a reason`() async throws {
         try await withAPI { server, _ in
             let answer = try await server.request("POST", "/v1/device/doze", body: #"{"phase":"dozing"}"#)
             #expect(try device(answer).doze.phase == .dozing)

@@ -10,12 +10,12 @@ import Testing
 @testable import LocalAPI
 
 @Suite struct EventStreamTests {
-    /// A source that counts what was asked of it.
+    /// A source that counts the requested events.
     private final class Source: Sendable {
         let asked = Watched(0)
         let ended = Watched(false)
 
-        /// Entries without end, of about `size` bytes.
+        /// An endless stream of entries of about `size` bytes.
         func stream(size: Int) -> AsyncStream<ServiceEvent> {
             let detail = String(repeating: "x", count: size)
             return AsyncStream(
@@ -39,7 +39,7 @@ import Testing
 
     private func silent() -> AsyncStream<ServiceEvent> { AsyncStream { _ in } }
 
-    @Test func `Events are written as the standard says`() throws {
+    @Test func `Events are serialized as the HTML standard defines`() throws {
         let time = Date(timeIntervalSince1970: 1_800_000_000)
         let entry = JournalEntry(id: 7, time: time, decision: .held, task: TaskID(3), detail: "one\ntwo")
         #expect(
@@ -61,7 +61,7 @@ import Testing
                 == "id: 9\nevent: reset\ndata: {\"lastEntry\":9}\n\n")
     }
 
-    @Test func `Head and preamble come before the first event`() async throws {
+    @Test func `An event stream sends head and preamble before the first event`() async throws {
         try await withServer(routes: [route { self.silent() }]) { server in
             let client = try server.client()
             try await client.send(UnixClient.head("GET", "/events"))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])
-    func `A request for events with a body is refused, and has no place`(field: String) async throws {
+    func `A request for events with a body is refused and reserves no place`(field: String) async throws {
         let streams = EventStreams(limit: 1)
         try await withServer(routes: [route(streams) { self.silent() }]) { server in
             let fields = [field: field == "Content-Length" ? "1000000" : "chunked"]
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `The answer ends with the events`() async throws {
+    @Test func `An event response ends with its events`() async throws {
         let events = AsyncStream<ServiceEvent> {
             $0.yield(.reset(lastEntry: 1))
             $0.finish()
@@ -102,14 +102,14 @@ import Testing
         }
     }
 
-    @Test func `A reader that stops holds up its source and nothing else`() async throws {
+    @Test func `A slow reader delays only its own source`() async throws {
         let source = Source()
         let size = 32_768
         try await withServer(routes: [.hello, route { source.stream(size: size) }]) { server in
             let reader = try server.client()
             try await reader.send(UnixClient.head("GET", "/events"))
             _ = try await reader.receive(through: "event: journal")
-            // The socket fills up; then nothing more is asked for.
+            // The socket buffer fills up. Then no more events are requested.
             var count = 0
             var calm = 0
             while calm < 100 {
@@ -121,13 +121,13 @@ import Testing
             }
             #expect(count * size < 2 << 20)
             let stalled = count
-            // It goes on where it was once the reader does.
+            // The stream continues once the client reads again.
             for _ in 0..<200 { _ = try await reader.receive() }
             try await source.asked.wait(for: "more to be asked for") { $0 > stalled }
         }
     }
 
-    @Test func `A reader that leaves frees its place`() async throws {
+    @Test func `A reader that disconnects frees its place`() async throws {
         let streams = EventStreams(limit: 1)
         let source = Watched(0)
         let events: @Sendable () -> AsyncStream<ServiceEvent> = {
@@ -144,7 +144,7 @@ import Testing
             #expect(refused.status == 429)
             reader = nil
             try await source.wait(for: "the end of the stream") { $0 == 1 }
-            // The place is free when the connection's task has ended, shortly after its source.
+            // The place is free when the Swift task of the connection has ended, shortly after its source.
             var status = 429
             try await eventually("a place") {
                 let client = try server.client()
@@ -157,9 +157,9 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [true, false])
-    func `A stop ends streams that wait and those that flow`(flows: Bool) async throws {
+    func `A stop ends waiting and active event streams`(flows: Bool) async throws {
         let source = Source()
-        // Of a stream that is cut off the end is missing.
+        // A stream that is cut off has no final chunk.
         var limits = ConnectionLimits()
         limits.stopTimeout = .minutes(10)
         let events = route { flows ? source.stream(size: 100_000) : silent() }
@@ -174,9 +174,9 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func `A stop cuts off a stream that nobody reads`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A stop cuts off a stream that its client does not read`() async throws {
         let source = Source()
-        // More than a socket holds.
+        // More than a socket buffer holds.
         let events = route { source.stream(size: 8 << 20) }
         let client = try await withServer(routes: [events]) { server in
             let client = try server.client()
@@ -185,7 +185,7 @@ import Testing
             await server.stop()
             return client
         }
-        // The server has ended without it.
+        // The server has stopped without waiting for the client.
         let rest = try? await client.receiveAll()
         #expect(rest?.count ?? 0 < 8 << 20)
     }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 256 << 10, 3_000_001])
-    func `A file comes whole`(size: Int) async throws {
+    func `A file response contains the whole file`(size: Int) async throws {
         let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
         try directory.write(bytes, to: "f")
         let answer = try await withServer(routes: routes) { try await $0.request("GET", "/content") }
@@ -25,12 +25,12 @@ import Testing
         #expect(answer.body == bytes)
     }
 
-    @Test func `A file that is gone is not found`() async throws {
+    @Test func `A missing file is not found`() async throws {
         let answer = try await withServer(routes: routes) { try await $0.request("GET", "/content") }
         #expect(try answer.problem.type == "/problems/not-found")
     }
 
-    @Test func `Only regular files are given out`() async throws {
+    @Test func `Only regular files are served`() async throws {
         let target = try directory.write([1], to: "target")
         symlink(target, directory.path("f"))
         let link = try await withServer(routes: routes) { try await $0.request("GET", "/content") }
@@ -41,7 +41,7 @@ import Testing
         #expect(folder.status == 409)
     }
 
-    @Test func `A file that becomes shorter breaks the answer off`() async throws {
+    @Test func `A file that is truncated while it is sent breaks the response`() async throws {
         try directory.write([UInt8](repeating: 1, count: 8 << 20), to: "f")
         try await withServer(routes: routes) { server in
             let client = try server.client()
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 10), (0, 3), (2, 4), (4, 10), (5, 1), (9, 10)])
-    func `Halves of a log come as one, from anywhere`(start: Int, limit: Int) async throws {
+    func `The two halves of a log are served as one file, from any position`(start: Int, limit: Int) async throws {
         let halves = [directory.path("log.1"), directory.path("log")]
         let routes = [
             Route(.get, "/content") { _ in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `A log that is renamed all the time has neither gaps nor anything twice`() async throws {
+    @Test func `A log that is constantly rotated is served without gaps or repetitions`() async throws {
         let (older, newer) = (directory.path("log.1"), directory.path("log"))
         try directory.write("0", to: "log.1")
         try directory.write("1", to: "log")
@@ -83,7 +83,7 @@ import Testing
         async let renaming: Void = {
             for number in 2..<5_000 {
                 rename(newer, older)
-                // As the keeper does: there is no newer half for a moment.
+                // Like the log keeper: for a moment there is no newer half.
                 try "\(number)".write(toFile: newer, atomically: true, encoding: .utf8)
             }
             done.update { $0 = true }

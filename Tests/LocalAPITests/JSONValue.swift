@@ -38,14 +38,14 @@ enum JSONValue: Hashable, Codable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// The member `key`; null where there is none.
+    /// The member `key`; null if there is none.
     subscript(_ key: String) -> JSONValue { object?[key] ?? .null }
 
     var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
     var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// Whether this is of a type by JSON Schema's name.
+    /// Whether the value has a type, by its name in JSON Schema.
     func isOfType(_ name: String) -> Bool {
         switch self {
         case .null: name == "null"

@@ -9,11 +9,11 @@ import Testing
 
 @Suite struct LimitTests {
     private static let decoder = RequestDecoder()
-    /// Reads a small body.
+    /// A route that reads a small body.
     private let change = Route(.patch, "/change") { call in
         try Reply.json(try await decoder.decode(TaskChange.self, from: call.request)).response
     }
-    /// Reads a large body.
+    /// A route that reads a large body.
     private let enqueue = Route(.post, "/tasks") { call in
         let request = try await decoder.decode(EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
         return try Reply.json(request.tasks.count).response
@@ -23,7 +23,7 @@ import Testing
         "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
     }
 
-    @Test func `A body that says it is too large is refused unread`() async throws {
+    @Test func `A body that declares too many bytes is refused without being read`() async throws {
         try await withServer(routes: [change, enqueue]) { server in
             for (method, target, limit) in [
                 ("PATCH", "/change", ConnectionLimits.smallBody), ("POST", "/tasks", Limits.requestBody),
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A body that grows too large is refused`() async throws {
+    @Test func `A body that becomes too large is refused`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             try await client.send(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `A body may come in chunks`() async throws {
+    @Test func `A body may be sent in chunks`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             try await client.send(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Large bodies are read in turns, and all of them`() async throws {
+    @Test func `Large bodies are read in turn, and all of them are accepted`() async throws {
         let task = "{\"url\":\"https://example.org/\(String(repeating: "x", count: 100))\"}"
         let body = "{\"tasks\":[" + Array(repeating: task, count: 2_000).joined(separator: ",") + "]}"
         #expect(body.utf8.count > ConnectionLimits.turnlessBody)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `Large bodies that do not come end with their connections, and others have their turn`() async throws {
+    @Test func `A stalled large body ends with its connection and does not block others`() async throws {
         let decoder = RequestDecoder(patience: .milliseconds(200))
         let enqueue = Route(.post, "/tasks") { call in
             let request = try await decoder.decode(EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
@@ -97,14 +97,14 @@ import Testing
                 #expect(received == [])
                 #expect(client.hasEnded)
             }
-            // A busy machine may not bring a whole body in such a short time either.
+            // On a busy machine, even a complete body may not arrive within this short time.
             var answer: Answer?
             for _ in 0..<50 where answer == nil { answer = try? await server.request("POST", "/tasks", body: body) }
             #expect(answer?.text == "2000")
         }
     }
 
-    @Test func `A client that holds its body back is told to send it`() async throws {
+    @Test func `A client that waits for an interim response is asked to send its body`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             let body = "{\"priority\":1}"
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A held back body that is too large is not asked for`() async throws {
+    @Test func `A client that announces a too large body is not asked to send it`() async throws {
         try await withServer(routes: [enqueue]) { server in
             let client = try server.client()
             try await client.send(
@@ -134,10 +134,10 @@ import Testing
         Dictionary(uniqueKeysWithValues: (0..<5).map { ("X\($0)", String(repeating: "x", count: 8_000)) }),
         Dictionary(uniqueKeysWithValues: (0..<200).map { ("X\($0)", "x") }),
     ])
-    func `A head that is too large is refused`(headers: [String: String]) async throws {
+    func `A request head that is too large is refused`(headers: [String: String]) async throws {
         let answer = try await withServer(routes: [.hello]) { server in
             let client = try server.client()
-            // The server may have answered and closed before it has read everything.
+            // The server may respond and close the connection before it has read everything.
             try? await client.send(UnixClient.head("GET", "/hello", headers: headers))
             return try await client.answer()
         }
@@ -150,7 +150,7 @@ import Testing
         "PATCH /change HTTP/1.1\r\nHost: localhost\r\n"
             + "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{",
     ])
-    func `A connection that only waits is closed`(beginning: String) async throws {
+    func `An idle connection is closed`(beginning: String) async throws {
         var (limits, patient) = (ConnectionLimits(), ConnectionLimits())
         limits.idleTimeout = .milliseconds(200)
         patient.idleTimeout = .minutes(30)
@@ -159,9 +159,10 @@ import Testing
             if !beginning.isEmpty { try await older.send(beginning) }
             try await withServer(routes: [.hello, change], limits: limits) { server in
                 let client = try server.client()
-                // On a busy machine it is closed before that.
+                // On a busy machine, the connection may already be closed.
                 if !beginning.isEmpty { try? await client.send(beginning) }
-                // Ends, although nobody did anything: with a reset where it was closed before it has read what was sent.
+                // The connection ends although nothing happened, with a reset if it was closed before everything was
+                // read.
                 let rest = (try? await client.receiveAll()) ?? []
                 #expect(Answer(rest).map { $0.status == 400 } ?? true)
             }
@@ -169,14 +170,14 @@ import Testing
         }
     }
 
-    @Test func `Dripping a head does not keep a connection`() async throws {
+    @Test func `A head that is sent byte by byte does not keep its connection open`() async throws {
         var limits = ConnectionLimits()
         limits.idleTimeout = .milliseconds(300)
         try await withServer(routes: [.hello], limits: limits) { server in
             let client = try server.client()
             let ended = Task { try await client.receiveAll() }
             await #expect(throws: UnixClient.Failure.self) {
-                // Far longer than the timeout; sending fails once the connection is closed.
+                // This takes far longer than the timeout. Sending fails once the connection is closed.
                 for byte in "GET /hello HTTP/1.1\r\nX: \(String(repeating: "x", count: 1_000))".utf8 {
                     try await client.send([byte])
                     try await passTime(.milliseconds(20), because: "The bytes come one by one.")
@@ -186,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `A request that is being answered is not idle`() async throws {
+    @Test func `A connection whose request is being handled is not idle`() async throws {
         var limits = ConnectionLimits()
         limits.idleTimeout = .seconds(1)
         let slow = Route(.get, "/slow") { _ in
@@ -197,10 +198,10 @@ import Testing
         #expect(answer.status == 200)
     }
 
-    @Test func `One connection too many waits until another ends`() async throws {
+    @Test func `A connection beyond the limit waits until another one closes`() async throws {
         var limits = ConnectionLimits()
         limits.connections = 2
-        // None ends because it is idle, however slow the machine is.
+        // The timeout is long, so that no connection is closed for being idle on a slow machine.
         limits.idleTimeout = .hours(1)
         try await withServer(routes: [.hello], limits: limits) { server in
             var first: UnixClient? = try server.client()

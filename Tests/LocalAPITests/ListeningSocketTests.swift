@@ -17,7 +17,7 @@ import Testing
         return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
     }
 
-    @Test func `Socket and directory are the owner's alone`() throws {
+    @Test func `Only the owner can access the socket and its directory`() throws {
         let path = directory.path("run/s")
         let descriptor = try ListeningSocket.path(path).open()
         defer { close(descriptor) }
@@ -25,7 +25,7 @@ import Testing
         #expect(mode(directory.path("run")) == 0o700)
     }
 
-    @Test func `A stale socket gives way`() throws {
+    @Test func `A stale socket is replaced`() throws {
         let path = directory.path("s")
         close(try ListeningSocket.path(path).open())
         let descriptor = try ListeningSocket.path(path).open()
@@ -33,29 +33,29 @@ import Testing
         _ = try UnixClient(path)
     }
 
-    @Test func `What is not a socket stays`() throws {
+    @Test func `A file that is not a socket is not removed`() throws {
         let path = try directory.write([1], to: "s")
         #expect(throws: LocalAPIError.self) { try ListeningSocket.path(path).open() }
         #expect(try Data(contentsOf: URL(filePath: path)) == Data([1]))
     }
 
-    @Test func `A directory that others may write in is refused`() throws {
+    @Test func `A directory that others can write to is refused`() throws {
         chmod(directory.path, 0o777)
         let error = #expect(throws: LocalAPIError.self) { try ListeningSocket.path(directory.path("s")).open() }
         #expect(error?.code == .unusablePath)
     }
 
-    @Test func `A path that no socket can have is refused with its length`() throws {
+    @Test func `A path that is too long for a socket is refused with its length`() throws {
         let path = directory.path(String(repeating: "x", count: 120))
         let error = #expect(throws: LocalAPIError.self) { try ListeningSocket.path(path).open() }
         #expect(error?.message.contains("107") == true)
     }
 
-    @Test func `A relative path is refused`() {
+    @Test func `A relative socket path is refused`() {
         #expect(throws: LocalAPIError.self) { try ListeningSocket.path("s").open() }
     }
 
-    @Test func `An inherited socket is served and its file left alone`() async throws {
+    @Test func `An inherited socket is served, and its file is not removed`() async throws {
         let path = directory.path("s")
         let descriptor = try ListeningSocket.path(path).open()
         try await withServer(routes: [.hello], socket: .inherited(descriptor: descriptor)) { _ in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `The socket is gone after the stop, another one's is not`() async throws {
+    @Test func `A stop removes the service's own socket but not one that replaced it`() async throws {
         let path = directory.path("s")
         try await withServer(routes: [.hello], socket: .path(path)) { _ in }
         #expect(mode(path) == 0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// Regions and significant changes in front of real services.
+/// Tests of regions and significant changes with real services.
 @Suite struct LocationTests {
     private let path = "/v1/location/org.example.Arrivals"
     private let own = "/v1/process/location"
@@ -36,7 +36,7 @@ import Testing
         try await server.request("GET", path).decode(AppLocationStatus.self)
     }
 
-    /// An open stream of commands of this process, as the app's.
+    /// Opens a command stream of this process as the app.
     private func connect(_ server: TestServer, app: String) async throws -> UnixClient {
         let client = try server.client()
         try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))
@@ -44,7 +44,7 @@ import Testing
         return client
     }
 
-    @Test func `R6: A region is watched for an app, replaced, shown and removed`() async throws {
+    @Test func `R6: The API adds, replaces, shows and removes a region of an app`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let added = try await server.request("PUT", path + "/regions/home", body: Self.region("home"))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `R7: Its user's word is shown, and an app hears of it when it changes`() async throws {
+    @Test func `R7: The location permission is shown, and an app is notified of changes`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process watches regions and changes, and sees what it may`() async throws {
+    @Test func `R6: A process monitors regions and changes, and sees its permission`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -99,20 +99,20 @@ import Testing
             let changes = try await server.request("PUT", own + "/significant-changes").decode(ProcessLocation.self)
             #expect(changes.monitorsSignificantChanges)
             let asked = try await server.request("POST", own + "/authorization", body: #"{"permission":"always"}"#)
-            // Nobody is there to ask its user.
+            // No notification server is running to ask the user.
             #expect(try asked.decode(ProcessLocation.self).permission == .ask)
             let shown = try await status(server)
             #expect(shown.monitorsSignificantChanges && shown.regions.count == 1)
             #expect(try await server.request("DELETE", own + "/significant-changes").status == 204)
             #expect(try await server.request("DELETE", own + "/regions/home").status == 204)
-            // What an app does not watch, it may stop watching as often as it likes.
+            // Removing a region that is not monitored is not an error.
             #expect(try await server.request("DELETE", own + "/regions/home").status == 204)
             let last = try await server.request("GET", own).decode(ProcessLocation.self)
             #expect(last.regions.isEmpty && !last.monitorsSignificantChanges && last.place == nil)
         }
     }
 
-    @Test func `R6: A process is given the place while it reads the stream, and people see that`() async throws {
+    @Test func `R6: A process gets locations while it reads the stream, which people can see`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -124,7 +124,7 @@ import Testing
                 _ = try await stream.receive(through: ": connected\n\n")
                 let updates = try await status(server).updates
                 #expect(updates?.accuracy == 20 && updates?.isOn == true)
-                // The sources of this test have nothing.
+                // The sources of this test report no location.
                 _ = try await server.request("PATCH", path, body: #"{"permission":"denied"}"#)
                 let text = try await stream.receive(through: "\"denied\"}\n\n")
                 #expect(text.contains("event: update\ndata: {\"failure\":\"denied\"}"))
@@ -141,7 +141,7 @@ import Testing
     @Test(arguments: [
         "accuracy=-1", "accuracy=1e9", "distance=nan", "distance=0x10", "accuracy=20000001", "once=maybe", "often=true",
     ])
-    func `R6: A request for the place that makes no sense is a problem`(query: String) async throws {
+    func `R6: An invalid request for location updates is refused with a problem`(query: String) async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The region that is one too many is refused`() async throws {
+    @Test func `R6: A region beyond the limit is refused`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             for number in 1...Limits.regions {
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process without an app's entry is refused, and one that is not connected as well`() async throws {
+    @Test func `R6: A process without a desktop entry or connection is refused`() async throws {
         try await withAPI { server, _ in
             #expect(try await server.request("GET", own).problem.type == "/problems/not-connected")
             let client = try server.client()
@@ -182,7 +182,9 @@ import Testing
             ("GET", "", nil), ("PATCH", "", "{\"permission\":\"always\"}"),
             ("PUT", "/regions/home", region("home")), ("DELETE", "/regions/home", nil),
         ] as [(String, String, String?)])
-    func `R6: An app that nobody knows is not found`(method: String, rest: String, body: String?) async throws {
+    func `R6: An unknown app is not found in location requests`(method: String, rest: String, body: String?)
+        async throws
+    {
         try await withAPI { server, _ in
             for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "a%2F..%2Fb"] {
                 let answer = try await server.request(method, "/v1/location/\(id)\(rest)", body: body)
@@ -205,7 +207,7 @@ import Testing
             ),
             ("GET", "?app=a", nil, 400),
         ] as [(String, String, String?, Int)])
-    func `R6: What makes no sense is a problem`(
+    func `R6: An invalid location request is refused with a problem`(
         method: String, rest: String, body: String?, status: Int
     ) async throws {
         try await withAPI { server, test in

@@ -15,7 +15,7 @@ import Store
 import TestSupport
 import Transfers
 
-/// Services with a database of their own and no network: what is enqueued waits.
+/// Services with a database of their own and no network, so that all transfers wait.
 struct TestService: Sendable {
     let directory: TemporaryDirectory
     let service: TransferService
@@ -81,7 +81,7 @@ func makeService() throws -> TestService {
         notifications: notifications, push: push)
 }
 
-/// Without a network nothing is ever begun.
+/// A transport that is never used, because there is no network.
 private struct NoTransport: Transport {
     struct NoExchange: ExchangeHandle {
         func cancel() {}

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// Holds the numbers and texts of the document to the constants of the program that they repeat.
+/// Tests that compare the numbers and texts of the document with the constants of the program that they repeat.
 @Suite struct OpenAPILimitTests {
     private let document: JSONValue
 
@@ -14,8 +14,8 @@ import Testing
         document = try Self.read.get()
     }
 
-    /// The upper bounds that are limits of the service. A place is below `/components/schemas`, as `Type/property`, or a whole
-    /// JSON pointer.
+    /// The upper bounds that are limits of the service. A place is a path below `/components/schemas`, such as
+    /// `Type/property`, or a complete JSON pointer.
     private static let limits: [(place: String, keyword: String, limit: Double)] = [
         ("EnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
         ("RetryRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
@@ -88,22 +88,22 @@ import Testing
         ("CommandAcknowledgement/presentation", "maximum", Double(CommandAcknowledgement.presentations.upperBound)),
     ]
 
-    /// Upper bounds that no constant of the service has: of the value's own type, a percentage, a share, a status, degrees,
-    /// the digits of the longest digest, and two that the checks of requests have as literals.
+    /// Upper bounds that are not constants of the service: limits of the value's type, a percentage, a fraction, a
+    /// status, degrees, the digits of the longest digest, and two literals in the checks of requests.
     private static let unnamed: [(keyword: String, limit: Double)] = [
         ("maximum", Double(Int64.max)), ("maximum", Double(Int32.max)), ("maximum", 100), ("maximum", 1),
         ("maximum", 599), ("maximum", 90), ("maximum", 180),
         ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
     ]
 
-    /// The JSON pointer of a place of ``limits``.
+    /// The JSON pointer for a place of ``limits``.
     private static func pointer(_ place: String) -> String {
         if place.hasPrefix("/") { return place }
         let parts = place.split(separator: "/", maxSplits: 1)
         return "/components/schemas/" + parts[0] + (parts.count > 1 ? "/properties/" + parts[1] : "")
     }
 
-    /// The value behind a JSON pointer.
+    /// The value at a JSON pointer.
     private func value(at pointer: String) -> JSONValue {
         pointer.split(separator: "/").reduce(document) { value, part in
             if let members = value.array { return Int(part).map { members[$0] } ?? .null }
@@ -111,13 +111,13 @@ import Testing
         }
     }
 
-    @Test func `Upper bounds are the limits`() {
+    @Test func `The upper bounds of the document equal the limits of the service`() {
         for (place, keyword, limit) in Self.limits {
             #expect(value(at: Self.pointer(place))[keyword] == .number(limit), "\(place) \(keyword)")
         }
     }
 
-    @Test func `No upper bound stands in the document that is held to nothing`() {
+    @Test func `Every upper bound in the document is compared with a limit`() {
         let held = Set(Self.limits.map { "\(Self.pointer($0.place)) \($0.keyword)" })
         var found: [String] = []
         func check(_ value: JSONValue, _ path: [String]) {
@@ -134,7 +134,7 @@ import Testing
         #expect(found.count > 20)
     }
 
-    @Test func `The lead of expiration handlers has its lower bound`() {
+    @Test func `The document has the lower bound of the expiration warning time`() {
         let lead = value(at: Self.pointer("DeviceChange/expirationLead"))
         #expect(lead["minimum"] == .number(DeviceSettings.leadAllowed.lowerBound))
     }
@@ -147,12 +147,12 @@ import Testing
         ("AppRefreshStatus/fetches", "The last \(Limits.fetches),"),
         ("AppLocationStatus/regions", "At most \(Limits.regions)"),
     ])
-    func `Descriptions tell the limits`(place: String, text: String) throws {
+    func `The descriptions in the document contain the limits`(place: String, text: String) throws {
         let description = try #require(value(at: Self.pointer(place))["description"].string)
         #expect(description.contains(text))
     }
 
-    @Test func `Overrides are the values of a device, each with its grammar`() {
+    @Test func `The overrides in the document are all device values with their grammar`() {
         let overrides = value(at: Self.pointer("DeviceChange/overrides"))["properties"].object ?? [:]
         #expect(Set(overrides.keys) == Set(DeviceKey.allCases.map(\.rawValue)))
         for key in DeviceKey.allCases {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `The document is of this version`() {
+    @Test func `The document has the version of the program`() {
         #expect(document["info"]["version"] == .string(NightshiftVersion.current))
     }
 }

@@ -6,11 +6,11 @@ import Transfers
 
 @testable import LocalAPI
 
-/// Holds the document to the routes and to the types.
+/// Tests that compare the document with the routes and the types.
 @Suite struct OpenAPITests {
     private let document: JSONValue
 
-    /// Read once and not for every case: that takes half a second.
+    /// The document is parsed only once, because this takes half a second.
     private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document)) }
 
     init() throws {
@@ -33,7 +33,7 @@ import Transfers
         try #require(document["components"]["schemas"][name].object.map(JSONValue.object), "no schema \(name)")
     }
 
-    @Test func `What the document takes for a policy of background time is one`() throws {
+    @Test func `The pattern for policies in the document matches exactly the valid policies`() throws {
         let pattern = try Regex(try #require(try schema("BackgroundPolicy")["pattern"].string))
         for kind in ["contiguous", "opportunistic", "generous", ""] {
             for seconds in [
@@ -50,19 +50,19 @@ import Transfers
     @Test(arguments: [
         "never", "minimum", "900", "0.5", ".5", "7.", "", "default", "inf", "nan", "0x10", "+7", "-1", "1e3", "1.2.3",
         ".", "९",
-    ]) func `What the document takes for an interval of fetches is one`(text: String) throws {
+    ]) func `The pattern for intervals in the document matches exactly the valid ones`(text: String) throws {
         let pattern = try Regex(try #require(try schema("RefreshInterval")["pattern"].string))
         #expect((RefreshInterval(text) != nil) == (text.wholeMatch(of: pattern) != nil))
     }
 
-    @Test func `It describes every route and nothing else`() throws {
+    @Test func `The document describes all routes and no others`() throws {
         let described = (document["paths"].object ?? [:]).flatMap { path, item in
             (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
         }
         #expect(described.sorted() == (try routes).map { "\($0.method.rawValue) \($0.path)" }.sorted())
     }
 
-    @Test func `It describes the query parameters that are read`() throws {
+    @Test func `The document describes the query parameters of each route`() throws {
         for route in try routes {
             let operation = document["paths"][route.path][route.method.rawValue.lowercased()]
             let names = (operation["parameters"].array ?? []).map(resolve).filter { $0["in"] == "query" }
@@ -72,7 +72,7 @@ import Transfers
         }
     }
 
-    @Test func `Operations have names of their own, problems and tags`() throws {
+    @Test func `Each operation in the document has a unique name, problems and a tag`() throws {
         var names: Set<String> = []
         for (path, item) in document["paths"].object ?? [:] {
             for (method, operation) in item.object ?? [:] where method != "parameters" {
@@ -91,7 +91,7 @@ import Transfers
         }
     }
 
-    @Test func `Problem responses have the status of the problem`() throws {
+    @Test func `Each problem response in the document has the status of its problem`() throws {
         for (status, name) in Self.problemNames {
             #expect(document["components"]["responses"][name].object != nil, "\(status) \(name)")
         }
@@ -108,7 +108,7 @@ import Transfers
         #expect(Set(problems.map(\.status)) == Set(Self.problemNames.keys))
     }
 
-    @Test func `Every reference leads somewhere`() {
+    @Test func `Every reference in the document can be resolved`() {
         func check(_ value: JSONValue) {
             if let reference = value["$ref"].string {
                 #expect(resolve(value).object?["$ref"] == nil && resolve(value) != .null, "\(reference)")
@@ -118,7 +118,7 @@ import Transfers
         check(document)
     }
 
-    @Test func `Closed vocabularies are complete`() throws {
+    @Test func `The enumerations in the document are complete`() throws {
         func check<Value: CaseIterable & RawRepresentable>(_ type: Value.Type, _ name: String) throws
         where Value.RawValue == String {
             #expect(try schema(name)["enum"].array?.compactMap(\.string) == Value.allCases.map(\.rawValue), "\(name)")
@@ -177,7 +177,7 @@ import Transfers
     }
 
     @Test(arguments: Sample.all)
-    func `Schemas have the keys of the types`(_ sample: Sample) throws {
+    func `The schemas in the document have the keys of the types`(_ sample: Sample) throws {
         let schema = try schema(sample.name)
         let full = try JSON.decode(JSONValue.self, from: sample.full)
         #expect(Set(full.object?.keys.map { $0 } ?? []) == Set(schema["properties"].object?.keys.map { $0 } ?? []))
@@ -189,7 +189,7 @@ import Transfers
     }
 
     @Test(arguments: Sample.all.filter(\.isRequest))
-    func `Requests decode with their required keys, not without one of them, and null is no value`(
+    func `Requests decode only with all required keys, and null counts as missing`(
         _ sample: Sample
     ) throws {
         let schema = try schema(sample.name)
@@ -212,7 +212,7 @@ import Transfers
         }
     }
 
-    @Test func `Examples are right`() throws {
+    @Test func `The examples in the document match their schemas`() throws {
         var count = 0
         func check(_ value: JSONValue) {
             for (type, content) in value["content"].object ?? [:] where type == "application/json" {
@@ -232,7 +232,7 @@ import Transfers
         return resolve(place)
     }
 
-    /// What is wrong with `value`, as far as the words of JSON Schema that the document uses go.
+    /// The violations of a schema by `value`, for the keywords of JSON Schema that the document uses.
     private func violations(of value: JSONValue, against schema: JSONValue, at place: String) -> [String] {
         let schema = resolve(schema)
         if let choices = schema["anyOf"].array {

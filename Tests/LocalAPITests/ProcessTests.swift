@@ -10,15 +10,15 @@ import Testing
 
 @testable import LocalAPI
 
-/// The process of an app: this test's own, which the service knows by its connections.
+/// Tests with the process of an app. It is the test process itself, which the service identifies by its connections.
 @Suite struct ProcessTests {
-    /// The beginning of a PNG file of two by three points.
+    /// The beginning of a PNG of two by three pixels.
     static let picture: [UInt8] =
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
         + [0, 0, 0, 2, 0, 0, 0, 3, 8, 6, 0, 0, 0, 9, 9, 9, 9] + Array("rest".utf8)
     private let sessionPath = "/v1/process/sessions/photos%20of%20mine"
 
-    /// An open stream, with what it began with.
+    /// An open stream, and its first text up to `mark`.
     private func stream(_ server: TestServer, _ target: String, through mark: String) async throws -> (
         client: UnixClient, text: String
     ) {
@@ -35,7 +35,7 @@ import Testing
         return (client, try event(text, "hello", ProcessHello.self))
     }
 
-    /// The data of the first event of this name.
+    /// The data of the first event with this name.
     private func event<Value: Decodable>(_ text: String, _ name: String, _ type: Value.Type) throws -> Value {
         let start = try #require(text.range(of: "event: \(name)\ndata: "), "\(text)")
         return try JSON.decode(type, from: Data(text[start.upperBound...].prefix { $0 != "\n" }.utf8))
@@ -53,7 +53,9 @@ import Testing
             ("DELETE", "/scheduled-tasks", nil), ("DELETE", "/scheduled-tasks/a", nil),
             ("PATCH", "/scheduled-tasks/a", "{\"completedUnits\":1}"),
         ] as [(String, String, String?)])
-    func `T1: Who is not connected is told so`(method: String, rest: String, body: String?) async throws {
+    func `T1: A process that is not connected is refused with that reason`(method: String, rest: String, body: String?)
+        async throws
+    {
         let answer = try await withAPI { server, _ in
             try await server.request(method, "/v1/process" + rest, body: body)
         }
@@ -61,7 +63,7 @@ import Testing
         #expect(answer.status == 409)
     }
 
-    @Test func `L1: A process is known by who has connected, and hears of its transitions`() async throws {
+    @Test func `L1: A process is identified by its connection and notified of state changes`() async throws {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -72,7 +74,7 @@ import Testing
             let status = try await server.request("GET", path).decode(AppStatus.self)
             #expect(status.state == .active && status.isConnected && status.processID == getpid())
 
-            // By its window system this time: the process has to be told.
+            // The window system reports it this time, so the process must be notified.
             #expect(try await server.request("POST", path + "/background").status == 200)
             let command = try event(
                 try await client.receive(through: "\"background\"}\n\n"), "command", ProcessCommand.self)
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `L1: What was meant for another stream is refused`() async throws {
+    @Test func `L1: A request that names a replaced command stream is refused`() async throws {
         try await withAPI { server, _ in
             let (first, hello) = try await connect(server)
             defer { withExtendedLifetime(first) {} }
@@ -110,12 +112,12 @@ import Testing
             let task = try await server.request(
                 "DELETE", "/v1/process/background-tasks/1", headers: ["Nightshift-Channel": name])
             #expect(try task.problem.type == "/problems/not-connected")
-            // Who names none is heard.
+            // A request that names no stream is accepted.
             #expect(try await server.request("PUT", "/v1/process/sessions/a", body: "{}").status == 200)
         }
     }
 
-    @Test func `L7: A picture is a PNG file of bounded size`() async throws {
+    @Test func `L7: A snapshot must be a PNG of limited size`() async throws {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `T6: Tasks that the app has numbered are not taken twice`() async throws {
+    @Test func `T6: Transfers with existing numbers of the app are not added again`() async throws {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -175,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `T10: Messages come again until they are acknowledged, and then not`() async throws {
+    @Test func `T10: Messages are sent again until they are acknowledged`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -195,7 +197,7 @@ import Testing
             let done = try await server.request(
                 "POST", sessionPath + "/acknowledge", body: "{\"messages\":[\(last)]}")
             #expect(done.status == 204)
-            // The next message is the first that a new reader sees.
+            // The next message is the first one that a new reader receives.
             let more = #"{"tasks":[{"taskIdentifier":2,"request":{"url":"https://example.org/b"}}]}"#
             let second = try await server.request("POST", sessionPath + "/tasks", body: more)
             let secondID = try #require(try second.decode(EnqueueResponse.self).ids.first)
@@ -205,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `T7: An answer needs a question`() async throws {
+    @Test func `T7: An answer without a question is refused`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -216,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `T1: A session's name is bounded and printable`() async throws {
+    @Test func `T1: A session name must be short and printable`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -231,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `T12: An invalidated session is gone, with its tasks`() async throws {
+    @Test func `T12: An invalidated session is removed with its transfers`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -244,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `T12: A session has one process at a time`() async throws {
+    @Test func `T12: Only one process at a time can read a session`() async throws {
         try await withAPI { server, test in
             let entry = try test.directory.write(
                 """
@@ -290,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func `R9: A session that launches needs the mode`() async throws {
+    @Test func `R9: A session with launch events requires the background mode`() async throws {
         try await withAPI { server, test in
             let entry = try test.directory.write(
                 "[Desktop Entry]\nType=Application\nName=P\nExec=sleep 60\nX-Nightshift-BackgroundModes=fetch;\n",
@@ -305,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `Streams of processes have places of their own`() async throws {
+    @Test func `Process streams have places of their own`() async throws {
         let test = try makeService()
         defer { withExtendedLifetime(test) {} }
         let routes = Routes(test.operations, device: TestDevice().access, stop: {})
@@ -322,7 +324,7 @@ import Testing
         }
     }
 
-    @Test func `The kernel has to know the process`() throws {
+    @Test func `A process that the kernel cannot identify is refused`() throws {
         #expect(try call(from: 1).process() == 1)
         #expect(throws: Problem.self) { try call(from: 0).process() }
     }

@@ -5,12 +5,12 @@ import Testing
 
 @testable import LocalAPI
 
-/// Background refresh in front of real services, with real processes.
+/// Tests of background refresh with real services and real processes.
 @Suite struct RefreshTests {
     private let path = "/v1/refresh/org.example.Feeds"
     private let tasks = "/v1/refresh/org.example.Feeds/scheduled-tasks"
 
-    /// Installs an app whose wake runs `script`.
+    /// Installs an app whose wake command runs `script`.
     private func install(
         _ server: TestServer, _ test: TestService, modes: String = "fetch;processing;",
         keys: String = "X-Nightshift-FetchInterval=minimum", wake script: String = "exit 0"
@@ -20,7 +20,7 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
-    /// Where its entry is written, for whoever installs it.
+    /// Writes the desktop entry of an app, and returns its path for the installation.
     private func entry(
         _ test: TestService, modes: String = "fetch;processing;", keys: String, wake script: String
     ) throws -> String {
@@ -42,17 +42,18 @@ import Testing
         try await server.request("GET", path).decode(AppRefreshStatus.self)
     }
 
-    /// An open stream of commands of this process, as the app's.
+    /// Opens a command stream of this process as the app.
     private func connect(_ server: TestServer, app: String) async throws -> (client: UnixClient, text: String) {
         let client = try server.client()
         try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))
         let text = try await client.receive(through: "\"availability\":")
-        // An event is one piece.
+        // An event arrives as one piece.
         #expect(text.contains("event: refresh\ndata: {\"availability\":\"available\"}\n\n"), "\(text)")
         return (client, text)
     }
 
-    @Test func `R1: An app is shown with the interval of its entry, and its user's word goes first`() async throws {
+    @Test func `R1: The interval of the desktop entry is shown, and the user's setting takes precedence`() async throws
+    {
         try await withAPI { server, test in
             let empty = try await server.request("GET", "/v1/refresh").decode(RefreshStatus.self)
             #expect(empty.isOn && empty.apps.isEmpty && empty.budget.dailyEnergy > 0)
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R1: The switch for all apps and what a day may cost`() async throws {
+    @Test func `R1: The API sets the switch for all apps and the daily budget`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let off = try await server.request("PATCH", "/v1/refresh", body: #"{"isOn":false,"dailyBytes":5000}"#)
@@ -88,11 +89,11 @@ import Testing
     }
 
     @Test(arguments: [(0, RefreshResult.newData), (10, .noData), (3, .failed)])
-    func `R1: A fetch that is asked for begins at once, and its program's exit status says what came of it`(
+    func `R1: A requested fetch starts at once, and the exit status is its result`(
         code: Int, result: RefreshResult
     ) async throws {
         try await withAPI { server, test in
-            // None begins by itself meanwhile.
+            // Automatic fetches are switched off meanwhile.
             #expect(try await server.request("PATCH", "/v1/refresh", body: #"{"isOn":false}"#).status == 200)
             try await install(server, test, wake: "test \"$NIGHTSHIFT_WAKE\" = fetch || exit 99\nexit \(code)")
             let begun = try await server.request("POST", path + "/fetch")
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `R9: What its entry does not declare is refused, with the key to add`() async throws {
+    @Test func `R9: A task that the desktop entry does not declare is refused with the missing key`() async throws {
         try await withAPI { server, test in
             try await install(server, test, modes: "transfer;")
             let fetch = try await server.request("POST", path + "/fetch").problem
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `R10: A task is submitted for an app, shown and cancelled`() async throws {
+    @Test func `R10: A person submits, lists and cancels a scheduled task of an app`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "X-Nightshift-TaskIdentifiers=feeds.clean;")
             let later = #"{"identifier":"feeds.clean","kind":"processing","earliestBegin":"2099-01-01T00:00:00Z"}"#
@@ -137,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `R1: A process says its interval and hears whether it is refreshed`() async throws {
+    @Test func `R1: A process sets its interval and is notified whether it is refreshed`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "")
             let (client, text) = try await connect(server, app: "org.example.Feeds")
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `R1: A process hears that it is refreshed whose entry was put there by hand`() async throws {
+    @Test func `R1: A process with a manually copied desktop entry is notified of its refresh status`() async throws {
         try await withAPI { server, test in
             let entry = try entry(test, keys: "", wake: "exit 0")
             let applications = test.directory.path("data/applications")
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `R10: A process submits tasks, sees them and cancels them`() async throws {
+    @Test func `R10: A process submits, lists and cancels its scheduled tasks`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "X-Nightshift-TaskIdentifiers=feeds.clean;feeds.index;")
             let (client, _) = try await connect(server, app: "org.example.Feeds")
@@ -192,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `R1: Where nothing is under way, nothing expires`() async throws {
+    @Test func `R1: An expiration request without a running task is refused`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "X-Nightshift-TaskIdentifiers=feeds.clean;")
             #expect(try await server.request("POST", path + "/expire").problem.status == 409)
@@ -202,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `R2: What was learned is forgotten, and what is wanted stays`() async throws {
+    @Test func `R2: Deleting the learned usage keeps the settings`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             #expect(try await server.request("PATCH", path, body: #"{"dailyCap":7}"#).status == 200)
@@ -222,7 +223,8 @@ import Testing
             ("POST", "/scheduled-tasks", "{\"identifier\":\"a\",\"kind\":\"refresh\"}"),
             ("DELETE", "/scheduled-tasks/a", nil),
         ] as [(String, String, String?)])
-    func `R1: An app that nobody knows is not found`(method: String, rest: String, body: String?) async throws {
+    func `R1: An unknown app is not found in refresh requests`(method: String, rest: String, body: String?) async throws
+    {
         try await withAPI { server, _ in
             for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "a%2F..%2Fb"] {
                 let answer = try await server.request(method, "/v1/refresh/\(id)\(rest)", body: body)
@@ -242,7 +244,7 @@ import Testing
             ("POST", "/v1/process/scheduled-tasks", "{\"identifier\":\"a\",\"kind\":\"sometimes\"}", 400),
             ("GET", "/v1/refresh?app=a", nil, 400),
         ] as [(String, String, String?, Int)])
-    func `R1: What makes no sense is a problem`(
+    func `R1: An invalid refresh request is refused with a problem`(
         method: String, target: String, body: String?, status: Int
     ) async throws {
         try await withAPI { server, test in

@@ -68,7 +68,7 @@ import Testing
             words: "given twice"),
         Case(body: "{\"tasks\":" + String(repeating: "[", count: 20_000) + "}", pointer: nil, words: "is not JSON"),
     ])
-    func `Trouble is named with its place`(_ example: Case) async throws {
+    func `A decoding error is reported with its position`(_ example: Case) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: example.body) }
         #expect(answer.status == 400)
         let problem = try answer.problem
@@ -76,14 +76,14 @@ import Testing
         #expect(problem.detail?.contains(example.words) == true, "\(problem.detail ?? "")")
     }
 
-    @Test func `Keys may be escaped and values null`() async throws {
+    @Test func `Keys may be escaped, and values may be null`() async throws {
         let body = "{\"t\\u0061sks\":[{\"url\":\"http://a/\",\"checksum\":null,\"destination\":null}],\"session\":null}"
         let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: body) }
         #expect(try answer.decode(EnqueueRequest.self).tasks.map(\.url) == ["http://a/"])
     }
 
     @Test(arguments: [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""])
-    func `Another content type is refused`(type: String?) async throws {
+    func `A body with another content type is refused`(type: String?) async throws {
         let answer = try await withServer(routes: routes) { server in
             let client = try server.client()
             let field = type.map { "Content-Type: \($0)\r\n" } ?? ""
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: ["application/json; charset=utf-8", "Application/JSON", "application/json ;x=y"])
-    func `JSON is taken with parameters, in any case`(type: String) async throws {
+    func `The JSON content type may have parameters and any case`(type: String) async throws {
         let body = "{\"producingResumeData\":true}"
         let answer = try await withServer(routes: routes) {
             try await $0.request("POST", "/cancel", headers: ["Content-Type": type], body: body)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: ["", "Content-Type: application/json\r\n"])
-    func `B1: A client that sends an optional body in chunks may send none`(type: String) async throws {
+    func `B1: An optional body may be empty in a chunked request`(type: String) async throws {
         let answer = try await withServer(routes: routes) { server in
             let client = try server.client()
             try await client.send(
@@ -128,7 +128,7 @@ import Testing
         (#"{"session":"a\u0000b","tasks":[]}"#, "/session"),
         (#"{"tasks":[{"url":"http://a/","description":"\\\u0000"}]}"#, "/tasks/0/description"),
     ])
-    func `B1: The service refuses texts with NUL, which the database would cut off`(
+    func `B1: The service refuses strings with NUL, which the database would truncate`(
         body: String, pointer: String
     ) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: body) }
@@ -136,7 +136,7 @@ import Testing
         #expect(try answer.problem.pointer == pointer)
     }
 
-    @Test func `B1: A backslash in front of the letters of an escaped NUL is taken`() async throws {
+    @Test func `B1: An escaped backslash before the text u0000 is accepted`() async throws {
         let body = #"{"tasks":[],"session":"a\\u0000"}"#
         let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: body) }
         #expect(try answer.decode(EnqueueRequest.self).session == SessionID(rawValue: #"a\u0000"#))

@@ -16,7 +16,7 @@ import Testing
         Route(.delete, "/things/{id}") { _ in Reply.empty(.noContent).response },
     ]
 
-    @Test func `Every answer carries version and date`() async throws {
+    @Test func `Every response has a version and a date`() async throws {
         try await withServer(routes: routes) { server in
             for (method, target, status) in [
                 ("GET", "/hello", 200), ("POST", "/hello", 202), ("DELETE", "/things/1", 204), ("GET", "/none", 404),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `An answer to HEAD has no body, and the next answer follows its head`() async throws {
+    @Test func `A response to HEAD has no body, and the next response follows its head`() async throws {
         try await withServer(routes: routes) { server in
             let client = try server.client()
             try await client.send(UnixClient.head("HEAD", "/none") + UnixClient.head("GET", "/hello"))
@@ -61,7 +61,7 @@ import Testing
         ("GET", "/things/1?after=99999999999999999999", 400, "/problems/bad-request"),
         ("GET", "/things/%ff", 400, "/problems/bad-request"),
     ])
-    func `What cannot be served is a problem document`(
+    func `A request without a route is refused with a problem document`(
         method: String, target: String, status: Int, type: String
     ) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request(method, target) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Path and query are decoded`() async throws {
+    @Test func `The service decodes path and query`() async throws {
         let answer = try await withServer(routes: routes) {
             try await $0.request("GET", "/things/a%2Fb%20%C3%A4?after=%37")
         }
@@ -90,7 +90,7 @@ import Testing
         "POST /hello HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         "GET  HTTP/1.1\r\n\r\n",
     ])
-    func `What is not HTTP gets a problem and the end of the connection`(request: String) async throws {
+    func `A request that is not HTTP gets a problem, and its connection is closed`(request: String) async throws {
         try await withServer(routes: routes) { server in
             let client = try server.client()
             try await client.send(request)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `Requests follow each other on one connection`() async throws {
+    @Test func `Several requests may follow each other on one connection`() async throws {
         try await withServer(routes: routes) { server in
             let client = try server.client()
             for _ in 0..<3 {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `A date is written as RFC 9110 wants it`() {
+    @Test func `The Date field has the format of RFC 9110`() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Apps and their processes.
+/// Samples of apps and their processes.
 extension Sample {
     static var appRequests: [Sample] {
         get throws {

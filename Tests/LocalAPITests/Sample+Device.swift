@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The device and background time.
+/// Samples of the device and background time.
 extension Sample {
     static var deviceRequests: [Sample] {
         get throws {

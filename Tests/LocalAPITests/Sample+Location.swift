@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Regions and significant changes.
+/// Samples of regions and significant changes.
 extension Sample {
     static var locationRequests: [Sample] {
         get throws {

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Remote notifications and notifications.
+/// Samples of remote notifications and other notifications.
 extension Sample {
     static var pushRequests: [Sample] {
         get throws {

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Background refresh.
+/// Samples of background refresh.
 extension Sample {
     static var refreshRequests: [Sample] {
         get throws {

@@ -2,15 +2,15 @@ import Foundation
 import NightshiftAPI
 import Testing
 
-/// One type of the API with everything set, and with as little set as there may be.
+/// A sample of one API type: a value with all properties set, and one with only the required ones.
 struct Sample: Sendable, CustomTestStringConvertible {
     var name: String
     var full: Data
     var least: Data
-    /// Whether clients send it.
+    /// Whether clients send the type.
     var isRequest: Bool
     var decode: @Sendable (Data) throws -> Void
-    /// Reads a value and writes it.
+    /// Decodes and encodes a value.
     var rewrite: @Sendable (Data) throws -> Data
 
     var testDescription: String { name }
@@ -19,7 +19,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         try self.init(full, least: try JSON.encode(least), isRequest: isRequest)
     }
 
-    /// - Parameter least: JSON, for types that fill in defaults.
+    /// - Parameter least: JSON of the smallest value, for types with default values.
     init<Value: Codable & SendableMetatype>(_ full: Value, least: Data, isRequest: Bool = false) throws {
         name = String(describing: Value.self)
         self.full = try JSON.encode(full)

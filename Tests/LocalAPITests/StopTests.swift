@@ -8,7 +8,7 @@ import Testing
 @testable import LocalAPI
 
 @Suite struct StopTests {
-    @Test func `Requests under way get their answers, and then the connection ends`() async throws {
+    @Test func `Running requests get their responses at a stop, then the connection closes`() async throws {
         let (begun, mayEnd) = (Watched(false), Watched(false))
         let slow = Route(.get, "/slow") { _ in
             begun.update { $0 = true }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `Connections without a request are closed at once and none is accepted`() async throws {
+    @Test func `A stop closes connections without a request at once and accepts no others`() async throws {
         try await withServer(routes: [.hello]) { server in
             let client = try server.client()
             _ = try await client.request("GET", "/hello")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A request that never ends is cut off`() async throws {
+    @Test func `A stop cuts off a request that does not end`() async throws {
         var limits = ConnectionLimits()
         limits.stopTimeout = .milliseconds(200)
         let (begun, mayEnd) = (Watched(false), Watched(false))
@@ -58,24 +58,24 @@ import Testing
         }
     }
 
-    /// Answers of so many sizes that of some the socket has all but the end.
+    /// Sizes of responses. For some of them, the socket buffer holds all but the end.
     private static let sizes = stride(from: 64 << 10, through: 768 << 10, by: 16 << 10)
 
     private static let sized = sizes.map { size in
         Route(.get, "/sized/\(size)") { _ in try Reply.json(String(repeating: "x", count: size)).response }
     }
 
-    /// Asks for all of them and reads nothing.
+    /// Requests responses of all sizes and reads nothing.
     ///
-    /// - Parameter isLast: whether the server hears at once that nothing more is asked.
+    /// - Parameter isLast: whether the client closes its sending direction after the request.
     private func ask(_ server: TestServer, isLast: Bool = false) async throws -> [(size: Int, client: UnixClient)] {
         var asked: [(size: Int, client: UnixClient)] = []
         for size in Self.sizes { asked.append((size, try await ask(server, size, isLast: isLast))) }
-        // As much is there as sockets take.
+        // Waits until the socket buffers are full.
         var (before, calm) = ([Int](), 0)
         while calm < 20 {
             _ = try await untilItSucceeds { try await server.request("GET", "/hello") }
-            // One that was idle, as far as the server knew, when the request was under way.
+            // Repeats requests whose connection the server considered idle while the request was on its way.
             for index in asked.indices where asked[index].client.hasEnded {
                 asked[index].client = try await ask(server, asked[index].size, isLast: isLast)
             }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// A connection may be closed for being idle before this machine comes to send something over it.
+    /// Repeats `body`, because a connection may be closed for being idle before a slow machine sends something over it.
     private func untilItSucceeds<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -113,12 +113,12 @@ import Testing
             let answer = try #require(Answer(try await client.receiveAll()), "\(size)")
             #expect(answer.isWhole && answer.text.utf8.count == size + 2, "\(size)")
         }
-        // Or nothing was shown.
+        // Otherwise, the test would prove nothing.
         #expect(shortened > 0 && shortened < asked.count)
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func `A stop leaves nobody who reads slowly without the end of the answer`() async throws {
+    func `A stop does not truncate the response to a slow reader`() async throws {
         var limits = ConnectionLimits()
         limits.stopTimeout = .minutes(10)
         try await withServer(routes: Self.sized + [.hello], limits: limits) { server in
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [false, true])
-    func `A pause in reading does not cost the end of the answer`(stops: Bool) async throws {
+    func `A pause in reading does not truncate the response`(stops: Bool) async throws {
         var limits = ConnectionLimits()
         limits.idleTimeout = .milliseconds(300)
         limits.stopTimeout = .minutes(10)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [false, true])
-    func `Who asks for nothing more reads the whole answer, however slowly`(stops: Bool) async throws {
+    func `A client that half-closes receives the whole response, however slowly it reads`(stops: Bool) async throws {
         var limits = ConnectionLimits()
         limits.stopTimeout = .minutes(10)
         try await withServer(routes: Self.sized + [.hello], limits: limits) { server in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func `Who asks for nothing more and reads nothing does not hold up the stop`()
+    @Test(.timeLimit(.minutes(20))) func `A client that half-closes and reads nothing does not delay the stop`()
         async throws
     {
         var limits = ConnectionLimits()
@@ -170,7 +170,7 @@ import Testing
         #expect(asked.count == Array(Self.sizes).count)
     }
 
-    @Test(.timeLimit(.minutes(20))) func `Whoever reads nothing does not hold up the stop`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A client that reads nothing does not delay the stop`() async throws {
         var limits = ConnectionLimits()
         limits.stopTimeout = .milliseconds(200)
         let asked = try await withServer(routes: Self.sized + [.hello], limits: limits) { try await ask($0) }

@@ -2,7 +2,7 @@ import Foundation
 import LocalAPI
 import NightshiftAPI
 
-/// A device that takes every change, and dozes when it is told to unless that is what it is doing.
+/// A device that accepts every change. It enters the requested phase of doze, and refuses it if it is already in it.
 actor TestDevice {
     private var settings = DeviceSettings()
     private var phase = DozePhase.awake

@@ -15,19 +15,19 @@ import TestSupport
 
 @testable import LocalAPI
 
-/// A server on a socket of its own, for the time of a test.
+/// A server on a socket of its own, for the duration of a test.
 struct TestServer: Sendable {
     let path: String
     let group: ServiceGroup
 
     func client() throws -> UnixClient { try UnixClient(path) }
 
-    /// Begins the graceful stop.
+    /// Starts the graceful stop.
     func stop() async {
         await group.triggerGracefulShutdown()
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     func request(
         _ method: String, _ target: String, headers: [String: String] = [:], body: String? = nil
     ) async throws -> Answer {
@@ -35,7 +35,7 @@ struct TestServer: Sendable {
     }
 }
 
-/// Anything that runs and says when it listens.
+/// A service that runs a closure, which reports when it listens.
 private struct Listener: Service {
     var serve: @Sendable (@escaping @Sendable () async -> Void) async throws -> Void
     var onListening: @Sendable () -> Void
@@ -71,12 +71,12 @@ private func withListener<Result: Sendable>(
     }
 }
 
-/// A watch that has nothing to tell, and does not end: where it cannot look, somebody else would look now and then.
+/// A stream of changes without events that does not finish. If it finished, the server would poll instead.
 private func nothingHappens() -> AsyncStream<Void> {
     AsyncStream { continuation in continuation.onTermination = { _ in withExtendedLifetime(continuation) {} } }
 }
 
-/// Serves `routes` while `body` runs.
+/// Runs a server with `routes` while `body` runs.
 func withServer<Result: Sendable>(
     routes: [Route], owner: uid_t = geteuid(), limits: ConnectionLimits = ConnectionLimits(),
     socket: ListeningSocket? = nil, body: @Sendable (TestServer) async throws -> Result
@@ -92,9 +92,9 @@ func withServer<Result: Sendable>(
     return try await withListener(at: path, serve: { try await server.run(onListening: $0) }, body: body)
 }
 
-/// Serves the whole API in front of a service of its own while `body` runs.
+/// Runs the whole API with a service of its own while `body` runs.
 ///
-/// - Parameter asked: counts the requests to shut down.
+/// - Parameter asked: counts the shutdown requests.
 func withAPI<Result: Sendable>(
     asked: Watched<Int> = Watched(0), body: @Sendable (TestServer, TestService) async throws -> Result
 ) async throws -> Result {
@@ -110,7 +110,7 @@ func withAPI<Result: Sendable>(
                 changes: { _ in nothingHappens() }, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // In the order of the daemon, and all of it before anybody is answered.
+                // The same order as in the daemon. All of it is done before the first response.
                 try await test.apps.prepare()
                 try await test.refresh.prepare()
                 try await test.location.prepare()
@@ -134,6 +134,6 @@ func withAPI<Result: Sendable>(
 }
 
 extension Route {
-    /// Answers `ok` at once.
+    /// A route that responds immediately.
     static let hello = Route(.get, "/hello") { _ in try Reply.json(["ok": true]).response }
 }

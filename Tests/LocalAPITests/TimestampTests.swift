@@ -15,7 +15,7 @@ import Testing
         ("2016-12-31T23:59:60Z", 1_483_228_800), ("0000-03-01T00:00:00Z", -62_162_035_200),
         ("9999-12-31T23:59:59.999999999Z", 253_402_300_799.999999999),
     ])
-    func `RFC 3339 is read`(text: String, seconds: Double) throws {
+    func `RFC 3339 times are parsed`(text: String, seconds: Double) throws {
         #expect(try decode(text) == seconds)
     }
 
@@ -26,11 +26,11 @@ import Testing
         "2027-02-29T08:00:00Z", "2100-02-29T08:00:00Z", "2027-01-00T08:00:00Z", "2027-01-15T08:00:00+24:00",
         "+2027-01-15T08:00:00Z", "2027-1-15T08:00:00Z", " 2027-01-15T08:00:00Z", "２027-01-15T08:00:00Z",
     ])
-    func `Nothing else is`(text: String) {
+    func `Other times are refused`(text: String) {
         #expect(throws: DecodingError.self) { try decode(text) }
     }
 
-    @Test func `B1: A time of any year is written as the text that is read as it`() throws {
+    @Test func `B1: A time of any year is written in a form that is parsed as the same time`() throws {
         for seconds in stride(from: -62_135_596_800.0, through: 253_402_300_799, by: 8_639_999_999.5) {
             let text = Timestamp.text(Date(timeIntervalSince1970: seconds))
             #expect(Timestamp.date(text)?.timeIntervalSince1970 == seconds, "\(text)")
@@ -39,7 +39,7 @@ import Testing
         #expect(Timestamp.text(Date(timeIntervalSince1970: 951_782_400.25)) == "2000-02-29T00:00:00.250Z")
     }
 
-    @Test func `What is written is read`() throws {
+    @Test func `A written time is parsed as the same time`() throws {
         for seconds in stride(from: -3_000_000_000.0, through: 30_000_000_000, by: 86_399_999.125) {
             let data = try JSON.encode([Date(timeIntervalSince1970: seconds)])
             let read = try JSON.decode([Date].self, from: data)[0].timeIntervalSince1970
@@ -51,7 +51,7 @@ import Testing
         (1e308, "9999-12-31T23:59:59.000Z"), (-1e300, "0001-01-0"), (.infinity, "9999-12-31T23:59:59.000Z"),
         (253_402_300_799.999_99, "9999-12-31T23:59:59.000Z"), (.nan, "9999-12-31T23:59:59.000Z"),
     ])
-    func `A time that no timestamp can tell is written as the nearest one that can be read`(
+    func `A time beyond the range of timestamps is written as the nearest valid one`(
         seconds: Double, text: String
     ) throws {
         let data = try JSON.encode([Date(timeIntervalSince1970: seconds)])

@@ -2,7 +2,7 @@ import Foundation
 import NIOPosix
 import TestSupport
 
-/// A blocking client on a Unix socket that sees every byte. Its calls run on threads of their own, so that they hold up
+/// A blocking client on a Unix socket that sees every byte. Its calls run on threads of their own, so that they block
 /// neither the server nor other tests.
 final class UnixClient: Sendable {
     let descriptor: Int32
@@ -31,7 +31,7 @@ final class UnixClient: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        // deinit closes the descriptor, here as well.
+        // deinit closes the descriptor in this case as well.
         guard connected == 0 else { throw Failure(call: "connect", code: errno) }
     }
 
@@ -55,7 +55,7 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// The next bytes; empty at the end of the connection.
+    /// Receives the next bytes; empty at the end of the connection.
     func receive(atMost limit: Int = 65_536) async throws -> [UInt8] {
         let descriptor = descriptor
         return try await Self.threads.runIfActive {
@@ -67,32 +67,32 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// Whether the connection is open, and nothing has come that was not received.
+    /// Whether the connection is open and no unread bytes have arrived.
     var isSilent: Bool {
         let (count, code) = peek()
         return count < 0 && code == EAGAIN
     }
 
-    /// Whether the connection has ended, and nothing has come that was not received.
+    /// Whether the connection has ended and no unread bytes are left.
     var hasEnded: Bool {
         let (count, code) = peek()
         return count == 0 || (count < 0 && code != EAGAIN)
     }
 
-    /// What receiving a byte would say now.
+    /// The result of receiving a byte now, without removing it.
     private func peek() -> (count: Int, code: Int32) {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return (count, errno)
     }
 
-    /// Bytes that have come and were not received.
+    /// The number of unread bytes that have arrived.
     var available: Int {
         var count: Int32 = 0
         return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// What comes until `mark` has come, or the end of the connection.
+    /// Receives everything up to `mark`, or up to the end of the connection.
     func receive(through mark: String) async throws -> String {
         var received: [UInt8] = []
         while !String(decoding: received, as: UTF8.self).contains(mark) {
@@ -103,7 +103,7 @@ final class UnixClient: Sendable {
         return String(decoding: received, as: UTF8.self)
     }
 
-    /// Everything up to the end of the connection.
+    /// Receives everything up to the end of the connection.
     func receiveAll() async throws -> [UInt8] {
         var received: [UInt8] = []
         while true {
@@ -113,7 +113,7 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// The next answer, by its Content-Length.
+    /// Receives the next response, by its Content-Length.
     func answer() async throws -> Answer {
         var received: [UInt8] = []
         while true {
@@ -124,7 +124,7 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// Sends one request and reads its answer.
+    /// Sends one request and receives its response.
     func request(
         _ method: String, _ target: String, headers: [String: String] = [:], body: String? = nil
     ) async throws -> Answer {

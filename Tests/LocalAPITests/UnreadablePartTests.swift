@@ -3,7 +3,7 @@ import NightshiftAPI
 import NightshiftClient
 import Testing
 
-/// One element that a client cannot read does not hide the others of its list.
+/// Tests that one element that a client cannot read does not hide the other elements of its list.
 @Suite struct UnreadablePartTests {
     private func list(_ edit: (inout [String: JSONValue]) -> Void) throws -> Data {
         let apps = try ["a", "b", "c"].map { name in
@@ -19,7 +19,7 @@ import Testing
         return try JSON.encode(["apps": edited])
     }
 
-    @Test func `B1: A client that cannot read an optional value shows the rest of the element, and names the value`()
+    @Test func `B1: A client omits an unreadable optional value and reports its name`()
         throws
     {
         let data = try list { app in
@@ -35,7 +35,7 @@ import Testing
         #expect(try Endpoint.apps.answer(from: data).apps.count == 3)
     }
 
-    @Test func `B1: A client that cannot read a required value skips the element, and says what is wrong with it`()
+    @Test func `B1: A client skips an element with an unreadable required value and reports the error`()
         throws
     {
         let data = try list { $0["faults"] = "many" }
@@ -46,12 +46,12 @@ import Testing
         #expect(unreadable.first?.reason.contains("is missing") == false)
     }
 
-    @Test func `B1: An answer of which nothing can be read is an error`() {
+    @Test func `B1: A response that cannot be read at all is an error`() {
         #expect(throws: ServiceUnusable.self) { try Endpoint.apps.answer(from: Data("[]".utf8)) }
         #expect(throws: ServiceUnusable.self) { try Endpoint.apps.answer(from: Data("{".utf8)) }
     }
 
-    @Test func `B1: A client reads the answer to a change in full or not at all`() throws {
+    @Test func `B1: A client reads the response to a change completely or not at all`() throws {
         let data = Data(#"{"ids":[1,"x"]}"#.utf8)
         let endpoint = Endpoint.enqueue(EnqueueRequest(session: nil, app: nil, tasks: []))
         #expect(throws: ServiceUnusable.self) { try endpoint.answer(from: data) }

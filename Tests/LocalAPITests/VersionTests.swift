@@ -5,9 +5,9 @@ import Testing
 
 @testable import LocalAPI
 
-/// How long a connection stays, by what the request says of its version.
+/// Tests of the lifetime of a connection, which depends on the HTTP version and fields of the request.
 @Suite struct VersionTests {
-    /// No connection ends by itself within a test.
+    /// Timeouts so long that no connection is closed for being idle during a test.
     private static let patient = {
         var limits = ConnectionLimits()
         limits.idleTimeout = .hours(1)
@@ -24,7 +24,7 @@ import Testing
         ("1.1", "Connection: close\r\n", "HTTP/1.1 200 "),
         ("1.1", "Connection: Close\r\n", "HTTP/1.1 200 "), ("1.1", "Connection: te, close\r\n", "HTTP/1.1 200 "),
     ])
-    func `A connection that nobody wants to keep ends with its answer`(
+    func `A connection without keep-alive ends with its response`(
         version: String, fields: String, start: String
     ) async throws {
         try await withServer(routes: [.hello], limits: Self.patient) { server in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `In HTTP 1.0, too, a connection is kept for whoever asks for that`() async throws {
+    @Test func `An HTTP 1.0 connection with keep-alive stays open`() async throws {
         try await withServer(routes: [.hello], limits: Self.patient) { server in
             let client = try server.client()
             for _ in 0..<3 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `An answer of unknown length ends with the connection in HTTP 1.0`() async throws {
+    @Test func `An HTTP 1.0 response of unknown length ends with the connection`() async throws {
         let events = Route(.get, "/events") { call in
             try EventStream.response(
                 to: call.request,
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A client of HTTP 1.0 is not told to go on`() async throws {
+    @Test func `An HTTP 1.0 client receives no interim response`() async throws {
         let post = Route(.post, "/post") { call in
             try Reply.json(try await RequestDecoder().decode(CancelRequest.self, from: call.request)).response
         }

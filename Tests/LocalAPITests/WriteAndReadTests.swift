@@ -2,7 +2,8 @@ import Foundation
 import NightshiftAPI
 import Testing
 
-/// What the API takes can be written and read again: one value that cannot takes the whole answer with it.
+/// Tests that all accepted values can be written and read again. One value that cannot would make a whole response
+/// unreadable.
 @Suite struct WriteAndReadTests {
     private static let numbers: [Double] = [
         0, -0.0, 1, -1, 0.5, 0.000_000_1, .leastNonzeroMagnitude, .leastNormalMagnitude, 1e-300, 1e300,
@@ -17,7 +18,7 @@ import Testing
         String(repeating: "9", count: 400), String(repeating: "x", count: 70_000),
     ]
 
-    /// Every value that differs from `value` in one leaf.
+    /// All values that differ from `value` in one leaf.
     private static func variants(of value: JSONValue) -> [JSONValue] {
         switch value {
         case .null, .bool: []
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    /// A value whose sets are written in one order.
+    /// The value with its sets in a fixed order.
     private static func ordered(_ data: Data) throws -> JSONValue {
         ordered(try JSON.decode(JSONValue.self, from: data))
     }
@@ -55,12 +56,12 @@ import Testing
     }
 
     @Test(arguments: Sample.all)
-    func `B1: Every number and text that the API takes is written so that it can be read`(_ sample: Sample) throws {
+    func `B1: Every accepted number and string is written in a form that can be read`(_ sample: Sample) throws {
         let value = try JSON.decode(JSONValue.self, from: sample.full)
         for variant in Self.variants(of: value) {
             let given = try JSON.encode(variant)
             guard let written = try? sample.rewrite(given) else {
-                // Refused: the value has to be what is wrong with it, and not that it cannot be written.
+                // The value is refused because it is invalid, and not because it cannot be written.
                 #expect(throws: DecodingError.self) { try sample.decode(given) }
                 continue
             }
@@ -72,14 +73,14 @@ import Testing
     }
 
     @Test(arguments: ["1e999", "-1e999", "NaN", "Infinity", #""\ud800""#, #""\udc00x""#])
-    func `B1: What is no number and no text is refused`(json: String) {
+    func `B1: Values that are neither a valid number nor a valid string are refused`(json: String) {
         for key in ["priority", "description"] {
             let task = Data("{\"url\":\"http://a/\",\"\(key)\":\(json)}".utf8)
             #expect(throws: DecodingError.self) { try JSON.decode(TaskRequest.self, from: task) }
         }
     }
 
-    @Test func `R1: Every interval of fetches has a text that is read as one of the same length`() throws {
+    @Test func `R1: The text of every fetch interval is parsed as the same interval`() throws {
         var random = SystemRandomNumberGenerator()
         let patterns = (0..<2_000).map { _ in Double(bitPattern: random.next()) }
         let usual = (0..<2_000).map { _ in Double.random(in: 0...1, using: &random) }
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["1e-07", "9.5e-05", "5e-324"])
-    func `R1: Tiny intervals that earlier versions have written are read`(text: String) throws {
+    func `R1: Tiny intervals that earlier versions wrote can be parsed`(text: String) throws {
         #expect(try JSON.decode([RefreshInterval].self, from: Data("[\"\(text)\"]".utf8)) == [.minimum])
     }
 }

@@ -18,7 +18,7 @@ import Testing
         return device
     }
 
-    @Test func `R5: A device is let in behind its signature, and not before`() {
+    @Test func `R5: A device is accepted only after its signature was verified`() {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         #expect(gateway.start() == [.send(.hello(version: 1, nonce: Samples.nonce))])
         let actions = gateway.received(Frame.connect(Samples.connect).encoded)
@@ -32,7 +32,7 @@ import Testing
         #expect(gateway.deliver(Samples.message(1)) == [.send(.message(Samples.message(1)))])
     }
 
-    @Test func `R5: A wrong signature ends the connection, and what follows it is not heard`() {
+    @Test func `R5: A wrong signature ends the connection, and later frames are ignored`() {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         _ = gateway.received(Frame.connect(Samples.connect).encoded)
         let refusal = Refusal(.notAuthenticated, "no")
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Samples.frames)
-    func `R5: Only an enrolment or a connect may come first, and nothing while they are looked at`(frame: Frame) {
+    func `R5: Only enrol or connect may come first, and nothing while it is checked`(frame: Frame) {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         let first = gateway.received(frame.encoded)
         switch frame {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Samples.frames)
-    func `R5: What the other side's role says ends an open channel`(frame: Frame) {
+    func `R5: A frame of the other side's role closes an open channel`(frame: Frame) {
         var gateway = Self.openGateway()
         var device = Self.openDevice()
         _ = gateway.received(frame.encoded)
@@ -70,13 +70,13 @@ import Testing
             #expect(gateway.state == .closed)
             #expect(device.state == .open)
         default:
-            // Answers that nobody asked for, too.
+            // Responses without a request close it as well.
             #expect(gateway.state == .closed)
             #expect(device.state == .closed)
         }
     }
 
-    @Test func `R5: A push is acknowledged once, behind its writing`() {
+    @Test func `R5: A push is acknowledged once, after it was written`() {
         var device = Self.openDevice()
         let frame = Frame.message(Samples.message(1)).encoded
         #expect(device.received(frame) == [.store(Samples.message(1))])
@@ -85,7 +85,7 @@ import Testing
         #expect(device.stored(Samples.message(1).id) == [])
     }
 
-    @Test func `R5: One keep-alive waits for its answer, and an answer for its keep-alive`() {
+    @Test func `R5: A keep-alive waits for one response, and each response needs a keep-alive`() {
         var device = Self.openDevice()
         #expect(device.keepAliveDue(next: 300) == [.send(.ping(interval: 300))])
         #expect(device.keepAliveDue(next: 300) == [])
@@ -100,7 +100,7 @@ import Testing
         #expect(gateway.patience == 3_600 * 3 / 2 + 30)
     }
 
-    @Test func `R5: Who asks faster than it reads is disconnected`() {
+    @Test func `R5: A peer that sends faster than it reads is disconnected`() {
         var gateway = Self.openGateway()
         for number in 0..<UInt32(GatewayChannel.requestLimit) {
             let actions = gateway.received(Frame.register(request: number, topic: "a", fresh: false).encoded)
@@ -116,7 +116,7 @@ import Testing
         #expect(device.state == .closed)
     }
 
-    @Test func `R5: An enrolled device connects on the same connection or another`() {
+    @Test func `R5: An enrolled device may connect on the same connection or on a new one`() {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         let enrol = Samples.frames[10]
         #expect(gateway.received(enrol.encoded).count == 1)
@@ -128,11 +128,11 @@ import Testing
         #expect(refused.state == .closed)
     }
 
-    @Test func `R5: A silence grows while it is answered, and goes back below what broke`() {
+    @Test func `R5: The keep-alive interval grows with success and falls below a failed silence`() {
         var interval = KeepAliveInterval()
         for _ in 0..<20 { interval.answered(silence: interval.current) }
         #expect(interval.current == KeepAliveInterval.longest)
-        // A network that drops what is silent for 300 s.
+        // A network that drops connections after 300 s of silence.
         interval.networkChanged()
         var lost = 0
         for _ in 0..<60 {
@@ -145,7 +145,7 @@ import Testing
         }
         #expect((200..<300).contains(interval.current))
         #expect(lost < 6)
-        // One that drops after a minute.
+        // A network that drops connections after a minute.
         interval.networkChanged()
         for _ in 0..<10 {
             if interval.current >= 60 {

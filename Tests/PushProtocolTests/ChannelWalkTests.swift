@@ -1,7 +1,7 @@
 import PushProtocol
 import Testing
 
-/// Both ends against each other, joined by a wire that cuts bytes anywhere, with everything happening in any order.
+/// Tests of both ends together, over a connection that splits bytes anywhere, with events in any order.
 @Suite struct ChannelWalkTests {
     struct World {
         var random: Seeded
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// - Parameter number: of the next push; nil where nothing new is to begin.
+        /// - Parameter number: the number of the next push; nil to start nothing new.
         mutating func step(_ number: UInt64?) {
             switch Int.random(in: 0..<10, using: &random) {
             case 0, 1, 2:
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `R5: In any order nothing is refused, and every push is acknowledged once`(seed: UInt64) {
+    func `R5: In any order of events no frame is refused, and each push is acknowledged once`(seed: UInt64) {
         var world = World(seed: seed)
         for number in 0..<1_000 as Range<UInt64> { world.step(number) }
         world.drain()
@@ -128,9 +128,9 @@ import Testing
         #expect(world.pings == world.pongs)
     }
 
-    /// A hostile device: frames in any order, valid and not. It is never let in.
+    /// A hostile device sends valid and invalid frames in any order. It is never accepted.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `R5: Nothing that comes before a good signature reaches what is behind it`(seed: UInt64) {
+    func `R5: No frame before a valid signature causes an action of the gateway`(seed: UInt64) {
         var random = Seeded(seed)
         for _ in 0..<200 {
             var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct FrameTests {
     @Test(arguments: Samples.frames)
-    func `R5: A frame is read as it was written, in pieces of any size`(frame: Frame) {
+    func `R5: A frame is decoded as it was encoded, in pieces of any size`(frame: Frame) {
         for size in [1, 2, 7, 100_000] {
             var decoder = FrameDecoder()
             var rest = frame.encoded[...]
@@ -19,14 +19,14 @@ import Testing
         }
     }
 
-    @Test func `R5: Frames that come together are read in order`() {
+    @Test func `R5: Frames that arrive together are decoded in order`() {
         var decoder = FrameDecoder()
         let result = decoder.append(Samples.frames.flatMap(\.encoded))
         #expect(result.frames == Samples.frames)
         #expect(result.error == nil)
     }
 
-    @Test func `R5: A length over the limit is refused by the head alone, and for good`() {
+    @Test func `R5: A frame over the size limit is refused by its header alone, permanently`() {
         var decoder = FrameDecoder()
         let result = decoder.append(Frame.pong.encoded + [5, 0, 1, 0, 1])
         #expect(result.frames == [.pong])
@@ -35,7 +35,7 @@ import Testing
         #expect(decoder.buffered == 0)
     }
 
-    @Test func `R5: What a later version adds is skipped, and what nobody knows is refused`() {
+    @Test func `R5: Optional additions of later versions are skipped, other unknown types refused`() {
         var decoder = FrameDecoder()
         // A frame of a type above 127, and a field 200 in a ping.
         let later: [UInt8] = [128, 0, 0, 0, 2, 1, 2] + [9, 0, 0, 0, 11, 200, 0, 1, 5, 5, 0, 4, 0, 0, 2, 88]
@@ -45,21 +45,21 @@ import Testing
 
     @Test(
         arguments: [
-            [10, 0, 0, 0, 2, 1, 0],  // A field without its length.
+            [10, 0, 0, 0, 2, 1, 0],  // A field without a length.
             [8, 0, 0, 0, 4, 8, 0, 2, 1],  // A field longer than its frame.
             [8, 0, 0, 0, 3, 8, 0, 0],  // An identifier without bytes.
-            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // A state that there is not.
-            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A field twice.
+            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // An unknown device state.
+            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A repeated field.
             [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // A topic that is not UTF-8.
         ] as [[UInt8]])
-    func `R5: A frame that breaks a rule is an error`(bytes: [UInt8]) {
+    func `R5: A frame that violates a rule is an error`(bytes: [UInt8]) {
         var decoder = FrameDecoder()
         let result = decoder.append(bytes)
         #expect(result.frames == [])
         #expect(result.error != nil)
     }
 
-    @Test func `R5: Text that is too long for a frame is cut, not sent broken`() {
+    @Test func `R5: Text that is too long for a frame is truncated at a character`() {
         var decoder = FrameDecoder()
         let refusal = Refusal(.trouble, String(repeating: "é", count: 5_000))
         let result = decoder.append(Frame.goAway(refusal, retryAfter: 0).encoded)
@@ -68,9 +68,9 @@ import Testing
         #expect(!read.text.isEmpty && refusal.text.hasPrefix(read.text))
     }
 
-    /// 20,000 broken streams: valid frames with bytes changed, cut, doubled, or noise.
+    /// 20,000 invalid streams: valid frames with changed, missing or doubled bytes, or noise.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `R5: The decoder survives whatever it is sent, within its bound of memory`(seed: UInt64) {
+    func `R5: The decoder survives any input within its memory limit`(seed: UInt64) {
         var random = Seeded(seed)
         for _ in 0..<1_000 {
             var bytes = (0..<Int.random(in: 1...3, using: &random)).flatMap { _ in
@@ -90,7 +90,7 @@ import Testing
             while !rest.isEmpty {
                 let count = Int.random(in: 1...64, using: &random)
                 let result = decoder.append(rest.prefix(count))
-                // Whatever is taken for a frame can be said again, and means the same.
+                // Every accepted frame can be encoded again with the same meaning.
                 for frame in result.frames {
                     var again = FrameDecoder()
                     #expect(again.append(frame.encoded).frames == [frame], "seed \(seed)")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `R5: Identifiers of a later millisecond sort behind those of earlier ones`() {
+    @Test func `R5: Identifiers of a later millisecond sort after those of earlier ones`() {
         var random = Seeded(9_562)
         let times: [Int64] = [0, 1, 0x017F_22E2_79B0, 0x017F_22E2_79B1, 0xFFFF_FFFF_FFFF]
         let identifiers = times.map { Identifier(at: $0, using: &random) }

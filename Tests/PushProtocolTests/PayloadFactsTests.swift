@@ -17,7 +17,8 @@ import Testing
         #"{"aps":{"alert":{"body":"x","body":""},"content-available":1}}"#, #"{"aps":{"alert":"x","alert":{}}}"#,
     ]
 
-    /// Members that are no alert, though they have its name: such a push only wakes its app, and has the limit of silent pushes.
+    /// Members that are not a visible alert despite their names. Such a push only wakes its app, and is limited like
+    /// silent pushes.
     private static let invisible = [
         #""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#, #""sound":null"#,
         #""sound":{}"#, #""sound":{"name":""}"#, #""alert":{"title":"","body":""}"#, #""alert":{"action":"x"}"#,
@@ -32,14 +33,14 @@ import Testing
     ]
 
     @Test(arguments: invisible.map { ($0, false) } + visible.map { ($0, true) })
-    func `R5: A push is visible with a text, a sound's name or a badge's number, and by no name alone`(
+    func `R5: A push is visible only with a text, a named sound or a badge number`(
         members: String, isVisible: Bool
     ) throws {
         let facts = try #require(PayloadFacts(Array(#"{"aps":{"content-available":1,\#(members)}}"#.utf8)))
         #expect(facts.isVisible == isVisible && facts.isContentAvailable)
     }
 
-    /// What Foundation's parser says.
+    /// The result of Foundation's parser.
     private func reference(_ payload: [UInt8]) -> Facts? {
         guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
         var facts = Facts(isContentAvailable: false, isVisible: false)
@@ -72,12 +73,12 @@ import Testing
     }
 
     @Test(arguments: documents)
-    func `R5: What a payload says is what Foundation reads`(document: String) {
+    func `R5: The scanner reads the same facts from a payload as Foundation`(document: String) {
         #expect(facts(Array(document.utf8)) == reference(Array(document.utf8)))
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `R5: What a payload with mistakes says is what Foundation reads`(seed: UInt64) throws {
+    func `R5: The scanner reads the same facts from a malformed payload as Foundation`(seed: UInt64) throws {
         var random = Seeded(seed)
         let letters = Array(#"{}[]",:\u0019eE.+-truefalsn /d8cD"#.utf8) + [0x00, 0x1F, 0x80, 0xC3, 0xFF, 0xED, 0xA0]
         for _ in 0..<3_000 {
@@ -92,14 +93,14 @@ import Testing
                 }
             }
             let facts = facts(payload)
-            // The one thing in which Foundation is more lenient than other parsers.
+            // The only case in which Foundation is more lenient than other parsers.
             if facts == nil, endsWithComma(payload) { continue }
             #expect(facts == reference(payload), "seed \(seed): \(String(decoding: payload, as: UTF8.self))")
         }
     }
 
     @Test(arguments: [511, 512, 100_000])
-    func `R5: A payload that is nested too deeply is none`(count: Int) {
+    func `R5: A payload that is nested too deeply is refused`(count: Int) {
         let open = Array(repeating: UInt8(ascii: "["), count: count)
         let close = Array(repeating: UInt8(ascii: "]"), count: count)
         let payload = Array(#"{"a":"#.utf8) + open + close + [UInt8(ascii: "}")]

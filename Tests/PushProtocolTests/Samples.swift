@@ -1,6 +1,6 @@
 import PushProtocol
 
-/// Numbers that follow from a seed, so that a failure can be had again.
+/// Random numbers from a seed, so that a failure can be reproduced.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
@@ -8,7 +8,7 @@ struct Seeded: RandomNumberGenerator {
         state = seed
     }
 
-    /// SplitMix64.
+    /// The SplitMix64 algorithm.
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
