@@ -22,7 +22,7 @@ package protocol JSONShape {
 ///
 /// The check reads the bytes once. They must already be known to be valid JSON.
 package enum JSONCheck {
-    /// Returns the first problem, or nil if there is none.
+    /// Returns the first problem, or nil if the data is valid.
     package static func finding<Shape: JSONShape>(in data: Data, against shape: Shape) -> Finding? {
         data.withUnsafeBytes { bytes -> Finding? in
             var scanner = Scanner<Shape>(bytes: bytes)

@@ -64,7 +64,7 @@ package struct ProxyAddress: Hashable, Sendable {
     /// The URL without user name and password. It is the same for all users of the proxy.
     package var url: String { "\(scheme)\(host)" }
 
-    /// The URL with `userinfo` instead of its user name and password.
+    /// The URL with `userinfo` instead of the user name and password.
     package func url(userinfo: String) -> String { "\(scheme)\(userinfo)@\(host)" }
 }
 

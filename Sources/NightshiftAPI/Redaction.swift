@@ -4,7 +4,7 @@ import Foundation
 package enum Redaction {
     package static let mask = "***"
 
-    /// The URL of a proxy without its user name and password.
+    /// The URL of a proxy without user name and password.
     package static func proxy(_ url: String) -> String {
         let address = ProxyAddress(url)
         return address.userinfo == nil ? url : address.url(userinfo: mask)

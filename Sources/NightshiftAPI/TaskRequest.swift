@@ -193,7 +193,7 @@ package enum SameTask: String, Sendable, Codable, CaseIterable {
     case new
     /// No transfer is created. The id of the earlier one is returned.
     case join
-    /// As ``join``, but only if the earlier transfer is paused.
+    /// Like ``join``, but only if the earlier transfer is paused.
     case joinSuspended
 }
 

@@ -90,7 +90,7 @@ package enum Timestamp {
             return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         }
 
-        /// Reads a fraction. Returns 0 if there is none, and nil if a point has no digits after it.
+        /// Reads a fraction. Returns 0 if no point follows, and nil if a point has no digits after it.
         mutating func fraction() -> Double? {
             guard skip(".") else { return 0 }
             let digits = rest.prefix { (0x30...0x39).contains($0) }

@@ -38,7 +38,7 @@ enum JSONValue: Hashable, Codable, Sendable, ExpressibleByStringLiteral {
         }
     }
 
-    /// The member `key`; null if there is none.
+    /// The member `key`; null if it is missing.
     subscript(_ key: String) -> JSONValue { object?[key] ?? .null }
 
     var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }

@@ -28,7 +28,7 @@ import Testing
         #expect(
             gateway.verified(nil) == [
                 .opened(Samples.device, .idle, Samples.connect.topics), .send(.connected(keepAlive: 600)),
-            ], "a push that is sent behind the answer finds the device here")
+            ], "a push that is sent after the response finds the device connected")
         #expect(gateway.deliver(Samples.message(1)) == [.send(.message(Samples.message(1)))])
     }
 

@@ -51,8 +51,8 @@ package struct BackgroundTaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One background run: from leaving the foreground or being woken until the app is suspended, comes to the foreground
-/// or ends.
+/// One background run: from leaving the foreground or being woken until the app is suspended, enters the
+/// foreground or ends.
 package struct BackgroundStint: Hashable, Sendable, Codable {
     package var began: Date
     package var ended: Date?

@@ -70,7 +70,7 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         case handleEvents
         /// A wake of any source except sessions. Acknowledged when its completion handler is called.
         case handleWake
-        /// A snapshot for the app switcher is requested. Acknowledged when it was sent, or when there is none.
+        /// A snapshot for the app switcher is requested. Acknowledged when it was sent, or when the app has no picture.
         case snapshot
         /// Background time is about to end. Acknowledged when every expiration handler has returned.
         case expire

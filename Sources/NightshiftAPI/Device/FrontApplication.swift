@@ -24,7 +24,7 @@ package struct FrontApplication: Hashable, Sendable {
 
 /// The app in the foreground, and the source of this information.
 package struct FrontStatus: Hashable, Sendable, Codable {
-    /// The source; nil if there is none.
+    /// The source; nil if no source is available.
     package var source: Source?
     /// The reason why there is no source.
     package var detail: String?

@@ -224,7 +224,7 @@ package struct AppPushChange: Hashable, Sendable, Codable {
 
 /// A `push` event of `GET /v1/process/commands`. It is sent to registered apps after `hello` and after every change.
 package struct PushNotice: Hashable, Sendable, Codable {
-    /// The device token in hexadecimal; nil if there is none yet, or if none is available.
+    /// The device token in hexadecimal; nil while no token is available.
     package var token: String?
     /// The reason why no token is available, as a sentence.
     package var error: String?

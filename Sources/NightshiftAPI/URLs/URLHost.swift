@@ -24,7 +24,7 @@ enum URLHost {
         return (text[..<colon], text[(colon + 1)...])
     }
 
-    /// Parses the port. Returns nil if there is none.
+    /// Parses the port. Returns nil if `text` is empty.
     static func port(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> Int? {
         guard !text.isEmpty else { return nil }
         guard text.allSatisfy(\.isASCIIDigit), let port = Int(String(decoding: text, as: UTF8.self)), port > 0,
