@@ -19,7 +19,7 @@ struct PageStart: Sendable {
     /// Whether no other process opens the socket before ``finish()``.
     var isExclusive: Bool { lock >= 0 }
 
-    /// The address of the page that runs already, with a new link; nil if there is none.
+    /// The address of the page that runs already, with a new link; nil if none exists.
     func runningPage() -> PageAddress? { LinkSocket.ask(socket) }
 
     /// Lets the next process start. Called once.

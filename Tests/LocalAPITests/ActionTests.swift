@@ -22,7 +22,7 @@ import Testing
         return try answer.decode(TaskActionAnswer.self).results
     }
 
-    @Test func `An action returns a result for each task, in the order of the request`() async throws {
+    @Test func `An action returns a result for each transfer, in the order of the request`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(3, server)
             let none = TaskID(999_999)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `A change of many tasks applies to all and is stored`() async throws {
+    @Test func `A change of many transfers applies to all and is stored`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(3, server)
             _ = try await act("cancel", [ids[1]], server)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `An action on the maximum number of tasks needs few transactions`() async throws {
+    @Test func `An action on the maximum number of transfers needs few transactions`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(Limits.tasksPerAction, server)
             let change = ",\"change\":{\"priority\":0.1}"

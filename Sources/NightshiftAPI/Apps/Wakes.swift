@@ -70,7 +70,7 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
         case .push: "A remote notification arrived."
         case .region: "The boundary of a region was crossed."
         case .significantChange: "The location changed significantly."
-        case .processing: "A processing task may run."
+        case .processing: "The conditions of a processing task are met."
         case .continued: "A continued task that you started in the app is running."
         case .response: "You responded to a notification of the app."
         }

@@ -24,7 +24,7 @@ enum LinkSocket {
         return channel
     }
 
-    /// Asks the page process at `path` for a link; nil if there is none.
+    /// Asks the page process at `path` for a link; nil if none exists.
     static func ask(_ path: String) -> PageAddress? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
