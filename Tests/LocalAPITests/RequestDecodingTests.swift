@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [
-        Case(body: "", pointer: nil, words: "needs a body"),
+        Case(body: "", pointer: nil, words: "needs a JSON body"),
         Case(body: "{", pointer: nil, words: "is not JSON"),
         Case(body: "{\"tasks\":[]}x", pointer: nil, words: "is not JSON"),
         Case(body: "null", pointer: "", words: "an object"),
@@ -50,10 +50,10 @@ import Testing
         Case(body: "{\"tasks\":[{\"a/b~\\\"c\":1}]}", pointer: "/tasks/0/a~1b~0\"c", words: "unknown"),
         Case(
             body: "{ \"tasks\" : [ { \"description\" : \"}],\\\"\" } , { \"tls\" : { \"x\" : { \"y\" : [ ] } } } ] }",
-            pointer: "/tasks/1/tls/x", words: "known are certificateAuthority"),
+            pointer: "/tasks/1/tls/x", words: "Known keys: certificateAuthority"),
         Case(
             body: "{\"tasks\":[{\"destination\":{\"directory\":\"/\",\"file\":\"x\"}}]}",
-            pointer: "/tasks/0/destination/file", words: "known are directory, filename, ifTaken, overwrite, umask"),
+            pointer: "/tasks/0/destination/file", words: "Known keys: directory, filename, ifTaken, overwrite, umask"),
         Case(
             body: "{\"tasks\":[{\"tls\":{\"minimumVersion\":\"1.1\"}}]}", pointer: "/tasks/0/tls/minimumVersion",
             words: "'1.2', '1.3'"),

@@ -82,7 +82,7 @@ struct TraceTests {
         arguments: [
             (#"{"at": 5, "request": "doze"}"# + "\n" + #"{"at": 4, "request": "wake"}"#, "sort the lines by 'at'"),
             (#"{"at": 5, "end": true}"# + "\n" + #"{"at": 6, "request": "wake"}"#, "the trace has already ended"),
-            (#"{"at": 0, "request": "doze"}"# + "\n" + #"{"trace": {}}"#, "in the first line only"),
+            (#"{"at": 0, "request": "doze"}"# + "\n" + #"{"trace": {}}"#, "only allowed in the first line"),
         ])
     func `B3: A line in the wrong place is a mistake of its own`(text: String, words: String) {
         #expect {

@@ -26,7 +26,7 @@ package enum WindowReason: String, Sendable, Codable, CaseIterable {
         case .maintenance: "It was time for a maintenance window."
         case .deviceWoke: "The machine woke from sleep."
         case .appWoken: "An app had to be woken."
-        case .requested: "It was requested with 'nightshift device window'."
+        case .requested: "You requested this."
         }
     }
 }
@@ -48,7 +48,7 @@ package enum AwakeReason: String, Sendable, Codable, CaseIterable {
         case .externalPower: "The device has external power."
         case .held: "An app keeps the device awake."
         case .settling: "The device has not been idle for long enough."
-        case .requested: "It was woken with 'nightshift device wake'."
+        case .requested: "You woke the device."
         }
     }
 }
