@@ -161,7 +161,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .divided: "Several connections download the file, each a part of it."
         case .undivided: "A single connection downloads the rest of the file."
         case .mirrorDropped: "A mirror is no longer used."
-        case .mirrorAsked: "The file is requested from another server."
+        case .mirrorAsked: "The file is requested from another URL."
         case .uploadKept:
             "The server keeps the bytes that it receives, so the upload can continue after an interruption."
         case .uploadContinued: "The upload continued from the bytes that the server has."
