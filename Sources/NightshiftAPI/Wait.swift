@@ -87,7 +87,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .serviceFault:
             "The service crashed repeatedly while it ran this transfer. The transfer is blocked to protect all others."
         case .doubtfulAnswer:
-            "The last response does not look like one from this server. The service asks again before it discards bytes."
+            "The last response does not look like one from this server. The service asks again before discarding bytes."
         case .portal: "The network requires a login. Responses received before the login are not trusted."
         case .destinationSilent: "The file system that holds the transfer's files does not respond."
         }

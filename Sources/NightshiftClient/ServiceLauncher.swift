@@ -120,7 +120,8 @@ package struct ServiceLauncher: Sendable {
     /// A message about a service that holds the lock but does not listen.
     package static func unreachable(_ holder: LockRecord, at socket: String) -> String {
         "The service runs as process \(holder.processID), but does not listen on its socket \(socket). "
-            + "It may be starting or stopping. If this does not change, end it with 'kill \(holder.processID)' and start it again."
+            + "It may be starting or stopping. If this does not change, end it with 'kill \(holder.processID)' "
+            + "and start it again."
     }
 
     private func refusal(_ code: Int32) -> ServiceUnusable {

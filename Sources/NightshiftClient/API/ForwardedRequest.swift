@@ -72,7 +72,8 @@ package struct ForwardedRequest: Hashable, Sendable {
     ]
 
     private static let changes = [
-        "tasks", "tasks/*/suspend", "tasks/*/resume", "tasks/*/cancel", "tasks/*/retry", "tasks/*/retarget", "actions", "retry",
+        "tasks", "tasks/*/suspend", "tasks/*/resume", "tasks/*/cancel", "tasks/*/retry", "tasks/*/retarget", "actions",
+        "retry",
         "apps/*/launch", "apps/*/activate", "apps/*/background", "apps/*/quit", "refresh/*/fetch",
         "device/doze",
     ]
