@@ -24,7 +24,8 @@ struct InheritedLimits: Hashable, Sendable {
         guard let addressSpace, addressSpace < Self.leastAddressSpace else { return nil }
         return
             "The service may use \(addressSpace >> 20) MiB of address space, "
-            + "but needs \(Self.leastAddressSpace >> 20) MiB. Most of it never uses memory. Raise the limit: 'ulimit -v' in a shell, LimitAS= in a systemd unit. "
+            + "but needs \(Self.leastAddressSpace >> 20) MiB. Most of it never uses memory. "
+            + "Raise the limit: 'ulimit -v' in a shell, LimitAS= in a systemd unit. "
             + "MemoryMax= limits memory itself."
     }
 
