@@ -1,13 +1,13 @@
 /// Commands and options of curl, wget, aria2, systemctl and docker, with what does the same here.
 enum FamiliarWords {
-    /// What to say about a command that only other programs have.
+    /// The hint about a command that only other programs have.
     ///
     /// - Parameter path: the commands before it: "nightshift", "nightshift app".
     static func command(_ word: String, after path: String) -> String? {
         path == "nightshift" ? commands[word] : nil
     }
 
-    /// What to say about an option that only other programs have.
+    /// The hint about an option that only other programs have.
     ///
     /// - Parameter path: the commands before it. Options before any command are read as those of a download.
     static func option(_ word: String, of path: String) -> String? {

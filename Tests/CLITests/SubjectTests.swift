@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// What `show` and `why` are asked about: numbers, ranges and names.
+/// The subjects of `show` and `why`: numbers, ranges and names.
 struct SubjectTests {
     private static func task(_ id: Int64, _ url: String, _ file: String? = nil) -> TaskStatus {
         var task = Samples.running(id)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// What `show` and `why` are asked about, as it is typed.
+/// The subject of `show` or `why`, as it is typed.
 enum SubjectArgument: Hashable, Sendable {
     /// `12`, `#12` as the page writes it, or `12-20`.
     case tasks(TaskRange)

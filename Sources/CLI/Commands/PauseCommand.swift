@@ -37,7 +37,7 @@ struct PauseCommand: ClientCommand {
     }
 }
 
-/// What pausing uploads loses: bytes that are sent, and that the server does not keep.
+/// The bytes that pausing uploads loses: they were sent, and the server does not keep them.
 struct UploadLosses {
     private var tasks: [TaskStatus]
 
@@ -69,7 +69,7 @@ struct UploadLosses {
 }
 
 extension Service {
-    /// Those of the transfers that run now.
+    /// The bytes of the transfers that run now.
     fileprivate func running(among ids: [TaskID]) async throws -> [TaskStatus] {
         let wanted = Set(ids)
         var found: [TaskStatus] = []

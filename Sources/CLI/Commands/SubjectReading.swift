@@ -35,7 +35,7 @@ struct SubjectReading {
 
     private var service: Service { invocation.service }
 
-    /// What is refused for one subject does not keep the others from being answered.
+    /// An error about one subject does not keep the others from being answered.
     func run(_ subjects: [SubjectArgument]) async throws -> ExitStatus {
         if subjects.count == 1, case .tasks(let range) = subjects[0], range.ids.count == 1 {
             return try write(single: try await task(TaskID(range.ids.lowerBound)))
@@ -136,7 +136,7 @@ struct SubjectReading {
         }
     }
 
-    /// As the page finds it: an app, a transfer, a push, a region.
+    /// Searches in the order of the page: an app, a transfer, a push, a region.
     private func subject(_ name: String, isURL: Bool) async throws -> NamedSubject {
         if !isURL, let id = NamedSubject.app(name, in: try await service.fetch(.apps).apps) { return .app(id) }
         var matches = TaskMatches(name: name, path: isURL ? nil : try? invocation.absolute(name))

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// What a name turned out to be.
+/// The kind of thing that a name belongs to.
 enum NamedSubject: Sendable {
     case app(AppID)
-    /// Of several of this name the newest.
+    /// The newest of several with this name.
     case task(TaskID, others: [TaskID])
     case push(PushRecord, of: AppPushStatus)
-    /// Of every app that watches one of this identifier.
+    /// The regions of every app that watches one with this identifier.
     case regions([WatchedRegion])
 }
 

@@ -79,7 +79,7 @@ struct TaskTable {
         }
     }
 
-    /// What a task waits for, or what went wrong.
+    /// The reason why a transfer waits, or its error.
     private func note(_ task: TaskStatus, times: TimeText) -> String? {
         switch task.state {
         case .waiting:
