@@ -80,8 +80,8 @@ package struct ForwardedRequest: Hashable, Sendable {
 }
 
 extension ServiceClient {
-    /// Returns the whole response to a forwarded request, whatever its status. Throws ``ServiceUnreachable`` if there
-    /// is none.
+    /// Returns the whole response to a forwarded request, whatever its status. Throws ``ServiceUnreachable`` if none
+    /// exists.
     package func forward(_ request: ForwardedRequest) async throws -> CurlResponse {
         do {
             return try await Self.loop.send(exchange(request))
