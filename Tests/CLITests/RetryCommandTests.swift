@@ -85,7 +85,7 @@ struct RetryCommandTests {
         #expect(
             world.errors.text == """
                 nightshift: Task 1 is completed. The same goes for 2 4.
-                nightshift: There is no task 7. The same goes for 8-9 12 100-20000.
+                nightshift: There is no transfer 7. The same goes for 8-9 12 100-20000.
 
                 """)
     }

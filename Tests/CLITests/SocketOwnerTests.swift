@@ -21,7 +21,7 @@ import Testing
             (1_001, 1_000, 0o700, "user 1001"), (0, 1_000, 0o700, "user 0"),
             (1_000, 1_001, 0o700, "belongs to user 1001"),
             (1_000, 0, 0o755, "belongs to user 0"), (1_000, 1_000, 0o720, "chmod 700 '/run/n/'"),
-            (1_000, 1_000, 0o702, "Other users can write"), (1_000, 1_000, 0o1777, "Nothing was sent"),
+            (1_000, 1_000, 0o702, "Other users can write"), (1_000, 1_000, 0o1777, "nothing was sent"),
         ] as [(uid_t, uid_t, mode_t, String?)])
     func `Only a process of one's own, in a directory where nobody else writes, is spoken to`(
         peer: uid_t, owner: uid_t, mode: mode_t, words: String?
