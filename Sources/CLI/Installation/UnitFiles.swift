@@ -34,19 +34,19 @@ enum UnitFiles {
         WatchdogSec=5min
         # Checkpoints take less than 2 s; a stuck disk may take longer.
         TimeoutStopSec=15s
-        # Apps that the service has launched outlive it, and the next service takes them up again.
+        # Apps that the service has launched keep running, and the next service adopts them.
         KillMode=process
-        # Apps are suspended with cgroups of their own.
+        # The service suspends each app with a separate cgroup.
         Delegate=yes
 
-        # No sandbox: apps would inherit it. In a user unit every setting that filters system calls, hides a part of the machine or
-        # forbids a right also implies NoNewPrivileges=yes (systemd.exec(5)), and then sudo, pkexec and fusermount fail in every
-        # app. The same holds for PrivateTmp=, ProtectHome= and other name spaces, which would show apps another machine than
-        # their user sees. Downloads go wherever the user may write, with the permissions that his own umask gives.
+        # There is no sandbox, because apps would inherit it. In a user unit every setting that filters system calls, hides a part
+        # of the machine or removes a permission also implies NoNewPrivileges=yes (systemd.exec(5)). Then sudo, pkexec and fusermount
+        # fail in every app. PrivateTmp=, ProtectHome= and other namespaces would also show apps a different machine. Downloads go
+        # wherever the user may write, with the permissions of the user's umask.
 
         [Install]
-        # Not only on demand: transfers that a restart of the machine has interrupted go on at login, or at boot
-        # where the user lingers.
+        # The service also starts at login, or at boot if the user lingers, so that transfers continue after a restart of the
+        # machine.
         Also=nightshiftd.socket
         WantedBy=default.target
 
