@@ -3,7 +3,8 @@ import FoundationNetworking
 import NightshiftAPI
 
 extension BackgroundConfiguration {
-    /// The value of the field `Cookie` for a request that has none of its own: what the storage has. Nil where none goes along.
+    /// Returns the value of the `Cookie` field for a request without one, from the cookie storage. Nil if no cookie is
+    /// to be sent.
     func storedCookies(for request: URLRequest) -> String? {
         guard httpShouldSetCookies, request.httpShouldHandleCookies, let url = request.url,
             let cookies = httpCookieStorage?.cookies(thatMayGoTo: url), !cookies.isEmpty
@@ -11,7 +12,7 @@ extension BackgroundConfiguration {
         return cookies.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    /// The request with the storage's cookies in place of any others.
+    /// Returns the request with its `Cookie` field replaced by the storage's cookies.
     func withStoredCookies(_ request: URLRequest) -> URLRequest {
         var request = request
         request.setValue(storedCookies(for: request), forHTTPHeaderField: "Cookie")
@@ -20,8 +21,8 @@ extension BackgroundConfiguration {
 }
 
 extension HTTPCookieStorage {
-    /// The cookies that a request for `url` sends along, longer paths first (RFC 6265, section 5.4). Foundation on Linux looks at
-    /// the host alone.
+    /// Returns the cookies to send with a request for `url`, longer paths first (RFC 6265, section 5.4). Foundation on
+    /// Linux compares only the host.
     fileprivate func cookies(thatMayGoTo url: URL) -> [HTTPCookie] {
         guard let target = try? TransferURL(parsing: url.absoluteString) else { return [] }
         return (cookies(for: url) ?? []).filter { cookie in

@@ -1,35 +1,36 @@
 public import Foundation
 public import FoundationNetworking
 
-/// What a background session does with its transfers; what `URLSessionConfiguration.background(withIdentifier:)` makes.
+/// The configuration of a background session. `URLSessionConfiguration.background(withIdentifier:)` creates one.
 ///
-/// The session takes a copy: what is changed later does not reach it. Defaults are Apple's: 60 s without data until an
-/// exchange is tried again, 7 days for a transfer as a whole, 6 connections to a host, no cache. What Apple's configurations have
-/// beyond FoundationNetworking's is in an extension of `URLSessionConfiguration`.
+/// The session copies its configuration, so later changes do not affect the session. Defaults are Apple's: a request is
+/// retried after 60 s without data, a transfer may take 7 days, a host gets 6 connections, and there is no cache.
+/// Properties that Apple's configurations have and FoundationNetworking's lack are in an extension of
+/// `URLSessionConfiguration`.
 ///
 /// `isDiscretionary`, `allowsCellularAccess`, `allowsExpensiveNetworkAccess`, `allowsConstrainedNetworkAccess`,
-/// `requiresExternalPower` and `minimumBattery` say what the session's tasks wait for. A task that may not run waits, however
-/// long its resource timeout lets it; it never fails for that. Of a single request only `allowsCellularAccess` is heeded:
-/// FoundationNetworking's `URLRequest` has none of the others. Tasks that an app adds while it is in the background are
-/// discretionary until it comes to the front, as on Apple's systems.
+/// `requiresExternalPower` and `minimumBattery` restrict when the session's tasks may run. A task that may not run
+/// waits for as long as its resource timeout allows. It never fails because of such a restriction. On a single request,
+/// only `allowsCellularAccess` has an effect, because FoundationNetworking's `URLRequest` has none of the others. Tasks
+/// that an app adds in the background are discretionary until the app comes to the foreground, as on Apple's systems.
 ///
-/// `protocolClasses` and `urlCache` have no effect in a background session on Apple's systems either.
+/// `protocolClasses` and `urlCache` have no effect in a background session, as on Apple's systems.
 open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable {
-    // Unchecked as the base class is: like it, a configuration is changed by one thread before its session is made.
+    // Unchecked, like the base class: one thread changes a configuration before its session is created.
 
-    /// What the base class has no room for.
+    /// The values of properties that the base class does not store.
     var additions = ConfigurationAdditions()
-    /// Tells FoundationNetworking's initialiser of `URLSession`, which must never see a background configuration: the session would be
-    /// one of this process and end with it.
+    /// The detector for FoundationNetworking's initialiser of `URLSession`. That initialiser must never get a
+    /// background configuration, because its session would belong to this process and end with it.
     private var reading = FoundationReading()
 
-    /// Kept for source compatibility; there are no containers here.
+    /// Kept for source compatibility. Linux has no shared containers.
     open override var sharedContainerIdentifier: String? {
         get { additions.sharedContainerIdentifier }
         set { additions.sharedContainerIdentifier = newValue }
     }
 
-    /// - Parameter identifier: unique in the app; names the session for ever. Must not be empty.
+    /// - Parameter identifier: The permanent name of the session, unique in the app. Must not be empty.
     public init(identifier: String) {
         if identifier.isEmpty { fatalError(Refusal.identifier) }
         super.init()

@@ -1,6 +1,6 @@
 import FoundationNetworking
 
-/// What a background configuration has beyond FoundationNetworking's, with its defaults.
+/// The properties of a background configuration that FoundationNetworking's class lacks, with their defaults.
 struct ConfigurationAdditions: Sendable {
     var sessionSendsLaunchEvents = true
     var sharedContainerIdentifier: String?
@@ -10,7 +10,8 @@ struct ConfigurationAdditions: Sendable {
     var minimumBattery: Double = 0
     var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
     var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
-    // The following values are kept so that they read as they were written. They have no effect.
+    // The following values are stored only so that reading a property returns the value that was set. They have no
+    // effect.
     var waitsForConnectivity = false
     var requiresDNSSECValidation = false
     var usesClassicLoadingMode = false

@@ -1,5 +1,6 @@
-/// The order in which FoundationNetworking's initialiser of `URLSession` reads a configuration: it copies it, and then reads each
-/// property once, in the order of their declaration. Nothing else does so.
+/// A detector for the order in which FoundationNetworking's initialiser of `URLSession` reads a configuration. The
+/// initialiser copies the configuration, and then reads each property once, in the order of declaration. No other code
+/// does so.
 struct FoundationReading {
     enum Property: Int {
         case pipelining
@@ -9,10 +10,10 @@ struct FoundationReading {
 
     private var next: Property?
 
-    /// The configuration was copied.
+    /// Records that the configuration was copied.
     mutating func copied() { next = .pipelining }
 
-    /// - Returns: whether that completes the order.
+    /// - Returns: Whether this read completes the order.
     @discardableResult
     mutating func read(_ property: Property) -> Bool {
         guard property == next else {

@@ -3,7 +3,7 @@ import FoundationNetworking
 import NightshiftAPI
 
 extension BackgroundConfiguration {
-    /// The fields that every request has, by their names.
+    /// The header fields that are added to every request, sorted by name.
     var additionalFields: [HeaderField] {
         (httpAdditionalHeaders ?? [:]).map { HeaderField(name: "\($0.key.base)", value: "\($0.value)") }
             .sorted { $0.name < $1.name }
@@ -11,7 +11,7 @@ extension BackgroundConfiguration {
 }
 
 extension SessionSettings {
-    /// What the service has to know of a configuration.
+    /// Creates the settings that the service needs from a configuration.
     init(_ configuration: BackgroundConfiguration) {
         self.init()
         headers = configuration.additionalFields
@@ -36,7 +36,8 @@ extension SessionSettings {
         interval > 0 ? min(interval, Limits.longestTimeout) : Limits.longestTimeout
     }
 
-    /// The service speaks TLS 1.2 and 1.3: what bounds neither needs no word. Of bounds that exclude each other the lower one holds.
+    /// Returns nil if the bounds exclude neither TLS 1.2 nor TLS 1.3, the versions that the service supports. If the
+    /// bounds exclude each other, the minimum wins.
     private static func versions(_ configuration: BackgroundConfiguration) -> TLSSettings? {
         if configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 { return TLSSettings(minimumVersion: .tls13) }
         switch configuration.tlsMaximumSupportedProtocolVersion {
@@ -45,7 +46,7 @@ extension SessionSettings {
         }
     }
 
-    /// The HTTPS proxy before the HTTP one: the service has one for both.
+    /// Returns the URL of the HTTPS proxy, or else of the HTTP proxy. The service uses one proxy for both.
     ///
     /// The keys are the values of CFNetwork's `kCFNetworkProxies…` and `kCFStreamPropertyHTTP…` constants.
     private static func proxy(_ dictionary: [AnyHashable: Any]?) -> String? {

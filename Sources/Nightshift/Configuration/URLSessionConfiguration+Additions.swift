@@ -1,92 +1,97 @@
 public import FoundationNetworking
 
-/// What Apple's configurations have and FoundationNetworking's have not.
+/// Properties that Apple's configurations have and FoundationNetworking's lack.
 ///
-/// On the base class, so that code which names it compiles. A configuration that is not for the background has no room for
-/// these: there, setting one does nothing, and reading it gives its default.
+/// They are declared on the base class so that code that uses them compiles. Only a background configuration stores
+/// them: on any other, setting one does nothing, and reading it returns its default.
 extension URLSessionConfiguration {
     fileprivate var added: ConfigurationAdditions {
         get { (self as? BackgroundConfiguration)?.additions ?? ConfigurationAdditions() }
         set { (self as? BackgroundConfiguration)?.additions = newValue }
     }
 
-    /// Whether the app is resumed or launched when the session's transfers have ended, or one needs an answer. True unless changed.
+    /// Whether the app is resumed or launched when the session's transfers have ended, or when one needs an answer. The
+    /// default is true.
     public var sessionSendsLaunchEvents: Bool {
         get { added.sessionSendsLaunchEvents }
         set { added.sessionSendsLaunchEvents = newValue }
     }
 
-    /// Whether the session's tasks may use networks that cost by the byte: mobile ones, and those that are marked as metered. True
-    /// unless changed.
+    /// Whether the session's tasks may use networks that charge by the byte: mobile networks, and networks marked as
+    /// metered. The default is true.
     public var allowsExpensiveNetworkAccess: Bool {
         get { added.allowsExpensiveNetworkAccess }
         set { added.allowsExpensiveNetworkAccess = newValue }
     }
 
-    /// Whether the session's tasks may use networks that are to carry as little as possible (Apple: Low Data Mode). True unless
-    /// changed.
+    /// Whether the session's tasks may use networks in data saver mode (Apple: Low Data Mode). The default is true.
     public var allowsConstrainedNetworkAccess: Bool {
         get { added.allowsConstrainedNetworkAccess }
         set { added.allowsConstrainedNetworkAccess = newValue }
     }
 
-    /// Whether the session's tasks run on external power only. Not Apple's.
+    /// Whether the session's tasks run on external power only. Apple has no such property.
     public var requiresExternalPower: Bool {
         get { added.requiresExternalPower }
         set { added.requiresExternalPower = newValue }
     }
 
-    /// Percent of the battery's charge below which the session's tasks wait while there is no external power; 0, the default, is
-    /// no limit. Not Apple's.
+    /// The battery charge in percent below which the session's tasks wait while there is no external power. The default
+    /// is 0, which means no limit. Apple has no such property.
     public var minimumBattery: Double {
         get { added.minimumBattery }
         set { added.minimumBattery = newValue }
     }
 
-    /// The oldest version of TLS that downloads and uploads speak with a server. TLS 1.2 unless changed; nothing older is ever spoken.
-    /// A server that has only older ones is tried again until the resource timeout is over. Data tasks do not heed it.
+    /// The oldest version of TLS that downloads and uploads use. The default is TLS 1.2; older versions are never used.
+    /// If a server supports only older versions, the transfer is retried until its resource timeout ends. Data tasks
+    /// ignore this property.
     public var tlsMinimumSupportedProtocolVersion: tls_protocol_version_t {
         get { added.tlsMinimumSupportedProtocolVersion }
         set { added.tlsMinimumSupportedProtocolVersion = newValue }
     }
 
-    /// The newest version of TLS that downloads and uploads speak with a server. TLS 1.3 unless changed; what is older than 1.2, or than
-    /// the oldest one, counts as that. Data tasks do not heed it.
+    /// The newest version of TLS that downloads and uploads use. The default is TLS 1.3. A value below TLS 1.2 counts
+    /// as TLS 1.2, and a value below the minimum counts as the minimum. Data tasks ignore this property.
     public var tlsMaximumSupportedProtocolVersion: tls_protocol_version_t {
         get { added.tlsMaximumSupportedProtocolVersion }
         set { added.tlsMaximumSupportedProtocolVersion = newValue }
     }
 
-    /// Kept for source compatibility, without effect: the system's resolver decides.
+    /// Kept for source compatibility, without effect: the system's resolver decides about DNSSEC.
     public var requiresDNSSECValidation: Bool {
         get { added.requiresDNSSECValidation }
         set { added.requiresDNSSECValidation = newValue }
     }
 }
 
-/// Gives configurations back what FoundationNetworking makes unavailable or lets nobody set.
+/// Members that FoundationNetworking makes unavailable or read-only.
 ///
-/// A protocol, because a member of the class itself by the same name and type breaks optimised builds of whoever imports it: Swift
-/// 6.3's compiler cannot tell the two apart in the class's table of methods, and ends.
+/// They are in a protocol because a member of the class itself with the same name and type breaks optimised builds of
+/// code that imports the class: Swift 6.3's compiler confuses the two in the class's method table and crashes.
 public protocol ConfigurationReplacements: URLSessionConfiguration {}
 
 extension URLSessionConfiguration: ConfigurationReplacements {}
 
 extension ConfigurationReplacements {
-    /// A configuration whose session's transfers go on while the app is suspended or not running: a ``BackgroundConfiguration``.
+    /// Returns a ``BackgroundConfiguration``. Transfers of its session continue while the app is suspended or not
+    /// running.
     ///
-    /// - Parameter identifier: unique in the app; the same one connects a later process with the same session. Must not be empty.
+    /// - Parameter identifier: The session's name, unique in the app. A later process that uses the same name connects
+    ///   to the same session. Must not be empty.
     public static func background(withIdentifier identifier: String) -> URLSessionConfiguration {
         BackgroundConfiguration(identifier: identifier)
     }
 
-    /// Where the class's own cannot be set: `String??`, so that reading prefers the class's.
+    /// A replacement for use where the class's own property cannot be set. Its type is `String??` so that reading
+    /// prefers the class's property.
     public var sharedContainerIdentifier: String?? {
         get { .some(added.sharedContainerIdentifier) }
         set { added.sharedContainerIdentifier = newValue ?? nil }
     }
 
-    /// Kept for source compatibility: a background session always waits for connectivity, and no other one here does.
+    /// Kept for source compatibility. A background session always waits for connectivity; no other session does so
+    /// here.
     public var waitsForConnectivity: Bool {
         get { added.waitsForConnectivity }
         set { added.waitsForConnectivity = newValue }
@@ -106,13 +111,14 @@ extension ConfigurationReplacements {
 }
 
 extension ConfigurationReplacements where Self: BackgroundConfiguration {
-    /// The same with its own type: `URLSession(configuration: .background(withIdentifier:))` finds it.
+    /// The overload that returns the concrete type, for `URLSession(configuration: .background(withIdentifier:))`.
     public static func background(withIdentifier identifier: String) -> BackgroundConfiguration {
         BackgroundConfiguration(identifier: identifier)
     }
 }
 
-/// The values of `multipathServiceType`; FoundationNetworking has them nested in its configuration, where they are unavailable.
+/// The values of `multipathServiceType`. FoundationNetworking nests this type in its configuration, where it is
+/// unavailable.
 public enum MultipathService: Sendable {
     case none
     case handover

@@ -2,11 +2,11 @@ import CNightshift
 import Foundation
 import NightshiftAPI
 
-/// The field `User-Agent` of requests that have none of their own, as Foundation makes it: of the app's name, its version and the library
-/// that sends. On Apple's systems that is `Photos/12 CFNetwork/… Darwin/…`, and FoundationNetworking's is
-/// `Photos (unknown version) curl/…`. The service's own name follows.
+/// The `User-Agent` field of requests without one. Like Foundation's, it names the app, its version and the library
+/// that sends. Apple's systems send `Photos/12 CFNetwork/… Darwin/…`, and FoundationNetworking sends `Photos (unknown
+/// version) curl/…`. The name of the service follows.
 enum UserAgent {
-    /// The agent of this process. The version is the bundle's, where the program has an `Info.plist` beside it.
+    /// The user agent of this process. The version is the bundle's, if the program has an `Info.plist` next to it.
     static let own = value(
         name: ProcessInfo.processInfo.processName,
         version: Bundle.main.infoDictionary?["CFBundleVersion"] as? String,
@@ -19,7 +19,7 @@ enum UserAgent {
         return "\(app)\(curl) nightshift/\(NightshiftVersion.current)"
     }
 
-    /// The name as a token (RFC 9110, section 5.6.2). Apple's systems escape other characters in the same way:
+    /// Returns the text as a token (RFC 9110, section 5.6.2). Apple's systems escape other characters in the same way:
     /// `My%20App`.
     private static func token(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: tokenCharacters) ?? ""

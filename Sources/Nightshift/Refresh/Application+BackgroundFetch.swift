@@ -2,18 +2,19 @@ public import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// As often as the service thinks right.
+    /// The interval that lets the service decide how often to fetch.
     public nonisolated static let backgroundFetchIntervalMinimum: TimeInterval = 0
-    /// No background fetches: what holds until an app says something else.
+    /// The interval that disables background fetches. This is the default.
     public nonisolated static let backgroundFetchIntervalNever: TimeInterval = .greatestFiniteMagnitude
 
-    /// Says how many seconds no new background fetch may begin after each; afterwards the service decides.
+    /// Sets the minimum number of seconds between two background fetches. After that time, the service decides when to
+    /// fetch.
     ///
-    /// Returns at once; the service is told behind the caller's back, and again whenever it has come back. It keeps the interval until the
-    /// app says another one or is removed. The app's user goes first. Without the mode `fetch` in the app's entry it has no
-    /// effect, which a line on standard error says.
+    /// Returns at once. The service receives the interval asynchronously, and again after each reconnection. It keeps
+    /// the interval until the app sets another one or is removed. The user's settings take precedence. Without the mode
+    /// `fetch` in the app's desktop entry, the interval has no effect; a line on standard error says so.
     ///
-    /// - Parameter minimumBackgroundFetchInterval: seconds, a year at most; ``backgroundFetchIntervalMinimum`` or
+    /// - Parameter minimumBackgroundFetchInterval: Seconds, at most a year; or ``backgroundFetchIntervalMinimum`` or
     ///   ``backgroundFetchIntervalNever``.
     public func setMinimumBackgroundFetchInterval(_ minimumBackgroundFetchInterval: TimeInterval) {
         connection.refresh.setInterval(RefreshInterval(timeInterval: minimumBackgroundFetchInterval))
@@ -21,8 +22,9 @@ extension Application {
 
     /// Whether the app is refreshed in the background.
     ///
-    /// Read from what the service has said. Only the first call may have to wait for its first words, 2 s at most; without a
-    /// service it is ``BackgroundRefreshStatus/restricted``. ``backgroundRefreshStatusDidChangeNotification`` tells of changes.
+    /// The value is the last one that the service sent. Only the first call may have to wait for it, for at most 2 s.
+    /// Without a service, the value is ``BackgroundRefreshStatus/restricted``.
+    /// ``backgroundRefreshStatusDidChangeNotification`` is posted when the value changes.
     public var backgroundRefreshStatus: BackgroundRefreshStatus {
         BackgroundRefreshStatus(connection.refresh.availability)
     }
@@ -31,7 +33,8 @@ extension Application {
     public nonisolated static let backgroundRefreshStatusDidChangeNotification = Notification.Name(
         "UIApplicationBackgroundRefreshStatusDidChangeNotification")
 
-    /// Nobody has called the delegate's own method, which it may have all the same.
+    /// Prints advice when the delegate's own fetch method was not called. The delegate may still have one that does not
+    /// satisfy the protocol.
     func adviseFetchMethod(of delegate: any ApplicationDelegate) {
         guard !hasAdvisedFetchMethod else { return }
         hasAdvisedFetchMethod = true
@@ -43,7 +46,7 @@ extension Application {
 }
 
 extension RefreshInterval {
-    /// As UIKit's constants and seconds have it.
+    /// Creates an interval from seconds or one of UIKit's constants.
     init(timeInterval: TimeInterval) {
         guard timeInterval < .greatestFiniteMagnitude else {
             self = .never

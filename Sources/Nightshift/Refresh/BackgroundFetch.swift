@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What came of a background fetch; UIKit's `UIBackgroundFetchResult`.
+/// The result of a background fetch; UIKit's `UIBackgroundFetchResult`.
 public enum BackgroundFetchResult: UInt, Sendable {
     case newData = 0
     case noData = 1
@@ -17,9 +17,10 @@ public enum BackgroundFetchResult: UInt, Sendable {
 
 /// Whether the app is refreshed in the background; UIKit's `UIBackgroundRefreshStatus`.
 public enum BackgroundRefreshStatus: Int, Sendable {
-    /// It is not, and its user cannot change that: its desktop entry declares no mode for it, or there is no service.
+    /// The app is not refreshed, and the user cannot change that: its desktop entry declares no mode for it, or no
+    /// service is running.
     case restricted = 0
-    /// Its user has switched it off, for this app or for all.
+    /// The user has disabled background refresh, for this app or for all apps.
     case denied = 1
     case available = 2
 

@@ -4,22 +4,23 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Tells the service how often the app wants to be fetched for, and keeps what the service says of that.
+/// Sends the app's fetch interval to the service, and stores the refresh availability that the service reports.
 final class RefreshHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.refresh")
     private let state = Mutex(State())
 
     private struct State {
         weak var connection: ServiceConnection?
-        /// What the app has said last; sent on every channel.
+        /// The interval that the app set last. It is sent on every channel.
         var interval: RefreshInterval?
         var availability: RefreshAvailability?
-        /// Whether somebody was told ``availability``, or that it is not known.
+        /// Whether a caller has received ``availability``, even as nil.
         var isTold = false
-        /// Whether a wait for it was in vain, and the service has not come back since: nobody waits meanwhile.
+        /// Whether a wait for ``availability`` failed and the service has not reconnected since. Meanwhile, callers do
+        /// not wait.
         var isUnheard = false
         var waiters: [DispatchSemaphore] = []
-        /// The app's entry, as the service had it on the channel of this name.
+        /// The app's manifest, and the channel on which the service sent it.
         var entry: (channel: String?, manifest: AppManifest?)?
         var hasAdvisedMode = false
     }
@@ -39,7 +40,7 @@ final class RefreshHandler: Sendable {
         reportLater()
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         state.withLock { $0.isUnheard = false }
         if state.withLock({ $0.interval != nil }) { reportLater() }
@@ -49,13 +50,13 @@ final class RefreshHandler: Sendable {
         queue.async { [self] in
             let (connection, interval) = state.withLock { ($0.connection, $0.interval) }
             guard let connection, let interval else { return }
-            // What cannot be said now is said on the next channel.
+            // If sending fails, the interval is sent on the next channel.
             try? connection.notify(.setInterval(interval), patience: Self.reportPatience)
             if interval != .never { adviseMode() }
         }
     }
 
-    /// Once: which line of the entry lets the interval have an effect.
+    /// Prints once which line of the desktop entry is missing for the interval to have an effect.
     private func adviseMode() {
         guard !state.withLock(\.hasAdvisedMode), case .known(let manifest) = entry() else { return }
         let advice: String
@@ -77,7 +78,7 @@ final class RefreshHandler: Sendable {
 
     // MARK: - Whether the app is refreshed
 
-    /// Nil where the service has not said it, and does not say it within ``patience``.
+    /// The availability that the service reported. Nil if the service does not report it within ``patience``.
     var availability: RefreshAvailability? {
         let waiter = DispatchSemaphore(value: 0)
         let (known, connection) = state.withLock { state -> (RefreshAvailability?, ServiceConnection?) in
@@ -101,10 +102,10 @@ final class RefreshHandler: Sendable {
         }
     }
 
-    /// - Returns: whether somebody has to hear that it has changed.
+    /// - Returns: Whether the app must be notified of a change.
     func receive(_ notice: RefreshNotice) -> Bool {
         let (waiters, isChange) = state.withLock { state in
-            // To an app that was told nothing could be known, it was restricted.
+            // A caller that received nil saw the status "restricted".
             let isChange = state.isTold && (state.availability ?? .restricted) != notice.availability
             state.availability = notice.availability
             defer { state.waiters = [] }
@@ -119,11 +120,11 @@ final class RefreshHandler: Sendable {
     /// What the app's desktop entry says.
     enum Entry {
         case known(AppManifest?)
-        /// There is no service that could say it.
+        /// The service could not be reached or did not answer.
         case unknown
     }
 
-    /// Asked for once on each channel; waits for ``patience`` at most.
+    /// Returns the app's desktop entry, which is requested once per channel. Waits for at most ``patience``.
     func entry() -> Entry {
         guard let connection = state.withLock(\.connection),
             let hello = try? connection.openChannel(until: .now + Self.patience, hasty: true)
