@@ -65,8 +65,8 @@ extension Permission {
     ) -> String {
         switch obstacle {
         case .expensiveNetwork: "The network costs by the byte."
-        case .constrainedNetwork: "The network is to carry as little as possible."
-        case .lowPower: "The device saves power."
+        case .constrainedNetwork: "Data saver is on for this network."
+        case .lowPower: "Low-power mode is on."
         case .lowBattery:
             "The battery holds \(percent(conditions.batteryPercentage ?? 0)); "
                 + "it waits for \(percent(batteryFloor(discretion)))."

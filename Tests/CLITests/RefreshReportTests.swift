@@ -21,7 +21,7 @@ struct RefreshReportTests {
         var off = RefreshSamples.device
         off.isOn = false
         off.apps = []
-        off.sentence = "Its user has switched background refresh off for all apps."
+        off.sentence = "You have switched background refresh off for all apps."
         try Fixture.check(
             "refresh",
             [RefreshSamples.device, off].map { table().lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))

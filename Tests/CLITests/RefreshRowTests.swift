@@ -116,7 +116,8 @@ struct RefreshRowTests {
                     75, .taskEnded, app: app, detail: "feeds.refresh", inputs: ["kind": "refresh", "result": "noData"]),
                 TimelineSamples.entry(85, .wakeExpiring, app: app),
                 TimelineSamples.entry(
-                    90, .taskEnded, app: app, detail: "feeds.clean: Its user is back.", inputs: processing),
+                    90, .taskEnded, app: app, detail: "feeds.clean: You are using the device again.",
+                    inputs: processing),
             ]).apps.first)
         #expect(row.tasks.map(\.value) == ["feeds.clean"] && row.tasks[0].seconds == 30)
         #expect(row.refresh.fetches.map(\.value) == [.noData] && row.refresh.fetches[0].seconds == 5)

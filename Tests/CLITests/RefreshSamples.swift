@@ -61,7 +61,7 @@ enum RefreshSamples {
             app: AppID(rawValue: "org.example.News"), name: "", availability: .denied, interval: .seconds(900))
         app.isOn = false
         app.hold = "appSwitchedOff"
-        app.sentence = "Its user has switched background refresh off for it."
+        app.sentence = "You have switched background refresh off for it."
         app.fetches = [fetch(90, took: nil, nil)]
         return app
     }

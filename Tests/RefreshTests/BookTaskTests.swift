@@ -153,7 +153,7 @@ import Testing
         #expect(scene.effects == [.expire(Scene.app, .processing, "work")])
         scene.end(wake, .failed)
         #expect(scene.running.isEmpty && scene.rows.tasks.isEmpty)
-        #expect(scene.entries(.taskEnded).first?.detail == "work: Its user is back.")
+        #expect(scene.entries(.taskEnded).first?.detail == "work: You are using the device again.")
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 

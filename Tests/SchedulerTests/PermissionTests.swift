@@ -291,7 +291,7 @@ import Testing
         }
         #expect(detail(.battery) == "The battery holds 34 %; it asks for 50 %.")
         #expect(detail(.externalPower) == "The battery holds 34 %.")
-        #expect(detail(.discretionary) == "The device saves power. The battery holds 34 %; it waits for 50 %.")
+        #expect(detail(.discretionary) == "Low-power mode is on. The battery holds 34 %; it waits for 50 %.")
         #expect(detail(.expensiveNetwork) == "The network is 'Train'.")
         #expect(detail(.doze) == nil)
         moment.conditions.batteryPercentage = nil

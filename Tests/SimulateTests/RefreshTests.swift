@@ -101,7 +101,8 @@ import Testing
             ], end: "4000")
         #expect(
             play.story("feed", of: [.taskSubmitted, .taskBegan, .taskEnded]) == [
-                "60 taskSubmitted feed.tidy", "3600 taskBegan feed.tidy", "3702 taskEnded feed.tidy: Its user is back.",
+                "60 taskSubmitted feed.tidy", "3600 taskBegan feed.tidy",
+                "3702 taskEnded feed.tidy: You are using the device again.",
             ])
         #expect(play.totals.refresh?.processing == 1 && play.totals.refresh?.processed == 0)
     }

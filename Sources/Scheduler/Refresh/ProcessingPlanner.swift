@@ -73,21 +73,22 @@ package enum ProcessingPlanner {
 
         package var sentence: String {
             switch self {
-            case .switchedOff: "Its user has switched background refresh off."
-            case .forceQuit: "Its user has ended the app; nothing of it begins until its user starts it."
-            case .notYet: "It asked not to begin before its time."
+            case .switchedOff: "You have switched background refresh off."
+            case .forceQuit: "You force-quit the app; its tasks do not begin until you start it."
+            case .notYet: "It asked not to begin before a later time."
             case .distance:
-                "It has run not long ago. While it runs again and again, the time between two runs grows from 15 minutes to 8 hours."
-            case .budget: "The processing tasks of its app have used the hour a day that they may run."
+                "It ran recently. With repeated runs, the time between two of them grows from 15 minutes to 8 hours."
+            case .budget: "The processing tasks of its app have used up their running time of one hour a day."
             case .inUse: "It waits until nobody uses the device."
-            case .machineSleeps: "The machine sleeps, or is about to."
+            case .machineSleeps: "The machine is asleep or about to sleep."
             case .batteryLow: "The battery is almost empty."
-            case .lowPower: "The device saves power."
+            case .lowPower: "Low-power mode is on."
             case .noPower: "It waits for external power, which it asked for."
             case .noNetwork: "It waits for a network, which it asked for."
-            case .othersRun: "Other processing tasks run."
-            case .unused: "It waits for external power: no use of its app is known within the last week."
-            case .patience: "It waits for external power, and for a day at most."
+            case .othersRun: "Other processing tasks are running."
+            case .unused:
+                "It waits for external power, because its app is not known to have been used within the last week."
+            case .patience: "It waits for external power, for a day at most."
             }
         }
     }
@@ -101,7 +102,7 @@ package enum ProcessingPlanner {
 
         package var sentence: String {
             switch self {
-            case .userReturned: "Its user is back."
+            case .userReturned: "You are using the device again."
             case .machineSleeps: "The machine is about to sleep."
             case .powerLost: "The external power that it asked for is gone."
             case .networkLost: "The network that it asked for is gone."

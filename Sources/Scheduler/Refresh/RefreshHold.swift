@@ -1,25 +1,25 @@
-/// Why an app is not fetched for now.
+/// The reason why no fetch begins for an app now.
 package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
-    // What the app or its user has said.
+    // Settings of the app and the user.
     case never
     case appSwitchedOff
     case allSwitchedOff
     case forceQuit
     case cap
-    // What the app does.
+    // The app's activity.
     case underWay
     case inFront
-    // What the device says.
+    // Device conditions.
     case machineSleeps
     case batteryLow
     case lowPower
     case noNetwork
     case constrainedNetwork
-    // What time says.
+    // Times before which no fetch begins.
     case interval
     case failures
     case userSleeps
-    // What is worth it.
+    // The expected benefit of a fetch, and its cost.
     case unused
     case fresh
     case later
@@ -31,27 +31,27 @@ package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
     package var sentence: String {
         switch self {
         case .never: "It has not asked for background fetches."
-        case .appSwitchedOff: "Its user has switched background refresh off for it."
-        case .allSwitchedOff: "Its user has switched background refresh off for all apps."
-        case .forceQuit: "Its user has ended it; it is left alone until its user starts it."
-        case .cap: "It has had as many fetches today as its user allows."
+        case .appSwitchedOff: "You have switched background refresh off for it."
+        case .allSwitchedOff: "You have switched background refresh off for all apps."
+        case .forceQuit: "You force-quit it; it is not fetched for until you start it."
+        case .cap: "It has had as many fetches today as you allow."
         case .underWay: "It is fetching now."
-        case .inFront: "It is in front of its user and fetches for itself."
-        case .machineSleeps: "The machine sleeps, or is about to."
+        case .inFront: "It is in the foreground and fetches for itself."
+        case .machineSleeps: "The machine is asleep or about to sleep."
         case .batteryLow: "The battery is almost empty."
-        case .lowPower: "The device saves power."
+        case .lowPower: "Low-power mode is on."
         case .noNetwork: "There is no network."
-        case .constrainedNetwork: "The network is to carry as little as possible."
-        case .interval: "The interval that it asked for since its last fetch has not passed."
-        case .failures: "Its last fetches failed; the next one follows after a pause that grows with each failure."
-        case .userSleeps: "Its user sleeps."
-        case .unused: "It has not been used for two weeks, and has almost nothing of the budget."
+        case .constrainedNetwork: "Data saver is on for this network."
+        case .interval: "The interval that it asked for has not passed since its last fetch."
+        case .failures: "Its last fetches failed. The pause before the next one grows with each failure."
+        case .userSleeps: "You are not expected to use the device within the next hour."
+        case .unused: "It has not been used for two weeks, so it gets almost nothing of the budget."
         case .fresh: "It was fetched for, or used, within the last hour."
         case .later: "A later moment is better: just before it is likely to be opened."
         case .othersGainMore: "The budget goes to apps that are more likely to be opened."
-        case .energyBudget: "The energy that the device spends on fetches is used up for now."
-        case .dataBudget: "The data that the device spends on fetches is used up for now."
-        case .sharedWake: "Its moment has come; it waits, an hour at most, for a wake that it can share."
+        case .energyBudget: "The energy budget for fetches is used up for now."
+        case .dataBudget: "The data budget for fetches is used up for now."
+        case .sharedWake: "Its fetch is due. It waits up to an hour for a wake that it can share with other apps."
         }
     }
 }

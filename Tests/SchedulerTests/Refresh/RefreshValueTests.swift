@@ -98,8 +98,15 @@ import Testing
     }
 
     @Test(arguments: RefreshHold.allCases)
-    func `Each reason is one sentence`(reason: RefreshHold) {
+    func `Each reason has a text of its own that says you`(reason: RefreshHold) {
         #expect(reason.sentence.hasSuffix(".") && reason.sentence.count > 15)
+        #expect(!reason.sentence.lowercased().contains("user"), "A reason addresses the user as you.")
         #expect(RefreshHold.allCases.filter { $0.sentence == reason.sentence } == [reason])
+    }
+
+    @Test func `Each reason of the processing planner says you`() {
+        let texts = ProcessingPlanner.Hold.allCases.map(\.sentence) + ProcessingPlanner.End.allCases.map(\.sentence)
+        #expect(texts.filter { $0.lowercased().contains("user") }.isEmpty)
+        #expect(texts.allSatisfy { $0.hasSuffix(".") })
     }
 }
