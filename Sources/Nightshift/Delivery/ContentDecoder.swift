@@ -8,15 +8,17 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// Decodes a body that a server has sent in a coding although none was asked for: apps are given what is in it, as on Apple's systems.
+/// Decodes a body that a server has sent with a content coding although none was requested. Apps receive the decoded
+/// content, as on Apple's systems.
 ///
-/// The service keeps the bytes of an app's tasks as they came, which is what ranges and validators are about.
+/// The service stores the bytes of an app's tasks as received, because ranges and validators refer to those bytes.
 enum ContentDecoder {
-    /// Writes the decoded bytes of one file to another; false where they are in no such coding, or not whole.
+    /// Writes the decoded bytes of one file to another. Returns false if the file does not have this coding, or is
+    /// incomplete.
     ///
-    /// - Parameter mayContinue: asked before each piece.
-    /// - Throws: `EFBIG` where they would be more than ``ContentCoding/allows(_:of:)``, `ECANCELED` where they may not continue;
-    ///   `ENOSPC` or `EDQUOT` where making room helps.
+    /// - Parameter mayContinue: Called before each piece; false cancels.
+    /// - Throws: `EFBIG` if the output would exceed ``ContentCoding/allows(_:of:)``, `ECANCELED` if `mayContinue`
+    ///   returned false, `ENOSPC` or `EDQUOT` if freeing disk space would help.
     static func decode(
         _ file: String, to new: String, _ coding: ContentCoding, while mayContinue: @escaping () -> Bool
     ) throws -> Bool {

@@ -8,24 +8,25 @@ import NightshiftClient
     import Musl
 #endif
 
-/// What the library keeps of one session beside the service: which messages have been handled, and the files that the
-/// delegate is being shown.
+/// The library's own files for one session: a record of the handled messages, and the files that the delegate is being
+/// given.
 ///
-/// For one thread. Only one process at a time is connected with a session, so nobody else touches its files.
+/// Used by one thread. Only one process at a time is connected to a session, so no other process touches its files.
 final class DeliveryFolder {
     private let record: String
     private let links: String
-    /// Handled and perhaps not acknowledged yet.
+    /// The messages that have been handled and may not be acknowledged yet.
     private(set) var handled: Set<Int64> = []
-    /// Those of ``handled`` that an earlier process has noted, until it is known whether the service still has them.
+    /// The part of ``handled`` that an earlier process recorded, until it is known whether the service still has those
+    /// messages.
     private var inherited: Set<Int64> = []
-    /// Lines in the file; more than ``handled`` has.
+    /// The number of lines in the file, which can exceed the count of ``handled``.
     private var lines = 0
 
-    /// Lines of acknowledged messages that are carried along before the file is written anew.
+    /// The number of lines of acknowledged messages that the file may hold before it is rewritten.
     private static let mostDeadLines = 1_000
 
-    /// Reads what earlier processes have left, and removes the files that they were showing.
+    /// Reads the record of earlier processes, and removes the files that they were giving to their delegates.
     init(_ paths: ServicePaths, session: SessionID) {
         let name = session.rawValue.fileName(forDots: "session")
         let folder = paths.state.appending(path: "delivered", directoryHint: .isDirectory)
@@ -34,7 +35,7 @@ final class DeliveryFolder {
         try? FileManager.default.removeItem(atPath: links)
         for path in [folder.path(percentEncoded: false), links] { try? Self.makeDirectory(path) }
         let text = String(decoding: FileManager.default.contents(atPath: record) ?? Data(), as: UTF8.self)
-        // A line that a crash has cut short names no message; behind it the next one has to begin anew.
+        // A line cut short by a crash names no message. The file is rewritten so that the next line starts cleanly.
         let ids = text.split(separator: "\n", omittingEmptySubsequences: true)
         handled = Set((text.hasSuffix("\n") ? ids[...] : ids.dropLast()).compactMap { Int64($0) })
         inherited = handled
@@ -49,7 +50,8 @@ final class DeliveryFolder {
 
     // MARK: - Handled messages
 
-    /// Notes that the callbacks of a message have returned. One `write`, so that a crash leaves a whole line or none.
+    /// Records that the callbacks of a message have returned. Uses one `write`, so that a crash leaves a whole line or
+    /// none.
     func note(_ id: Int64) {
         handled.insert(id)
         lines += 1
@@ -58,12 +60,13 @@ final class DeliveryFolder {
         defer { close(descriptor) }
         let line = Array("\(id)\n".utf8)
         let size = lseek(descriptor, 0, SEEK_END)
-        // A disk that is full may take a part: with the next line that would name another message, one that is yet to come.
+        // A full disk may accept only part of the line. Joined with the next line, that part would name a different,
+        // future message.
         if write(descriptor, line, line.count) != line.count, size >= 0 { _ = ftruncate(descriptor, size) }
     }
 
-    /// The service has sent a message. They come in the order of their ids: what was noted before it and has not come was
-    /// acknowledged by the process that noted it.
+    /// Handles the arrival of a message. Messages arrive in the order of their ids, so an inherited message with a
+    /// lower id that has not arrived was acknowledged by an earlier process.
     func arrived(_ id: Int64) {
         inherited.remove(id)
         let acknowledged = inherited.filter { $0 < id }
@@ -72,7 +75,7 @@ final class DeliveryFolder {
         forget(Array(acknowledged))
     }
 
-    /// The service will not send these again.
+    /// Forgets messages that the service will not send again.
     func forget(_ ids: [Int64]) {
         handled.subtract(ids)
         if handled.isEmpty || lines - handled.count > Self.mostDeadLines { rewrite() }
@@ -90,15 +93,16 @@ final class DeliveryFolder {
 
     // MARK: - Files
 
-    /// Whether the service's own file is certainly not there any more; one that only cannot be reached now is.
+    /// Whether the service's own file certainly no longer exists. False for a file that merely cannot be reached now.
     static func isGone(_ file: String) -> Bool { access(file, F_OK) != 0 && errno == ENOENT }
 
-    /// A second name for a finished file, for the delegate to take: the service keeps the first one until the message is
-    /// acknowledged, so that an app that dies in the callback finds the file again.
+    /// Creates a second name for a finished file, which the delegate may move. The service keeps the first name until
+    /// the message is acknowledged, so an app that crashes in the callback finds the file again.
     ///
-    /// The file has the mode of files that the app creates: a server of the app's, say, may read it once it has been moved.
+    /// The file gets the mode of files that the app creates. For example, a server run by the app may read the file
+    /// after it has been moved.
     func link(to file: String, message: Int64) throws -> URL {
-        // It may not have been possible before, or somebody has removed it.
+        // Creating the folder may have failed before, or the folder may have been removed since.
         try Self.makeDirectory(links)
         let path = "\(links)/CFNetworkDownload_\(message).tmp"
         unlink(path)
@@ -107,16 +111,16 @@ final class DeliveryFolder {
             guard code == EPERM || code == EXDEV || code == EMLINK || code == EOPNOTSUPP else {
                 throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
             }
-            // A file system without hard links.
+            // The file cannot be hard-linked, for example because the file system has no hard links.
             try FileManager.default.copyItem(atPath: file, toPath: path)
         }
-        // A file system without modes refuses.
+        // This fails on a file system without modes.
         if let mode = modeOfNewFiles { chmod(path, mode) }
         return URL(filePath: path)
     }
 
-    /// The mode of files that the app creates, by its umask and the folder's default access list. Nil where none can be created. umask(2)
-    /// cannot be read without being changed, for all threads.
+    /// The mode of files that the app creates, given its umask and the folder's default access list. Nil if no file can
+    /// be created. The umask is not read directly, because umask(2) can only read it by changing it for all threads.
     private var modeOfNewFiles: mode_t? {
         let path = "\(links)/mode.tmp"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
@@ -129,7 +133,7 @@ final class DeliveryFolder {
         return fstat(descriptor, &facts) == 0 ? facts.st_mode & 0o777 : nil
     }
 
-    /// The name of a file for what a coded one holds.
+    /// Returns the path for the decoded content of a message's file.
     func nameForDecoding(message: Int64) throws -> String {
         try Self.makeDirectory(links)
         return "\(links)/CFNetworkDownload_\(message).decoded.tmp"

@@ -2,19 +2,21 @@ import Foundation
 import NightshiftAPI
 
 extension Problem {
-    /// The code of `NSURLErrorDomain` that says why the service does not take a task or a session; never `NSURLErrorUnknown`.
+    /// The code of `NSURLErrorDomain` for the reason why the service refuses a task or a session; never
+    /// `NSURLErrorUnknown`.
     var urlErrorCode: Int {
         if let code { return code.urlErrorCode }
         if type == Problem.sessionInUseType { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
         if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
-        // Used up, or of another kind of task: as with data that this library has not made.
+        // The resume data was already used, or belongs to another kind of task. Data that this library did not create
+        // gets the same code.
         if pointer?.hasSuffix("/resumeData") == true { return NSURLErrorUnsupportedURL }
         if pointer?.hasSuffix("/description") == true { return NSURLErrorDataLengthExceedsMaximum }
         return switch status {
         case 403: NSURLErrorNoPermissionsToReadFile
         case 413: NSURLErrorDataLengthExceedsMaximum
         case 404, 409, 429, 500...599: NSURLErrorResourceUnavailable
-        // It asks for something that cannot be: a method, a field or a number.
+        // The request contains an invalid method, field or number.
         default: NSURLErrorBadURL
         }
     }

@@ -2,26 +2,27 @@ public import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// Key of an error's user information: what a download continues from. FoundationNetworking has it without the `NS`.
+/// The user information key of an error for the resume data of a download. FoundationNetworking has it without the
+/// `NS`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 
-/// Key of an error's user information: what an upload continues from. FoundationNetworking has none.
+/// The user information key of an error for the resume data of an upload. FoundationNetworking has no such key.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
 
 extension URLError {
-    /// What a failed or cancelled upload continues from, with `uploadTask(withResumeData:)`.
+    /// The data that `uploadTask(withResumeData:)` needs to resume a failed or cancelled upload.
     public var uploadTaskResumeData: Data? {
         userInfo[NSURLSessionUploadTaskResumeData] as? Data
     }
 
-    /// What a failed or cancelled download continues from, with `downloadTask(withResumeData:)`.
+    /// The data that `downloadTask(withResumeData:)` needs to resume a failed or cancelled download.
     public var downloadTaskResumeData: Data? {
         userInfo[URLSessionDownloadTaskResumeData] as? Data
     }
 
-    /// Why a background task was cancelled by somebody else than the app.
+    /// The reason why a background task was cancelled by something other than the app.
     public var backgroundTaskCancelledReason: BackgroundTaskCancelledReason? {
         (userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int).flatMap(BackgroundTaskCancelledReason.init)
     }
@@ -35,7 +36,7 @@ extension URLError {
 }
 
 extension URLError {
-    /// - Parameter url: the request's, for `NSURLErrorFailingURLErrorKey`.
+    /// - Parameter url: The URL of the request, for `NSURLErrorFailingURLErrorKey`.
     static func make(
         _ code: Int, _ message: String?, url: URL? = nil, kind: TaskKind = .download, resumeData: Data? = nil,
         reason: Int? = nil
@@ -43,7 +44,7 @@ extension URLError {
         var information: [String: Any] = [:]
         information[NSLocalizedDescriptionKey] = message
         information[NSURLErrorFailingURLErrorKey] = url
-        // NSURLErrorFailingURLStringErrorKey, which is deprecated and still asked for.
+        // This is NSURLErrorFailingURLStringErrorKey, which is deprecated but still used.
         information["NSErrorFailingURLStringKey"] = url?.absoluteString
         let key = kind == .upload ? NSURLSessionUploadTaskResumeData : URLSessionDownloadTaskResumeData
         information[key] = resumeData
@@ -51,7 +52,7 @@ extension URLError {
         return URLError(_nsError: NSError(domain: NSURLErrorDomain, code: code, userInfo: information))
     }
 
-    /// How a task of the service ended, or nil where it completed.
+    /// Creates the error of a task that the service has ended. Nil if the task completed.
     init?(_ status: TaskStatus, url: URL?, resumeData: Data?) {
         switch status.state {
         case .suspended, .waiting, .running, .finishing, .completed: return nil
@@ -70,9 +71,10 @@ extension URLError {
 }
 
 extension TransferFailure.Code {
-    /// The code of `NSURLErrorDomain` that says the same.
+    /// The corresponding code of `NSURLErrorDomain`.
     ///
-    /// From `URLError.Code`, whose numbers are Apple's: FoundationNetworking's constants for certificates are off by one.
+    /// The codes come from `URLError.Code`, whose numbers are Apple's. FoundationNetworking's constants for
+    /// certificates are off by one.
     var urlErrorCode: Int {
         let code: URLError.Code =
             switch self {

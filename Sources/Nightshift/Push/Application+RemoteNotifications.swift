@@ -2,33 +2,35 @@ import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// Asks for a token under which the app's provider can reach it; to be called at every launch.
+    /// Requests a device token, which the app's provider uses to reach the app. Call this at every launch.
     ///
-    /// Returns at once. The delegate hears the token, or why there is none, and again whenever that changes; without
-    /// a service it hears it when there is one. The user's permission for notifications is not needed: without it
-    /// nothing is shown, and what is sent with `content-available` comes all the same where the app's entry has the
-    /// mode `remote-notification`.
+    /// Returns at once. The delegate receives the token, or the reason why none was issued, and is notified again
+    /// whenever that changes. Without a service, the delegate is notified once a service is running. The user's
+    /// permission for notifications is not required: without it, no notification is shown, but notifications with
+    /// `content-available` still arrive if the app's desktop entry has the mode `remote-notification`.
     public func registerForRemoteNotifications() {
         connection.push.register(for: self)
     }
 
-    /// Gives the app's token back: what is sent to it does not come any more. Returns at once.
+    /// Unregisters the app's token, so notifications sent to it no longer arrive. Returns at once.
     public func unregisterForRemoteNotifications() {
         connection.push.unregister()
     }
 
-    /// Whether the app has registered and has a token, as far as the service has said; asks nobody.
+    /// Whether the app has registered and has a token, according to the service's last report. Does not contact the
+    /// service.
     public var isRegisteredForRemoteNotifications: Bool { connection.push.isRegistered }
 
-    /// The number on the app's icon, where the desktop shows one; 0 takes it away.
+    /// The number on the app's icon, if the desktop shows one. 0 removes it.
     ///
-    /// Setting it returns at once. Reading it gives what this process has set last, and 0 before.
+    /// Setting it returns at once. Reading it returns the value that this process set last, or 0.
     public var applicationIconBadgeNumber: Int {
         get { connection.notifications.badge }
         set { connection.notifications.setBadge(max(0, newValue)) { _ in } }
     }
 
-    /// Nobody has called the delegate's own method, which it may have all the same.
+    /// Prints advice when the delegate's own method was not called. The delegate may still have one that does not
+    /// satisfy the protocol.
     func adviseRemoteNotificationMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didReceive").inserted else { return }
         Notice.print(
@@ -37,7 +39,7 @@ extension Application {
                 + "ApplicationDelegate itself.")
     }
 
-    /// The same of the method that hears the token.
+    /// Prints the same advice for the method that receives the token.
     func adviseTokenMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didRegister").inserted else { return }
         Notice.print(
@@ -48,8 +50,8 @@ extension Application {
 }
 
 extension Application.LaunchOptionsKey {
-    /// The remote notification that the app was launched for, or that its user has opened: `[AnyHashable: Any]`, the
-    /// whole of what the provider has sent.
+    /// The remote notification that launched the app or that the user opened. The value is the provider's whole payload
+    /// as `[AnyHashable: Any]`.
     public static let remoteNotification = Application.LaunchOptionsKey(
         rawValue: "UIApplicationLaunchOptionsRemoteNotificationKey")
 }
@@ -62,7 +64,7 @@ extension Application {
                 delegate.application(application, didRegisterForRemoteNotificationsWithDeviceToken: token)
             } else {
                 let sentence = notice.error ?? "The service's token cannot be understood."
-                // UIKit's own for an app that is not entitled to them.
+                // UIKit's error for an app without the entitlement.
                 let error = NSError(
                     domain: NSCocoaErrorDomain, code: 3_000, userInfo: [NSLocalizedDescriptionKey: sentence])
                 delegate.application(application, didFailToRegisterForRemoteNotificationsWithError: error)
@@ -84,14 +86,14 @@ extension Application {
     }
 }
 
-/// The remote notification that the app's delegate is told of.
+/// The remote notification that is being delivered to the app's delegate.
 enum RemoteNotification {
-    /// Whether the app was launched for it: UIKit's old method hears only of those that come to a running app.
+    /// Whether the notification launched the app. UIKit's old method receives only notifications for a running app.
     @TaskLocal static var hasLaunchedApp = false
 }
 
 extension ApplicationDelegate {
-    /// UIKit's old method, which takes no part in fetching.
+    /// Calls UIKit's old method, which has no fetch completion handler.
     func receiveInOldForm(_ userInfo: [AnyHashable: Any], _ application: Application) {
         guard !RemoteNotification.hasLaunchedApp else { return }
         self.application(application, didReceiveRemoteNotification: userInfo)

@@ -1,12 +1,12 @@
 import Foundation
 import NightshiftAPI
 
-/// The notifications that the app was launched for, as its environment says.
+/// The notifications that the app was launched for, read from the file that its environment names.
 struct LaunchNotifications {
     private(set) var deliveries: [PushDelivery] = []
     private(set) var responses: [NotificationResponse] = []
 
-    /// - Parameter environment: `NIGHTSHIFT_PAYLOAD` names a file with an array of what the app is woken for.
+    /// - Parameter environment: `NIGHTSHIFT_PAYLOAD` names a file with an array of the events that launched the app.
     init(environment: [String: String]) {
         guard let path = environment["NIGHTSHIFT_PAYLOAD"], let data = FileManager.default.contents(atPath: path),
             let payloads = try? JSON.decode([Payload].self, from: data)
@@ -15,16 +15,16 @@ struct LaunchNotifications {
         responses = payloads.compactMap(\.response)
     }
 
-    /// What they are known by when they come.
+    /// The identifiers under which the service delivers these notifications.
     var identifiers: Set<String> { Set(deliveries.map(\.id) + responses.map(\.notification.identifier)) }
 
-    /// What `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
+    /// The value that `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
     var remoteNotification: [AnyHashable: Any]? {
         let json = deliveries.last?.payload ?? responses.last { $0.notification.isRemote }?.notification.userInfo
         return json.map { UserInfo.remote($0) }
     }
 
-    /// One of the file's; those of other sources, such as a region's, have other members.
+    /// One element of the file's array. Elements of other sources, such as regions, have other members.
     private struct Payload: Decodable {
         var delivery: PushDelivery?
         var response: NotificationResponse?

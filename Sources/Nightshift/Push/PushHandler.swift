@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Tells the service whether the app wants remote notifications, and keeps the token that it is given.
+/// Registers the app for remote notifications with the service, and stores the token that the service issues.
 final class PushHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.push")
     private let state = Mutex(State())
@@ -12,16 +12,16 @@ final class PushHandler: Sendable {
     private struct State {
         weak var connection: ServiceConnection?
         weak var receiver: (any CommandReceiver)?
-        /// What the app has said last; nil while this process has said nothing.
+        /// The app's last request; nil if this process has made none.
         var wish: Wish?
-        /// Whether the service has heard that the app wants none any more, which it need not hear again.
+        /// Whether the service has received the app's request to unregister, which then need not be sent again.
         var isUnregistered = false
-        /// What the service has said last.
+        /// The last notice from the service.
         var notice: PushNotice?
-        /// What the app's delegate has heard last.
+        /// The last notice that the app's delegate received.
         var told: PushNotice?
-        /// Whether the app has registered and its delegate has not heard of it: it hears what it has heard before,
-        /// too.
+        /// Whether the app has registered since its delegate was last notified. If so, the delegate is notified even if
+        /// the notice is unchanged.
         var isOwed = false
     }
 
@@ -38,7 +38,7 @@ final class PushHandler: Sendable {
 
     // MARK: - What the app wants
 
-    /// - Parameter receiver: hears of the token.
+    /// - Parameter receiver: Receives the token.
     func register(for receiver: any CommandReceiver) {
         state.withLock { state in
             state.receiver = receiver
@@ -62,7 +62,7 @@ final class PushHandler: Sendable {
     /// Whether the app has registered, and the service has a token for it.
     var isRegistered: Bool { state.withLock { $0.wish != .unregistered && $0.notice?.token != nil } }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         if state.withLock({ $0.wish == .registered || $0.wish == .unregistered && !$0.isUnregistered }) { sendLater() }
     }
@@ -85,7 +85,7 @@ final class PushHandler: Sendable {
         } catch let problem as Problem {
             receive(PushNotice(error: problem.detail ?? problem.title))
         } catch {
-            // The next channel begins with it.
+            // The request is sent again on the next channel.
         }
     }
 
@@ -93,7 +93,7 @@ final class PushHandler: Sendable {
         do {
             try connection.notify(.unregisterFromPush, patience: Self.patience)
         } catch is Problem {
-            // It was not registered, which is all that was wanted.
+            // The app was not registered, so there is nothing to do.
         } catch {
             return
         }
@@ -106,7 +106,7 @@ final class PushHandler: Sendable {
         let receiver = state.withLock { state -> (any CommandReceiver)? in
             guard state.wish != .unregistered else { return nil }
             state.notice = notice
-            // A token that the app has not asked for in this process is not its own business yet.
+            // A token is not delivered until the app has registered in this process.
             guard state.wish == .registered, notice.token != nil || notice.error != nil,
                 state.isOwed || notice != state.told
             else { return nil }
@@ -119,7 +119,7 @@ final class PushHandler: Sendable {
 }
 
 extension PushNotice {
-    /// The token's bytes; nil where there is none, or none in hexadecimal.
+    /// The token's bytes. Nil if there is no token, or if it is not hexadecimal.
     var tokenData: Data? {
         guard let digits = token.map({ Array($0.utf8) }), !digits.isEmpty, digits.count.isMultiple(of: 2) else {
             return nil

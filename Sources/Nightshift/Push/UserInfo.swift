@@ -1,18 +1,18 @@
 import Foundation
 
-/// The `userInfo` of notifications, on its way to the service and back: a JSON object.
+/// Converts the `userInfo` of notifications to and from the JSON object that the service stores.
 ///
-/// Apple's takes any property list. What JSON cannot represent exactly, such as a date or data, travels as a binary property list in the
-/// object's one member ``propertyListKey``.
+/// Apple's `userInfo` takes any property list. Values that JSON cannot represent exactly, such as a date or data, are
+/// sent as a binary property list in the object's only member, ``propertyListKey``.
 enum UserInfo {
-    /// The payload that a provider has sent: `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty where the
-    /// text is not an object.
+    /// Returns the payload from a provider, made of `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty if
+    /// the text is not a JSON object.
     static func remote(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]
     }
 
-    /// The values that an app has set.
+    /// Returns the values that an app has set.
     static func local(_ json: String) -> [AnyHashable: Any] {
         let object = remote(json)
         guard object.count == 1, let text = object[propertyListKey] as? String, let data = Data(base64Encoded: text),
@@ -21,7 +21,7 @@ enum UserInfo {
         return list
     }
 
-    /// Nil for values that neither JSON nor a property list has, and for keys that are not strings.
+    /// Returns nil if a value fits neither JSON nor a property list, or if a key is not a string.
     static func json(_ userInfo: [AnyHashable: Any]) -> String? {
         guard let object = userInfo as? [String: Any] else { return nil }
         if object.keys.elementsEqual([propertyListKey]) || !JSONSerialization.isValidJSONObject(object) {
