@@ -5,22 +5,24 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// The file systems other than the service's own, each with threads of its own, so that one that does not answer stops nobody else.
+/// The file systems other than the service's own. Each has its own threads, so one that does not answer does not block
+/// the others.
 ///
-/// The file system of the state directory is the service's own: nothing works without it, and calls to it are made where they are
-/// needed. Every call to another one is made in ``run(_:_:_:_:late:)`` or ``post(_:_:_:_:)``, or on the transport's thread for it.
+/// The service's own file system is the one with the state directory. Nothing works without it, so its calls are made
+/// wherever they are needed. Every call to another file system goes through ``run(_:_:_:_:late:)`` or
+/// ``post(_:_:_:_:)``, or is made on the transport's thread for that file system.
 package final class FileSystems: Sendable {
-    /// The queues of one file system. What concerns the same files has the same queue, and so its order.
+    /// The queues of one file system. Work on the same files goes to the same queue, which preserves its order.
     package enum Work: Hashable, CaseIterable, Sendable {
-        /// Opening, cutting, closing and removing partial files.
+        /// Opening, truncating, closing and removing partial files.
         case files
         case sync
-        /// Giving files their names.
+        /// Moving finished files to their final names.
         case finish
         case hash
-        /// Looking at files to upload, and copying them.
+        /// Inspecting files to upload, and copying them.
         case source
-        /// Short looks; see ``answer(_:_:)``.
+        /// Short lookups; see ``answer(_:_:)``.
         case look
     }
 
@@ -29,7 +31,7 @@ package final class FileSystems: Sendable {
         var queues: [FileSystemKey: [Work: CallQueue]] = [:]
         var waiting: [Int: @Sendable () -> Void] = [:]
         var lastWaiter = 0
-        /// Whether the service stops, and waits for nobody.
+        /// Whether the service is stopping and no longer waits for calls.
         var hasGivenUp = false
     }
 
@@ -38,11 +40,12 @@ package final class FileSystems: Sendable {
         /// Becomes readable when the mounts change.
         var descriptor: Int32 = -1
         var own: String?
-        /// The file systems that the way to the service's own leads through.
+        /// The devices of the service's own file system and of those on the path to it. The service cannot work without
+        /// them.
         var trusted: Set<String> = []
-        /// Recent answers by path: many files go to one directory.
+        /// Recent results by path. They are cached because many files go to the same directory.
         var known: [String: FileSystemKey?] = [:]
-        /// Boot seconds of the oldest of ``known``.
+        /// Boot seconds at which ``known`` was last cleared.
         var knownSince = 0.0
     }
 
@@ -51,7 +54,7 @@ package final class FileSystems: Sendable {
     private let home: String
     private let mountInfo: String
     private let now: @Sendable () -> Double
-    /// Called when a call begins and none was watched, and when a silent file system answers again.
+    /// Called when a call begins while no other could become overdue, and when a silent file system answers again.
     private let changed: @Sendable (Change) -> Void
 
     package static func bootSeconds() -> Double {
@@ -65,7 +68,7 @@ package final class FileSystems: Sendable {
         case answersAgain
     }
 
-    /// File systems with threads of their own at once; others share these.
+    /// The maximum number of file systems that have their own threads at one time. Further ones share these.
     static let maximumPlaces = 16
 
     /// - Parameters:
@@ -86,11 +89,11 @@ package final class FileSystems: Sendable {
         mounts.withLock { if $0.descriptor >= 0 { close($0.descriptor) } }
     }
 
-    // MARK: - Which
+    // MARK: - Lookup
 
-    /// The file system that an absolute path lies on; nil for the service's own. Never blocks.
+    /// The file system of an absolute path; nil for the service's own. Never blocks.
     ///
-    /// A change of mounts is seen at once, one of a symbolic link after ``knownFor`` at most.
+    /// A change of the mounts is noticed at once. A change of a symbolic link is noticed after at most ``knownFor``.
     package func place(of path: String) -> FileSystemKey? {
         let time = now()
         return mounts.withLock { mounts in
@@ -106,7 +109,7 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Seconds.
+    /// Seconds for which a result is cached.
     static let knownFor = 0.5
     private static let mostKnown = 64
 
@@ -118,13 +121,14 @@ package final class FileSystems: Sendable {
         return FileSystemKey(device: device)
     }
 
-    /// The file system that a path lies on, unless the service cannot do without it: its own, and those on the way there.
+    /// The file system of a path; nil if it is one that the service cannot work without (its own, or one on the path to
+    /// it).
     private func untrustedPlace(of path: String) -> FileSystemKey? {
         guard let place = place(of: path) else { return nil }
         return mounts.withLock { $0.trusted.contains(place.device) } ? nil : place
     }
 
-    /// Finds the service's own file system, and those that it cannot be reached without.
+    /// Finds the service's own file system and those on the path to it.
     private func findOwn(_ table: MountTable, _ mounts: inout Mounts) -> String? {
         var passed: Set<String> = []
         let own = table.device(
@@ -138,9 +142,9 @@ package final class FileSystems: Sendable {
         return own
     }
 
-    /// Reads the mounts where they have changed.
+    /// Reads the mounts if they have changed.
     ///
-    /// - Returns: whether they were read.
+    /// - Returns: whether the mounts were read.
     private func refresh(_ mounts: inout Mounts) -> Bool {
         if mounts.descriptor < 0 {
             mounts.descriptor = open(mountInfo, O_RDONLY | O_CLOEXEC)
@@ -174,12 +178,12 @@ package final class FileSystems: Sendable {
 
     // MARK: - Calls
 
-    /// Runs `body` on a thread of the file system, after everything that was given to the same queue before.
+    /// Runs `body` on a thread of the file system, after all earlier work of the same queue.
     ///
     /// - Parameters:
-    ///   - path: what `body` works on, for people.
-    ///   - late: takes what `body` returns after the service has given up.
-    /// - Returns: nil where the service stops before there was an answer.
+    ///   - path: the path that `body` works on, shown to people.
+    ///   - late: receives the result of `body` if it arrives after the service has given up.
+    /// - Returns: nil if the service stops before `body` returns.
     package func run<Value: Sendable>(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Value,
         late: @escaping @Sendable (Value) -> Void = { _ in }
@@ -200,7 +204,7 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Has `body` run on a thread of the file system; returns at once.
+    /// Schedules `body` on a thread of the file system and returns at once.
     package func post(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Void
     ) {
@@ -211,11 +215,12 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Takes a short look at a path, and waits for it a moment.
+    /// Runs a short lookup of a path and waits briefly for its result.
     ///
-    /// Calls to file systems that the service cannot do without are made on the caller's thread.
+    /// Calls to file systems that the service cannot work without are made on the caller's thread.
     ///
-    /// - Returns: nil where the file system has not answered within ``patience``, or another look at it is waiting for that long.
+    /// - Returns: nil if the file system does not answer within ``patience``, or if another call to it has already
+    ///   taken that long.
     package func answer<Value: Sendable>(_ path: String, _ body: @escaping @Sendable () -> Value) -> Value? {
         guard let place = untrustedPlace(of: path) else { return body() }
         let time = now()
@@ -226,10 +231,10 @@ package final class FileSystems: Sendable {
         return answer.take(within: Self.patience)
     }
 
-    /// Seconds that a short look may take.
+    /// Seconds to wait for a short lookup.
     package static let patience: Double = 1
 
-    /// A call begins that is made on another thread.
+    /// Records the start of a call that is made on another thread.
     package func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
         let time = now()
         let (call, isFirst) = state.withLock { state in
@@ -245,7 +250,7 @@ package final class FileSystems: Sendable {
         if state.withLock({ $0.watch.end(call, now: time) }) { changed(.answersAgain) }
     }
 
-    /// Lets everybody go who waits for a call: the service stops.
+    /// Resumes all callers that wait for a call, because the service is stopping.
     package func giveUp() {
         let waiting = state.withLock { state in
             state.hasGivenUp = true
@@ -258,7 +263,7 @@ package final class FileSystems: Sendable {
     private func queue(_ place: FileSystemKey, _ work: Work) -> CallQueue {
         state.withLock { state in
             if state.queues[place] == nil, state.queues.count >= Self.maximumPlaces {
-                // What is mounted and unmounted again and again leaves queues behind that nobody uses.
+                // File systems that are mounted and unmounted repeatedly leave unused queues.
                 for (place, queues) in state.queues where queues.values.allSatisfy(\.isIdle) {
                     state.queues[place] = nil
                 }
@@ -296,7 +301,7 @@ package final class FileSystems: Sendable {
     }
 }
 
-/// A value that comes later, or too late.
+/// A value that may arrive after the caller has stopped waiting.
 private final class Answer<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
     private let isGiven = DispatchSemaphore(value: 0)
@@ -312,7 +317,7 @@ private final class Answer<Value: Sendable>: Sendable {
     }
 }
 
-/// A queue whose calls may never return: it has a thread while it has something to do, which nobody else needs.
+/// A queue whose calls may never return. It has a thread of its own while it has work.
 private final class CallQueue: Sendable {
     private struct State: Sendable {
         var calls: [@Sendable () -> Void] = []
@@ -344,7 +349,8 @@ private final class CallQueue: Sendable {
             { context in
                 guard let context else { return nil }
                 nightshift_name_thread("nightshift-files")
-                // Signals belong to the program. A fault is handled by the thread that causes it.
+                // Signals are left to the program's other threads. A crash is still handled by the thread that causes
+                // it.
                 var signals = sigset_t()
                 sigfillset(&signals)
                 for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }

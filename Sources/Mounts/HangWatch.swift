@@ -1,7 +1,7 @@
-/// The calls to file systems that are under way, and which of these file systems do not answer. Pure.
+/// The calls to file systems in progress, and the file systems that do not answer. Pure.
 ///
-/// A file system does not answer while one of its calls has been under way for ``patience`` seconds. Calls that wait for another
-/// one of the same queue have not begun and do not count.
+/// A file system counts as silent while one of its calls has been in progress for ``patience`` seconds or more. Calls
+/// that wait for an earlier call of the same queue have not begun and do not count.
 package struct HangWatch: Sendable {
     /// The number of a call, unique in one watch.
     package struct Call: Hashable, Sendable {
@@ -24,15 +24,15 @@ package struct HangWatch: Sendable {
 
     private var running: [Call: Running] = [:]
     private var lastNumber = 0
-    /// The file systems that were found silent, until they have answered.
+    /// The file systems that were found silent and have not answered since.
     private var silent: Set<FileSystemKey> = []
 
-    /// Seconds that a call may take before its file system counts as silent. A disk that spins up takes as long.
+    /// Seconds that a call may take before its file system counts as silent. A disk that spins up can take this long.
     package static let patience: Double = 5
 
     package init() {}
 
-    /// A call has begun.
+    /// Records the start of a call.
     package mutating func begin(_ place: FileSystemKey, _ path: String, now: Double) -> Call {
         lastNumber += 1
         let call = Call(number: lastNumber)
@@ -40,12 +40,12 @@ package struct HangWatch: Sendable {
         return call
     }
 
-    /// A call has returned.
+    /// Records the end of a call.
     ///
-    /// - Returns: whether a file system answers again that was found silent.
+    /// - Returns: whether a file system that was silent answers again.
     package mutating func end(_ call: Call, now: Double) -> Bool {
         guard let ended = running.removeValue(forKey: call) else { return false }
-        // It may have become overdue since the last look.
+        // The call may have become overdue since the last look.
         let wasSilent = silent.contains(ended.place) || ended.since + Self.patience <= now
         guard wasSilent, silence(of: ended.place, now: now) == nil else { return false }
         silent.remove(ended.place)
@@ -64,13 +64,13 @@ package struct HangWatch: Sendable {
         running.values.map { $0.since + Self.patience }.filter { $0 > now }.min()
     }
 
-    /// Whether a file system does not answer, and since when; the oldest call speaks for it.
+    /// The silence of a file system, described by its oldest call; nil if it answers.
     package func silence(of place: FileSystemKey, now: Double) -> Silence? {
         running.values.filter { $0.place == place && $0.since + Self.patience <= now }.min { $0.since < $1.since }
             .map { Silence(path: $0.path, since: $0.since) }
     }
 
-    /// The time at which the oldest of a file system's calls began.
+    /// The time at which the file system's oldest call began.
     package func oldest(of place: FileSystemKey) -> Double? {
         running.values.filter { $0.place == place }.map(\.since).min()
     }

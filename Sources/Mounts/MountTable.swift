@@ -1,6 +1,6 @@
-/// A file system other than the service's own, as the kernel numbers it.
+/// The kernel's number of a file system other than the service's own.
 package struct FileSystemKey: Hashable, Sendable {
-    /// "MAJOR:MINOR", as proc_pid_mountinfo(5) has it: the same for all mounts of one file system.
+    /// "MAJOR:MINOR", as in proc_pid_mountinfo(5). It is the same for all mounts of one file system.
     package let device: String
 
     package init(device: String) {
@@ -8,17 +8,17 @@ package struct FileSystemKey: Hashable, Sendable {
     }
 }
 
-/// Which file system a path lies on, by the mounts alone: no call is made to a file system that may not answer. Pure.
+/// Finds the file system of a path from the mounts alone. Makes no call to a file system that may not answer. Pure.
 package struct MountTable: Sendable {
     private struct Mount: Sendable {
         var path: String
         var device: String
     }
 
-    /// The last one that was mounted at a path hides those before.
+    /// The mounts by path. The last mount at a path hides the earlier ones.
     private let mounts: [String: Mount]
 
-    /// - Parameter text: of `/proc/self/mountinfo`.
+    /// - Parameter text: the content of `/proc/self/mountinfo`.
     package init(parsing text: String) {
         var mounts: [String: Mount] = [:]
         for line in text.split(separator: "\n") {
@@ -30,7 +30,7 @@ package struct MountTable: Sendable {
         self.mounts = mounts
     }
 
-    /// The device of the mount that a path without symbolic links lies in; nil where no mount is known.
+    /// The device of the mount that contains a path without symbolic links; nil if no mount is known.
     package func device(of path: String) -> String? {
         var path = path
         while true {
@@ -40,14 +40,15 @@ package struct MountTable: Sendable {
         }
     }
 
-    /// The device that a path leads to, symbolic links followed.
+    /// The device that a path leads to after its symbolic links are followed.
     ///
-    /// Links are read only on devices that are trusted to answer: the path belongs to the first other device that it enters.
+    /// Links are read only on devices that are trusted to answer. At the first other device that the path enters, the
+    /// search ends with that device.
     ///
     /// - Parameters:
-    ///   - path: absolute.
-    ///   - isTrusted: whether links of a device may be read.
-    ///   - readLink: the target of the link at a path; nil where there is no link.
+    ///   - path: an absolute path.
+    ///   - isTrusted: whether links on a device may be read.
+    ///   - readLink: returns the target of the link at a path; nil if no link exists there.
     package func device(
         following path: String, isTrusted: (String) -> Bool, readLink: (String) -> String?
     ) -> String? {
@@ -62,7 +63,7 @@ package struct MountTable: Sendable {
                 continue
             }
             let next = current == "/" ? "/\(name)" : "\(current)/\(name)"
-            // What is mounted is a directory. To read it as a link would ask the file system that is mounted there.
+            // A mount point is a directory. Reading it as a link would call the file system that is mounted there.
             if mounts[next] == nil, links < Self.maximumLinks, let target = readLink(next) {
                 links += 1
                 if target.hasPrefix("/") { current = "/" }
@@ -74,7 +75,7 @@ package struct MountTable: Sendable {
         return device(of: current)
     }
 
-    /// As many as the kernel follows (path_resolution(7)).
+    /// The number of links that the kernel follows (path_resolution(7)).
     private static let maximumLinks = 40
 
     private static func parent(of path: String) -> String {
@@ -82,7 +83,7 @@ package struct MountTable: Sendable {
         return String(path[..<slash])
     }
 
-    /// The kernel writes blanks and backslashes as three octal digits.
+    /// Decodes blanks and backslashes, which the kernel writes as three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         guard field.contains("\\") else { return String(field) }
         var bytes: [UInt8] = []
