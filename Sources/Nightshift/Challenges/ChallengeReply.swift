@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The answer to one challenge, given once, by the completion handler or through the challenge's sender.
+/// The reply to one challenge. It can be given only once, by the completion handler or through the challenge's sender.
 final class ChallengeReply: NSObject, URLAuthenticationChallengeSender, Sendable {
     private struct State {
         var send: (@Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)?

@@ -2,35 +2,36 @@ public import Foundation
 public import FoundationNetworking
 import NightshiftAPI
 
-// FoundationNetworking has both names and makes them unavailable; declared here they are found instead.
+// FoundationNetworking declares both names as unavailable. These declarations take precedence.
 
-/// A server's certificate is to be judged.
+/// The authentication method of a challenge to evaluate a server's certificate.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
 
-/// A server wants the client's certificate.
+/// The authentication method of a challenge in which a server requests a client certificate.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 
-/// What a server shows of itself, where the system does not trust it: in place of Apple's `SecTrust`.
+/// The certificates of a server that the system does not trust. It replaces Apple's `SecTrust`.
 public struct ServerTrust: Sendable, Hashable {
-    /// The chain in DER, the server's own certificate first.
+    /// The certificate chain in DER, starting with the server's own certificate.
     public let certificates: [Data]
-    /// Why the system does not trust it.
+    /// The reason why the system does not trust the server.
     public let reason: String?
 }
 
 extension URLProtectionSpace {
-    /// The server's certificates in DER, its own first; nil unless the challenge is `NSURLAuthenticationMethodServerTrust`.
+    /// The server's certificates in DER, starting with its own. Nil unless the challenge is
+    /// `NSURLAuthenticationMethodServerTrust`.
     public var serverCertificates: [Data]? { serverTrust?.certificates }
 
-    /// What is to be judged; nil unless the challenge is `NSURLAuthenticationMethodServerTrust`.
+    /// The trust to evaluate. Nil unless the challenge is `NSURLAuthenticationMethodServerTrust`.
     public var serverTrust: ServerTrust? { (self as? BackgroundProtectionSpace)?.trust }
 }
 
-/// A protection space with what FoundationNetworking's own has no room for.
+/// A protection space with properties that FoundationNetworking's class cannot store.
 final class BackgroundProtectionSpace: URLProtectionSpace, @unchecked Sendable {
-    // Unchecked as its base class is: what is added is constant.
+    // Unchecked, like the base class: the added property is constant.
     let trust: ServerTrust?
 
     init(_ challenge: Challenge) {
@@ -65,7 +66,7 @@ extension Challenge.Method {
 }
 
 extension URLAuthenticationChallenge {
-    /// - Parameter proposed: what the session's credential storage has for it.
+    /// - Parameter proposed: The credential for this space from the session's credential storage.
     convenience init(
         _ challenge: Challenge, proposed: URLCredential?, response: URLResponse?, reply: ChallengeReply
     ) {

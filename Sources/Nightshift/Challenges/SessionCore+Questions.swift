@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Questions of the service to the app. The delegate may take its time: other messages go on.
+/// Challenges and questions that the service sends to the app. Other messages are delivered while the delegate decides.
 extension SessionCore {
     func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
         guard let asked = message.challenge else {
@@ -32,7 +32,8 @@ extension SessionCore {
                 taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.resolve($0, $1) }
                 return
             }
-            // A delegate without the session's method answers with the default, which is also what the task's is for.
+            // If the delegate does not implement the session's method, the default implementation performs default
+            // handling. In that case, the task's method is called.
             delegate.urlSession(session, didReceive: challenge) { [self] disposition, credential in
                 guard disposition == .performDefaultHandling, let taskDelegate else {
                     return reply.resolve(disposition, credential)
@@ -44,7 +45,7 @@ extension SessionCore {
         }
     }
 
-    /// What the app has put into the session's credential storage for such a question.
+    /// Returns the credential that the session's credential storage has for the challenge.
     private func defaultCredential(for asked: Challenge) -> URLCredential? {
         guard !asked.method.concernsConnection, let storage = configuration.urlCredentialStorage else { return nil }
         return storage.defaultCredential(matching: BackgroundProtectionSpace(asked))
@@ -77,13 +78,13 @@ extension SessionCore {
             do {
                 try connection.notify(.answer(answer, inSession: identifier), patience: Self.requestPatience)
             } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {
-                // The task still waits, and the app has said what it wants.
+                // The service rejected the answer and the task still waits for one, so the task is cancelled.
                 Notice.print(
                     "A task of the session \(identifier) is cancelled, as the app's answer for it cannot be used: "
                         + (problem.detail ?? problem.title))
                 return self.answer(MessageAnswer(message: answer.message, disposition: .cancel))
             } catch is Problem {
-                // Nobody waits for it any more.
+                // The service no longer waits for this answer.
             } catch {
                 if !isOver { self.answer(answer) }
                 return
@@ -94,12 +95,13 @@ extension SessionCore {
 }
 
 extension Challenge.Method {
-    /// Whether it is about the connection rather than one request: the session's method of the delegate is asked first.
+    /// Whether the challenge concerns the connection and not a single request. If so, the delegate's session method is
+    /// called first.
     fileprivate var concernsConnection: Bool { self == .serverTrust || self == .clientCertificate }
 }
 
 extension MessageAnswer {
-    /// What the delegate's answer to a challenge is for the service.
+    /// Creates the message to the service for the delegate's answer to a challenge.
     fileprivate init(
         message: Int64, _ challenge: Challenge, _ disposition: URLSession.AuthChallengeDisposition,
         _ credential: URLCredential?
@@ -117,7 +119,7 @@ extension MessageAnswer {
         self.init(message: message, disposition: .useCredential)
         switch challenge.method {
         case .serverTrust:
-            // Any credential says that the server is trusted; to use none is to leave it to the system.
+            // Any credential means that the server is trusted. Without a credential, the system's evaluation applies.
             if credential == nil { disposition = .performDefaultHandling }
         case .basic, .digest:
             if let user = credential?.user, let password = credential?.password {
@@ -141,7 +143,7 @@ extension MessageAnswer {
         }
     }
 
-    /// A new request for a delayed task.
+    /// Sets the new request of a delayed task.
     fileprivate mutating func setRequest(
         _ request: URLRequest, for task: TaskCore, _ configuration: BackgroundConfiguration
     ) {

@@ -1,18 +1,18 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A client certificate in files, which the service reads when it needs them.
+/// A client certificate in files. The service reads the files when it needs them.
 public final class ClientCertificateCredential: URLCredential, @unchecked Sendable {
-    // Unchecked as its base class is; what is added is constant.
+    // Unchecked, like the base class: the added properties are constant.
 
-    /// PEM: the certificate, with its chain behind it.
+    /// The PEM file with the certificate, followed by its chain.
     public let certificateFile: URL
-    /// PEM, without a passphrase; nil where the key is in ``certificateFile``.
+    /// The PEM file with the private key, without a passphrase. Nil if the key is in ``certificateFile``.
     public let keyFile: URL?
 
     /// - Parameters:
-    ///   - certificateFile: the path of a PEM file that stays where it is for as long as the session has transfers.
-    ///   - keyFile: nil where the key is in the certificate's file.
+    ///   - certificateFile: The path of a PEM file, which must stay there for as long as the session has transfers.
+    ///   - keyFile: The path of the key's PEM file; nil if the key is in the certificate's file.
     public init(certificateFile: URL, keyFile: URL? = nil) {
         self.certificateFile = certificateFile.absoluteURL
         self.keyFile = keyFile?.absoluteURL
@@ -26,12 +26,13 @@ public final class ClientCertificateCredential: URLCredential, @unchecked Sendab
 }
 
 extension URLCredential {
-    /// The answer to `NSURLAuthenticationMethodClientCertificate`: PEM files, in place of Apple's `SecIdentity`.
+    /// Returns the credential that answers `NSURLAuthenticationMethodClientCertificate`. PEM files replace Apple's
+    /// `SecIdentity`.
     public static func clientCertificate(file: URL, keyFile: URL? = nil) -> URLCredential {
         ClientCertificateCredential(certificateFile: file, keyFile: keyFile)
     }
 
-    /// The answer to `NSURLAuthenticationMethodServerTrust` that trusts the server.
+    /// Creates the credential that answers `NSURLAuthenticationMethodServerTrust` by trusting the server.
     public convenience init(trust: ServerTrust) {
         self.init(user: "", password: "", persistence: .forSession)
     }

@@ -2,12 +2,14 @@ import Foundation
 import FoundationNetworking
 
 extension URLCredentialStorage {
-    /// The default credential of the protection space that says the same.
+    /// Returns the default credential of a stored protection space with the same values.
     ///
-    /// FoundationNetworking's own look-up takes spaces for equal only where they are one object, and that of a challenge is new.
+    /// FoundationNetworking's own look-up treats two spaces as equal only if they are the same object, and each
+    /// challenge has a new one.
     func defaultCredential(matching space: URLProtectionSpace) -> URLCredential? {
         if let credential = defaultCredential(for: space) { return credential }
-        // Which of several was put in last, nobody knows: always the same one.
+        // The storage does not record which of several credentials was added last. Sorting by user always selects the
+        // same one.
         return allCredentials.keys.filter { $0.matches(space) }.compactMap { defaultCredential(for: $0) }
             .min { ($0.user ?? "") < ($1.user ?? "") }
     }
@@ -19,7 +21,7 @@ extension URLProtectionSpace {
             && scheme == other.scheme && realm == other.realm && method == other.method
     }
 
-    /// In the words of URLs: FoundationNetworking's constants have others, Apple's the same.
+    /// The URL scheme. FoundationNetworking's constants differ from URL schemes; Apple's do not.
     private var scheme: String? {
         switch isProxy() ? proxyType : self.protocol {
         case NSURLProtectionSpaceHTTP, NSURLProtectionSpaceHTTPProxy: "http"
@@ -28,7 +30,7 @@ extension URLProtectionSpace {
         }
     }
 
-    /// What HTTP does where nothing is said is Basic.
+    /// The authentication method. The default method counts as Basic.
     private var method: String {
         authenticationMethod == NSURLAuthenticationMethodDefault
             ? NSURLAuthenticationMethodHTTPBasic : authenticationMethod

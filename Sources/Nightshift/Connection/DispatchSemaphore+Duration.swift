@@ -2,9 +2,9 @@ import Dispatch
 import NightshiftAPI
 
 extension DispatchSemaphore {
-    /// Blocks.
+    /// Waits for a signal, and blocks the thread meanwhile.
     ///
-    /// - Returns: false where nobody has signalled within `patience`.
+    /// - Returns: False if no signal arrived within `patience`.
     func wait(within patience: Duration) -> Bool {
         let (seconds, attoseconds) = patience.components
         let limit = DispatchTime.now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))

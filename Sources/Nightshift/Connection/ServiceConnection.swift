@@ -10,13 +10,14 @@ import Synchronization
     import Musl
 #endif
 
-/// The process's connection with the user's service: one channel that carries commands, and requests beside it.
+/// The connection of this process to the user's service: one channel that carries commands, and separate requests.
 ///
-/// The channel comes first: the service knows a process by it, and refuses requests of others. It is opened by the first
-/// request, starting the service where nobody else does, and opened again when it breaks off.
+/// The channel is opened before any request is sent, because the service identifies a process by its channel and
+/// refuses requests without one. The first request opens the channel, and starts the service if it is not running. The
+/// channel is reopened when it breaks.
 package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
-    /// The proxies of this process: they are for its own requests, not for those of others.
+    /// The proxy variables of this process. They apply only to its own requests.
     let proxies: ProxyVariables
     let client: ServiceClient
     let sessions = SessionRegistry()
@@ -36,40 +37,43 @@ package final class ServiceConnection: Sendable {
 
     fileprivate struct State: Sendable {
         var hello: ProcessHello?
-        /// The name of the last channel, which may not be ready yet: ``ProcessHello/channel``.
+        /// The name of the last channel (``ProcessHello/channel``), which may not be ready yet.
         var channel: String?
         var reader: EventReader?
-        /// Whether the channel under way was given up here, which is no failure of the service.
+        /// Whether this process dropped the current channel, which does not count as a failure of the service.
         var isDropped = false
-        /// Whether the queue is at work on opening the channel, or will be.
+        /// Whether an attempt to open the channel is running or scheduled.
         var isOpening = false
-        /// Tells the attempt that is due from one that was put off before it.
+        /// The number of the current attempt. It distinguishes this attempt from earlier ones that were delayed.
         var attempt = 0
-        /// Whether an attempt has failed since the channel was last open: a hasty caller does not wait for the next one.
+        /// Whether an attempt has failed since the channel was last open. If so, a hasty caller does not wait for the
+        /// next attempt.
         var isUnreachable = false
-        /// The channel on which a request was given up, and nothing has been answered since.
+        /// The channel on which a request timed out, if the service has answered nothing since.
         var doubted: String?
         var isClosed = false
-        /// Somebody has stopped the service: it is waited for, and started only when the app wants something new of it.
+        /// Whether the service announced that it is stopping. The library then waits for the service, and starts it
+        /// only when the app makes a new request.
         var wasStopped = false
         var pause: Duration = .zero
-        /// Why the last attempt failed.
+        /// The reason why the last attempt failed.
         var trouble: String?
-        /// Threads that wait for the channel.
+        /// Threads waiting for the channel.
         var waiters: [DispatchSemaphore] = []
-        /// Threads that wait for the end of the attempt under way, whether there is a channel then or not.
+        /// Threads waiting for the current attempt to end, whether or not it opens a channel.
         var hastyWaiters: [DispatchSemaphore] = []
     }
 
-    /// The connection of this process, as its environment says.
+    /// The connection of this process, configured by its environment.
     static let shared: ServiceConnection = {
         let environment = ProcessInfo.processInfo.environment
         let connection = ServiceConnection(
             environment: environment, executable: ServiceConnection.ownExecutable, app: environment["NIGHTSHIFT_APP"])
-        // Known before anything can be forked off.
+        // The process id is stored before the process can fork.
         _ = ServiceConnection.ownProcess
         atexit {
-            // A child without a program of its own has this handler, too, and none of the threads that would get it an answer.
+            // A child that has forked without executing a program inherits this handler, but none of the threads that
+            // would receive an answer.
             guard getpid() == ServiceConnection.ownProcess else { return }
             ServiceConnection.shared.sessions.handOverAll(patience: .seconds(2))
         }
@@ -83,15 +87,15 @@ package final class ServiceConnection: Sendable {
         ?? CommandLine.arguments.first ?? ""
 
     /// - Parameters:
-    ///   - executable: the app's own program; the service's program is looked for beside it.
-    ///   - app: the id that the service has given it at its launch.
+    ///   - executable: The app's own program. The service's program is searched for next to it.
+    ///   - app: The id that the service gave the app at launch.
     package init(environment: [String: String], executable: String, app: String?) {
         paths = ServicePaths(
             environment: environment, homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
         proxies = ProxyVariables(environment)
         launcher = ServiceLauncher(
             paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
-            // A service that an app starts is not that app.
+            // A service that an app starts must not be taken for that app.
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
         client = ServiceClient(paths: paths)
         channelSource = .commands(executable: executable, app: app)
@@ -114,14 +118,14 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// Sends a request and returns its answer. It is sent again until `patience` is over: every request of the library may be
-    /// repeated. Blocks; never to be called on ``queue``.
+    /// Sends a request and returns its answer. The request is retried until `patience` is over, because every request
+    /// of the library may be repeated. Blocks the thread, so never call it on ``queue``.
     ///
-    /// Throws ``Problem`` for a refusal that will stand, ``ServiceUnreachable`` otherwise, `CancellationError` behind ``close()``, and
-    /// where the channel that it was meant for is gone.
+    /// Throws ``Problem`` for a permanent refusal and `CancellationError` after ``close()``. Throws
+    /// ``ServiceUnreachable`` otherwise.
     ///
     /// - Parameters:
-    ///   - hasty: whether to give up at once where there is no service, and none can be started.
+    ///   - hasty: Whether to fail at once if no service is running and none can be started.
     func request<Answer>(
         _ endpoint: Endpoint<Answer>, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true }
     ) throws -> Answer {
@@ -129,10 +133,10 @@ package final class ServiceConnection: Sendable {
             from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
     }
 
-    /// Asks for what no thread of the app stands still for: for as long as the service is there, however slow it is. What `ask` sends
-    /// has to be hasty.
+    /// Repeats `ask` for as long as the service is reachable, however slow it is. Only for requests that do not block a
+    /// thread of the app. The requests that `ask` sends must be hasty.
     ///
-    /// - Returns: nil where the service cannot be reached or refuses, and where the app is ending.
+    /// - Returns: Nil if the service cannot be reached or refuses, or if the app is ending.
     func patiently<Answer>(_ ask: () throws -> Answer) -> Answer? {
         while true {
             do {
@@ -145,12 +149,16 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Sends a request whose answer is not needed: it only matters that the service has accepted it.
+    /// Sends a request without returning its answer. The request must only be accepted by the service.
+    ///
+    /// Throws the same errors as ``request(_:hasty:patience:while:)``, and `CancellationError` if `channel` is no
+    /// longer the open one.
     ///
     /// - Parameters:
-    ///   - channel: the only one that it is meant for; without one, it is for whichever is open when it is sent.
-    ///   - isWanted: whether it is to be sent again.
-    ///   - retries: which refusals pass.
+    ///   - channel: The only channel on which the request may be sent. If nil, it is sent on the channel that is open
+    ///     at that time.
+    ///   - isWanted: Returns whether to retry the request.
+    ///   - retries: Returns whether a refusal is temporary.
     func notify<Answer>(
         _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
         while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
@@ -186,8 +194,8 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// A request was given up although there is a channel: the service was too slow, or this process was frozen meanwhile. What was
-    /// to be told is told when the service answers again; the next channel may be far away.
+    /// Handles a request that timed out on an open channel, because the service was too slow or this process was
+    /// frozen. Unsent reports are sent when the service answers again, because the next channel may open much later.
     private func doubt(_ hello: ProcessHello) {
         let isNew = state.withLock { state in
             guard state.hello?.channel == hello.channel, state.doubted != hello.channel else { return false }
@@ -198,13 +206,13 @@ package final class ServiceConnection: Sendable {
     }
 
     private func lookAgain(at hello: ProcessHello, after pause: Duration) {
-        // Not on the channel's queue: what comes on it goes on meanwhile.
+        // This does not run on the channel's queue, so that events on the channel are still handled.
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(pause.components.seconds))) { [weak self] in
             guard let self, isOpen(hello) else { return }
             do {
                 _ = try client.on(hello.channel).wait(for: .status, within: Self.lookPatience)
             } catch let problem as Problem where problem.status != 503 {
-                // An answer, too.
+                // A refusal is also an answer.
             } catch {
                 return lookAgain(at: hello, after: min(pause * 2, Self.lastLook))
             }
@@ -215,13 +223,14 @@ package final class ServiceConnection: Sendable {
 
     private func isOpen(_ hello: ProcessHello) -> Bool { state.withLock { $0.hello?.channel == hello.channel } }
 
-    /// Pauses before the service is asked whether it answers again; they double.
+    /// The pauses before the service is checked again. Each pause is twice the last, up to `lastLook`.
     private static let firstLook: Duration = .seconds(1)
     private static let lastLook: Duration = .seconds(8)
-    /// Seconds that it has for that.
+    /// The timeout of such a check in seconds.
     private static let lookPatience: Double = 5
 
-    /// It can be reached (again): whoever has to tell it something does.
+    /// Notifies all parts that the service can be reached, for the first time or again, so that they send what is
+    /// unsent.
     private func serviceIsBack() {
         backgroundTasks.serviceIsBack()
         commands.serviceIsBack()
@@ -236,7 +245,8 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
-    /// The app that the service takes this process for. Waits until the channel is open.
+    /// Waits until the channel is open. Returns the service's greeting, which names the app that this process belongs
+    /// to.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
@@ -263,7 +273,7 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Lets go of the service as the end of the process would: nothing more is delivered, told or connected again.
+    /// Disconnects from the service as if the process had ended. Nothing is delivered, sent or reconnected afterwards.
     package func close() {
         let (reader, waiters) = state.withLock { state in
             state.isClosed = true
@@ -275,7 +285,8 @@ package final class ServiceConnection: Sendable {
         sessions.abandonAll()
     }
 
-    /// The app wants something new: a service that was stopped may be started again, and is tried at once.
+    /// Called for a new request of the app. A service that was stopped may be started again, and an attempt is made at
+    /// once.
     func wake() {
         state.withLock { state in
             guard state.wasStopped else { return }
@@ -288,9 +299,9 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Gives up a channel that the service does not know any more; the next one is opened at once.
+    /// Drops a channel that the service no longer knows. The next channel is opened at once.
     ///
-    /// - Parameter hello: whose channel it is; one that has taken its place meanwhile, or is about to, stays.
+    /// - Parameter hello: The greeting of the channel to drop. A newer channel is not affected.
     package func dropChannel(_ hello: ProcessHello) {
         let reader = state.withLock { state -> EventReader? in
             guard state.channel == hello.channel else { return nil }
@@ -335,7 +346,8 @@ package final class ServiceConnection: Sendable {
         state.withLock { $0.reader = reader }
     }
 
-    /// Whether this is still the attempt to make, and no other has a reader: ``wake()`` may have begun one while it was under way.
+    /// Whether `attempt` is still the current one and has no reader yet. ``wake()`` may have started another attempt
+    /// meanwhile.
     private func isDue(_ attempt: Int) -> Bool {
         state.withLock { !$0.isClosed && $0.attempt == attempt && $0.reader == nil }
     }
@@ -369,16 +381,17 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// The channel is gone, or was not to be had: tried again after a pause that grows, for as long as the process lives.
+    /// Handles the end of a channel, or a failure to open one. Attempts are repeated after growing pauses, for as long
+    /// as the process lives.
     private func ended(trouble: String) {
         let (waiters, isNews) = state.withLock { state -> ([DispatchSemaphore], Bool) in
-            // One that was open is opened again before anybody is told to wait.
+            // If the channel was open, it is reopened before waiting callers are failed.
             let hasFailed = state.hello == nil && !state.isDropped
             state.isDropped = false
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
             state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
-            // A caller that is refused for having used it does not drop the one that is being opened.
+            // A caller whose request on the old channel was refused must not drop the channel that is being opened.
             state.channel = nil
             state.reader = nil
             state.trouble = trouble
@@ -389,7 +402,7 @@ package final class ServiceConnection: Sendable {
             defer { state.hastyWaiters = [] }
             return (state.hastyWaiters, isNews)
         }
-        // Before anybody goes on, and perhaps ends the process.
+        // The message is printed before any waiting thread continues, because that thread may end the process.
         if isNews {
             Notice.print(
                 "The service cannot be reached. Transfers and background tasks wait until it can be; 'nightshift service start' "
@@ -398,7 +411,7 @@ package final class ServiceConnection: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
-    /// The app that the service takes this process for; nil while there is no channel.
+    /// The app that this process belongs to, according to the service. Nil while no channel is open.
     var app: AppID? { state.withLock(\.hello?.app) }
 
     /// Whether the last attempt to reach the service has failed.
@@ -417,11 +430,11 @@ extension Problem {
     static let sessionInUseType = "/problems/session-in-use"
     static let noSessionType = "/problems/no-session"
 
-    /// Whether asking again may help.
+    /// Whether a retry may succeed.
     var isPassing: Bool {
         status == 503 || status == 429 || type == Self.notConnectedType
     }
 
-    /// Whether the request asks for what cannot be, and will not be had by asking again.
+    /// Whether the content of the request is invalid, so that a retry cannot succeed.
     var isAboutContent: Bool { status == 400 || status == 413 || status == 422 }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The background sessions of this process, each once.
+/// The background sessions of this process, one for each identifier.
 final class SessionRegistry: Sendable {
     private let sessions = Mutex<[String: SessionCore]>([:])
 
-    /// The session that `identifier` names, and whether `make` was asked for it.
+    /// Returns the session with this identifier, and whether it was created by `make`.
     func session(_ identifier: String, orMake make: () -> SessionCore) -> (core: SessionCore, isNew: Bool) {
         sessions.withLock { sessions in
             if let core = sessions[identifier] { return (core, false) }
@@ -24,12 +24,13 @@ final class SessionRegistry: Sendable {
         }
     }
 
-    /// The service can be reached (again): sessions that wait for it do so no longer.
+    /// Called when the service can be reached, for the first time or again. Sessions that wait for the service
+    /// continue.
     func serviceIsBack() {
         for core in sessions.withLock({ Array($0.values) }) { core.serviceIsBack() }
     }
 
-    /// Ends them without a word to anybody.
+    /// Abandons all sessions without notifying their delegates or the service.
     func abandonAll() {
         let cores = sessions.withLock { sessions in
             defer { sessions = [:] }
@@ -38,8 +39,8 @@ final class SessionRegistry: Sendable {
         for core in cores { core.abandon() }
     }
 
-    /// Gives the service what it has not been told yet: tasks that were never resumed, and resumed ones that it could not be
-    /// reached for.
+    /// Sends unsent tasks to the service: tasks that were never resumed, and resumed tasks that were not sent because
+    /// the service could not be reached.
     func handOverAll(patience: Duration) {
         let deadline = ContinuousClock.now + patience
         for core in sessions.withLock({ Array($0.values) }) { core.handOver(until: deadline) }

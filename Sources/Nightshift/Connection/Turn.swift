@@ -2,24 +2,24 @@ import Dispatch
 import NightshiftClient
 import Synchronization
 
-/// Lets one thread at a time do what may take long, in the order in which they came; whoever waits says for how long.
+/// Lets one thread at a time run a possibly slow operation, in the order of arrival. Each thread sets its own timeout.
 ///
-/// Not a lock: those know no deadline that can be relied on, and may be taken again and again by the thread that has just given
-/// it back.
+/// A lock is not used because locks have no reliable deadline, and because the thread that released a lock can acquire
+/// it again before the others.
 final class Turn: Sendable {
     private let state = Mutex(State())
 
     private struct State {
         var isTaken = false
-        /// Threads that wait, the first to come first.
+        /// Waiting threads in the order of arrival.
         var waiters: [DispatchSemaphore] = []
     }
 
-    /// Runs `body` when nobody else has the turn. Blocks.
+    /// Runs `body` when no other thread has the turn. Blocks the thread.
     ///
     /// - Parameters:
-    ///   - patience: for the turn and for `body`, which is told what is left of it.
-    /// - Throws: ``ServiceUnreachable`` where others have it for longer: they are waiting for the service.
+    ///   - patience: The timeout for getting the turn and running `body`. `body` gets the remaining time.
+    /// - Throws: ``ServiceUnreachable`` if other threads, which are waiting for the service, keep the turn for longer.
     func run<Result>(within patience: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
         let deadline = ContinuousClock.now + patience
         guard take(within: patience) else {
@@ -40,7 +40,7 @@ final class Turn: Sendable {
         guard patience > .zero else { return false }
         if waiter.wait(within: patience) { return true }
         return state.withLock { state in
-            // It may have been handed over in this very moment.
+            // The turn may have been handed over just after the timeout.
             guard let place = state.waiters.firstIndex(where: { $0 === waiter }) else { return true }
             state.waiters.remove(at: place)
             return false
