@@ -1,34 +1,35 @@
 package import NightshiftAPI
 
-/// Decides which waiting transfers start and which running ones make room.
+/// Decides which waiting transfers start, and which running ones are stopped to make room.
 ///
-/// Pure: the same lanes give the same plan. Within what the limits leave, the highest priority goes first and, of equals,
-/// the oldest. Two rules keep large files from starving small ones (BITS uses time slices to the same end), and one keeps
-/// transfers that fail again and again from starving all others:
+/// Pure: the same lanes give the same plan. Within the limits, the transfer with the highest priority starts first. At
+/// equal priority, the oldest starts first. Rules 1 and 2 keep large files from starving small ones (BITS uses time
+/// slices for the same purpose). Rule 3 keeps transfers that fail repeatedly from starving all others:
 ///
-/// 1. A large transfer never takes the last connection of a lane, or of the service, while a small one waits there. Where
-///    there is but one connection at all, this holds only against small ones of no lower priority.
-/// 2. Where large transfers hold every connection and a small one of no lower priority waits, one of them makes room,
-///    provided it has run for ``slice`` seconds and can go on later from where it stopped.
-/// 3. Transfers whose last attempt left nothing that lasts take at most half the connections of a lane, and of the service,
-///    while one waits there that has not failed. Where there is but one connection, they take turns. The probe of an origin
-///    is one that has not failed, or the one that has failed least.
+/// 1. A large transfer never takes the last connection of a lane, or of the service, while a small one waits there. If
+///    only one connection exists, this rule applies only to small transfers of at least equal priority.
+/// 2. If large transfers hold every connection and a small one of at least equal priority waits, one large transfer is
+///    stopped. It must have run for ``slice`` seconds, and must be able to resume.
+/// 3. Transfers whose last attempt made no lasting progress take at most half the connections of a lane, and of the
+///    service, while a transfer that has not failed waits there. If only one connection exists, both kinds take turns.
+///    An origin is probed by a transfer that has not failed, or else by the one with the fewest failures.
 ///
-/// How many places the service has for a lane is ``Places``'s to say. Of equal priority, a task goes first that has not failed and
-/// whose origin has nothing running. ``yield(_:_:_:now:plan:)`` decides which slow transfers give up their places.
+/// ``Places`` determines how many transfers the service lets a lane start. At equal priority, a task goes first if it
+/// has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow transfers give
+/// up their places.
 package enum Admission {
-    /// From this many missing bytes on a transfer counts as large: more than a second of a 100 Mbit/s line.
+    /// The number of missing bytes from which a transfer counts as large: more than a second on a line of 100 Mbit/s.
     package static let largeSize: Int64 = 16 << 20
-    /// Seconds that a large transfer runs at least, so that making room costs a small part of its time.
+    /// The minimum running time of a large transfer in seconds. It keeps the cost of a restart small in comparison.
     package static let slice: Double = 10
 
     package struct Candidate: Hashable, Sendable {
         package var id: TaskID
         package var priority: Double
         package var isLarge: Bool
-        /// Attempts in a row that left nothing that lasts.
+        /// Consecutive attempts without lasting progress.
         package var fruitless: Int
-        /// Whether it has given up its place lately, for which others of equal priority go first.
+        /// Whether the task gave up its place recently. Other tasks of equal priority go first then.
         package var isLast: Bool
 
         package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0, isLast: Bool = false) {
@@ -50,17 +51,17 @@ package enum Admission {
         }
     }
 
-    /// The state of a running transfer that brings too little to keep its place to itself; see ``Pace``.
+    /// The state of a running transfer that is too slow to keep its place. See ``Pace``.
     package struct Slowness: Hashable, Sendable {
-        /// The loss when it stops, least first.
+        /// The loss if the transfer is stopped, ordered from least to most.
         package enum Loss: Hashable, Sendable {
-            /// Nothing: it continues from where it stops.
+            /// Nothing is lost: the transfer resumes from where it stopped.
             case nothing
-            /// Its wait for an answer.
+            /// The time that the transfer has waited for a response is lost.
             case wait
-            /// So many bytes, which it has to fetch again.
+            /// This number of bytes has to be fetched again.
             case bytes(Int64)
-            /// More than bytes: it is not stopped.
+            /// More than bytes would be lost, so the transfer is not stopped.
             case everything
 
             fileprivate var rank: Int64? {
@@ -73,9 +74,9 @@ package enum Admission {
             }
         }
 
-        /// Boot seconds.
+        /// The start of the slowness in boot seconds.
         package var since: Double
-        /// Seconds for which it keeps its place although others wait.
+        /// Seconds for which the transfer keeps its place although others wait.
         package var slice: Double
         package var loss: Loss
 
@@ -92,15 +93,15 @@ package enum Admission {
         package var id: TaskID
         package var priority: Double
         package var isLarge: Bool
-        /// Boot seconds.
+        /// The start time in boot seconds.
         package var startedAt: Double
-        /// Whether it continues later from where it stops.
+        /// Whether the transfer can resume later from where it stops.
         package var isResumable: Bool
-        /// Whether attempts before this one left nothing that lasts, and this one has not either so far.
+        /// Whether earlier attempts made no lasting progress, and the current one has made none so far.
         package var hasFailed: Bool
-        /// Nil while it earns its place.
+        /// The slowness of the transfer; nil while it is fast enough.
         package var slowness: Slowness?
-        /// Whether it was told to stop and has not yet.
+        /// Whether the transfer was asked to stop and has not stopped yet.
         package var isStopping: Bool
 
         package init(
@@ -118,19 +119,20 @@ package enum Admission {
         }
     }
 
-    /// The tasks of one session that go to one origin in one way.
+    /// The tasks of one session that use the same origin and the same route.
     package struct Lane: Hashable, Sendable {
         package var maximumConnections: Int
         package var running: [Running]
-        /// Of the classes of tasks that the moment allows (``Permission``), merged: best first, at least as many as there are
-        /// free connections of those that have failed and of those that have not, where there are so many.
+        /// The small tasks that may run in the current device state (``Permission``), best first. There are enough of
+        /// them to fill all free connections, counted separately for tasks that have failed and tasks that have not.
         package var small: [Candidate]
         package var large: [Candidate]
-        /// How many the origin's state lets start: 0 in a pause, 1 when one transfer has to probe it first.
+        /// The number of transfers that the origin's state lets start: 0 during a pause, 1 while a transfer has to
+        /// probe the origin.
         package var allowance: Int
-        /// Where there is but one connection: whether it was last used by a transfer that had not failed.
+        /// Whether the last transfer on the lane's only connection had not failed.
         package var isTurnOfFailed: Bool
-        /// Where its tasks go; nil where that is not to count.
+        /// The origin of the tasks; nil if the limits per origin do not apply.
         package var origin: String?
 
         package init(
@@ -150,22 +152,23 @@ package enum Admission {
     package struct Plan: Hashable, Sendable {
         package var start: [TaskID] = []
         package var makeRoom: [TaskID] = []
-        /// Slow transfers that give up their places.
+        /// Slow transfers that have to give up their places.
         package var yield: [TaskID] = []
-        /// Boot seconds at which a slice ends that others wait for.
+        /// The next end, in boot seconds, of a slice that other tasks wait for.
         package var nextLook: Double?
     }
 
-    /// The heads of several classes of a lane's tasks as one queue: what a task needs of the device gives it no precedence
-    /// over others that may run as well.
+    /// Merges several classes of a lane's tasks into one queue. The device requirements of a task do not affect its
+    /// precedence.
     ///
-    /// - Parameter classes: each best first and of one size.
+    /// - Parameter classes: queues with the best task first; all tasks of a queue have the same size.
     package static func merged(_ classes: [[Candidate]], limit: Int) -> [Candidate] {
         guard classes.count > 1 else { return Array((classes.first ?? []).prefix(limit)) }
         return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
     }
 
-    /// - Parameter isTurnOfFailed: where the service runs one transfer at a time: whether the last one had not failed.
+    /// - Parameter isTurnOfFailed: whether the last transfer had not failed, if the service runs one transfer at a
+    ///   time.
     package static func plan(
         lanes: [Lane], maximumTransfers: Int, now: Double, isTurnOfFailed: Bool = false
     ) -> Plan {
@@ -213,7 +216,7 @@ package enum Admission {
         }
     }
 
-    /// Applies rule 3: for each lane, whether one that has failed may start there.
+    /// Applies rule 3: returns for each lane whether a task that has failed may start.
     private static func mayStartFailed(_ lanes: [Lane], _ maximumTransfers: Int, _ isTurnOfFailed: Bool) -> [Bool] {
         let freshWaits = lanes.contains(where: \.freshCouldStart)
         let failed = lanes.reduce(0) { $0 + $1.running.count(where: \.hasFailed) }
@@ -225,7 +228,7 @@ package enum Admission {
         connections > 1 ? failed < connections / 2 : isTurn
     }
 
-    /// Applies rule 2 to the lanes as they are after all that could start has started.
+    /// Applies rule 2 to the lanes after all possible tasks have started.
     private static func makeRoom(
         in lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
     ) {
@@ -247,10 +250,12 @@ package enum Admission {
         }
     }
 
-    /// Slow transfers give up their places where nothing else helps those that wait: one that can continue, where slow transfers
-    /// hold all connections of a lane; and where more are slow than may lend their places, those that lose the least.
+    /// Selects slow transfers that give up their places when waiting tasks cannot start otherwise. If slow transfers
+    /// hold all connections of a lane, one that can resume is stopped. If there are more slow transfers than lent
+    /// places, those with the smallest loss are stopped.
     ///
-    /// None stops before its slice has passed, and none that has to begin again while another one loses less.
+    /// No transfer stops before its slice has passed. A transfer that has to restart stops only if no other has a
+    /// smaller loss.
     private static func yield(
         _ lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
     ) {
@@ -258,7 +263,7 @@ package enum Admission {
         for (lane, failedMay) in zip(lanes, failedMay) {
             guard lane.allowance > 0, lane.hasWaiting(failedMay: failedMay) else { continue }
             if lane.running.count >= lane.maximumConnections {
-                // Its own place is enough for the next one.
+                // The place of the stopped transfer is enough for the next one.
                 guard places.left(for: lane) >= 0, lane.running.allSatisfy({ $0.slowness != nil && !$0.isStopping })
                 else { continue }
                 let victims = lane.running.filter { $0.slowness?.loss == .nothing }
@@ -270,7 +275,7 @@ package enum Admission {
         let slow = lanes.flatMap(\.running).filter { $0.slowness != nil }
         let leaving = slow.count { $0.isStopping || plan.yield.contains($0.id) || plan.makeRoom.contains($0.id) }
         let victims = slow.filter { !$0.isStopping && !plan.yield.contains($0.id) && !plan.makeRoom.contains($0.id) }
-        // Those that have to begin again stop only where there are no others.
+        // Transfers that would have to restart stop only if there are no others.
         let gentle = victims.filter { $0.slowness?.loss == .nothing || $0.slowness?.loss == .wait }
         stop(
             min(wanted, places.slowWithoutPlace) - leaving, of: gentle.isEmpty ? victims : gentle, now: now,
@@ -291,13 +296,13 @@ package enum Admission {
         plan.nextLook = min(plan.nextLook ?? next, next)
     }
 
-    /// Why a ready task of a lane does not run now.
+    /// Returns the reason why a ready task of a lane does not run now.
     ///
     /// - Parameters:
-    ///   - hasFailed: whether its last attempt left nothing that lasts.
-    ///   - places: of the service.
+    ///   - hasFailed: whether the last attempt made no lasting progress.
+    ///   - places: the places of the service.
     ///   - smallWaitsElsewhere: whether another lane has a small task that could start.
-    ///   - othersFirst: whether the service keeps its places for tasks of other lanes that have not failed.
+    ///   - othersFirst: whether the service reserves its places for tasks of other lanes that have not failed.
     package static func reason(
         isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: Places,
         smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
@@ -306,7 +311,7 @@ package enum Admission {
         if lane.running.count >= lane.maximumConnections { return .connectionLimit }
         let left = places.left(for: lane)
         if left <= 0 { return .serviceLimit }
-        // To most tasks it is all the same what waits elsewhere, and that takes a look at every lane.
+        // The checks below examine every lane. Most tasks do not depend on the other lanes.
         guard hasFailed || isLarge else { return .starting }
         let failedMay = !othersFirst() && lane.mayStartFailed(places.maximum)
         if hasFailed, !failedMay { return .othersFirst }
@@ -328,12 +333,13 @@ extension Admission.Lane {
         min(maximumConnections - running.count, allowance)
     }
 
-    /// Whether a task waits that has not failed and would find a connection.
+    /// Whether a task that has not failed is waiting and a connection is free for it.
     fileprivate var freshCouldStart: Bool {
         freeConnections > 0 && (small.contains { !$0.hasFailed } || large.contains { !$0.hasFailed })
     }
 
-    /// Whether a task has not failed, nothing runs at its origin, and nothing speaks against that.
+    /// Whether the task has neither failed nor given up its place recently, and its origin is idle and needs no probe.
+    /// recently.
     fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: Places) -> Bool {
         origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)
     }
@@ -342,7 +348,7 @@ extension Admission.Lane {
         best(small, failedMay: failedMay) ?? best(large, failedMay: failedMay) != nil
     }
 
-    /// Rule 3 within the lane.
+    /// Applies rule 3 within the lane.
     fileprivate func mayStartFailed(_ maximumTransfers: Int) -> Bool {
         guard freshCouldStart else { return true }
         let connections = min(maximumConnections, maximumTransfers)
@@ -353,7 +359,7 @@ extension Admission.Lane {
         freeConnections > 0 ? best(small, failedMay: failedMay) : nil
     }
 
-    /// The first of a queue that rule 3 lets start.
+    /// Returns the first task of a queue that rule 3 lets start.
     fileprivate func best(_ queue: [Admission.Candidate], failedMay: Bool) -> Admission.Candidate? {
         let first = queue.first { !$0.hasFailed }
         let other = first?.isLast == true ? queue.first { !$0.hasFailed && !$0.isLast } : nil
@@ -369,11 +375,11 @@ extension Admission.Lane {
         return isProbe || fresh.precedes(failed, smallFirst: false) ? fresh : failed
     }
 
-    /// The lane's best task that may start, if any.
+    /// Returns the lane's best task that may start, if any.
     ///
     /// - Parameters:
     ///   - onlyOne: whether the service runs one transfer at a time.
-    ///   - failedMay: whether rule 3 lets one start that has failed.
+    ///   - failedMay: whether rule 3 lets a task start that has failed.
     fileprivate func next(lastOfService: Bool, onlyOne: Bool, failedMay: Bool) -> Admission.Candidate? {
         guard freeConnections > 0 else { return nil }
         let small = best(self.small, failedMay: failedMay)

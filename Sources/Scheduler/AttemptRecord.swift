@@ -1,15 +1,15 @@
-/// The history of one transfer's attempts, as far as the next attempt and the order among transfers depend on it.
+/// The history of one transfer's attempts, which determines the next attempt and the order of transfers.
 ///
-/// Pure. Only bytes that the next attempt continues from count as progress, and only beyond what was ever here. Whoever has
-/// lost its bytes more than once has to show it: they count when an answer goes on behind them, and not when they come.
+/// Pure. Bytes count as progress only if the next attempt can resume from them, and only beyond the previous maximum.
+/// After a transfer has lost its bytes more than once, new bytes count only when a response has resumed after them.
 package struct AttemptRecord: Hashable, Sendable {
     /// Failures in a row without progress in between.
     package private(set) var failures: Int
-    /// Attempts in a row that left nothing that lasts; one that is under way counts until it has.
+    /// Consecutive attempts without lasting progress, including the current attempt until it makes some.
     package private(set) var fruitless: Int
-    /// The most bytes from which an attempt could have continued.
+    /// The largest number of bytes from which an attempt could have resumed.
     package private(set) var furthest: Int64
-    /// How often bytes that were here were thrown away.
+    /// The number of times that received bytes were discarded.
     package private(set) var restarts: Int
 
     package init(failures: Int = 0, fruitless: Int = 0, furthest: Int64 = 0, restarts: Int = 0) {
@@ -19,29 +19,30 @@ package struct AttemptRecord: Hashable, Sendable {
         self.restarts = restarts
     }
 
-    /// Whether bytes are no progress before an answer goes on behind them.
+    /// Whether bytes count as progress only after a response has resumed from them.
     private var isDoubted: Bool { restarts > 1 }
 
-    /// Whether the present attempt has brought anything that lasts.
+    /// Whether the current attempt has made lasting progress.
     package func hasAdvanced(to count: Int64) -> Bool { fruitless == 0 || !isDoubted && count > furthest }
 
-    /// An attempt begins. It counts as fruitless until it has brought something, so that one which dies with the service
-    /// does.
+    /// Records the start of an attempt. It counts as an attempt without progress until it makes some, so an attempt
+    /// that ends with a crash of the service is counted.
     package mutating func begin() {
         fruitless += 1
     }
 
-    /// The service itself has ended the attempt, which says nothing of it.
+    /// Records that the service itself ended the attempt. The attempt does not count as one without progress.
     package mutating func withdraw() {
         fruitless = max(0, fruitless - 1)
     }
 
-    /// The attempt has failed.
+    /// Records that the attempt failed.
     package mutating func fail() {
         failures += 1
     }
 
-    /// Looks at what is here when an attempt begins: more than was written down came before the service died.
+    /// Records the bytes that exist when an attempt begins. There can be more than were recorded before the service
+    /// crashed.
     package mutating func start(from count: Int64) {
         guard !isDoubted, count > furthest else { return }
         furthest = count
@@ -49,13 +50,13 @@ package struct AttemptRecord: Hashable, Sendable {
         fruitless = min(fruitless, 1)
     }
 
-    /// Takes in how far the present attempt has come.
+    /// Records the progress of the current attempt.
     package mutating func advance(to count: Int64) {
         guard !isDoubted else { return }
         goOn(from: count)
     }
 
-    /// An answer goes on behind so many bytes: they have lasted, whatever becomes of those to come.
+    /// Records that a response resumed after `count` bytes. These bytes are lasting progress, regardless of later ones.
     package mutating func goOn(from count: Int64) {
         guard count > furthest else { return }
         furthest = count
@@ -63,32 +64,33 @@ package struct AttemptRecord: Hashable, Sendable {
         fruitless = 0
     }
 
-    /// Bytes that were here are thrown away.
+    /// Records that received bytes were discarded.
     ///
-    /// The first time the file may well be another one, and what comes of it is progress. Who begins again and again has
-    /// to come further than ever, and has failed at least as often as bytes were lost since: neither those that come nor
-    /// those that lasted for a while make the pauses short again.
+    /// After the first restart, the file may be a different one, so its bytes count as progress from zero. A transfer
+    /// that restarts again has to exceed its previous maximum. Its failure count is at least its number of restarts
+    /// minus one, so bytes that do not last cannot shorten the pauses.
     package mutating func restart() {
         restarts += 1
         if restarts == 1 { furthest = 0 } else { failures = max(failures, restarts - 1) }
     }
 
-    // MARK: - Enough
+    // MARK: - Giving up
 
-    /// Attempts in a row whose bytes were all lost, after which there is no other: more would fetch the same again for as long as
-    /// the transfer may take.
+    /// The number of consecutive attempts with lost bytes after which the transfer fails. More attempts would fetch the
+    /// same bytes until the transfer times out.
     package static let mostLosses = 10
-    /// Bytes that attempts in a row may fetch and lose; three attempts there are whatever they bring.
+    /// The number of bytes that consecutive attempts may fetch and lose. Three attempts are made regardless of their
+    /// size.
     package static let mostLostBytes: Int64 = 16 << 30
     private static let leastLosses = 3
 
-    /// Whether attempts bring the same bytes again and again, and none can be continued.
+    /// Whether attempts fetch the same bytes repeatedly and none of them can be resumed.
     ///
-    /// - Parameter bytes: what the present attempt has fetched, from byte 0 on.
+    /// - Parameter bytes: the bytes that the current attempt has fetched from byte 0 on.
     package func isHopeless(fetching bytes: Int64) -> Bool {
         let affordable = Int(clamping: Self.mostLostBytes / max(bytes, 1))
         let most = max(Self.leastLosses, min(Self.mostLosses, affordable))
-        // Attempts that bring nothing lose nothing: they alone are not enough.
+        // Attempts without bytes lose nothing, so the restarts are required as well.
         return fruitless >= most && restarts >= most - 1
     }
 }

@@ -1,24 +1,25 @@
 package import NightshiftAPI
 
-/// How good a moment one task waits for, at whose wish, and when it will be content with less.
+/// The discretion of one task: how favourable the device state has to be, who asked for that, and when the requirement
+/// is relaxed.
 ///
-/// Pure: times are boot seconds. The steps: full becomes relaxed when half of the resource timeout has passed, relaxed becomes
-/// none when nine tenths have. See `docs/decisions/0014`.
+/// Pure: times are boot seconds. Full becomes relaxed when half of the resource timeout has passed. Relaxed becomes
+/// none when nine tenths have passed. See `docs/decisions/0014`.
 package struct Discretion: Hashable, Sendable {
     package private(set) var level: TransferRules.Discretion
-    /// Whether it waits only because its app added it in the background.
+    /// Whether the task is discretionary only because its app added it in the background.
     package private(set) var isForced: Bool
-    /// When the next step comes; nil where none does.
+    /// The time at which the discretion is relaxed next; nil if it is not.
     package private(set) var loosensAt: Double?
 
-    /// The time that a task has.
+    /// The time limit of a task.
     package struct TimeLimit: Hashable, Sendable {
-        /// Boot seconds at which it fails.
+        /// The time in boot seconds at which the task fails.
         package var deadline: Double
-        /// Its resource timeout in seconds.
+        /// The resource timeout in seconds.
         package var timeout: Double
 
-        /// The failure of a task whose time is over.
+        /// The failure of a task whose resource timeout has passed.
         package static let passed = TransferFailure(.timedOut, "The resource timeout has passed.")
 
         package init(deadline: Double, timeout: Double) {
@@ -26,7 +27,7 @@ package struct Discretion: Hashable, Sendable {
             self.timeout = timeout
         }
 
-        /// Nil where time does not pass for the task, or no timeout was set.
+        /// Returns nil if the task has no deadline or no timeout.
         package init?(deadline: Double?, timeout: Double?) {
             guard let deadline, let timeout else { return nil }
             self.init(deadline: deadline, timeout: timeout)
@@ -39,15 +40,15 @@ package struct Discretion: Hashable, Sendable {
         self.loosensAt = loosensAt
     }
 
-    /// Sets when the next step comes; never, where there is no limit or nothing left to loosen.
+    /// Sets the time of the next relaxation, or none if there is no limit or nothing to relax.
     package mutating func schedule(_ limit: TimeLimit?) {
         loosensAt = nil
         guard let limit, let share = Self.shareLeft(level) else { return }
         loosensAt = limit.deadline - limit.timeout * share
     }
 
-    /// The task's app added it in the background: it waits for a good moment until the app comes to the front, unless it
-    /// does so by its own wish.
+    /// Makes the task fully discretionary because its app added it in the background, unless the task is discretionary
+    /// already. This ends when the app comes to the foreground.
     package mutating func force(_ limit: TimeLimit?) {
         guard level == .none else { return }
         level = .full
@@ -55,14 +56,14 @@ package struct Discretion: Hashable, Sendable {
         schedule(limit)
     }
 
-    /// Lets it wait for no good moment any more.
+    /// Ends the discretion.
     package mutating func lift() {
         level = .none
         isForced = false
         loosensAt = nil
     }
 
-    /// Makes the next best moment good enough; what happened, in a person's words. Nil where there was nothing to loosen.
+    /// Relaxes the discretion by one step. Returns the reason as a sentence; nil if there was nothing to relax.
     package mutating func loosen(_ limit: TimeLimit?) -> String? {
         switch level {
         case .full:
@@ -78,10 +79,10 @@ package struct Discretion: Hashable, Sendable {
         }
     }
 
-    /// What the journal tells beside those words.
+    /// The journal inputs that accompany the sentence.
     package var inputs: [String: String] { [Permission.discretionInput: level.rawValue] }
 
-    /// The share of the resource timeout that is left when a task that waits so begins to wait for less.
+    /// The share of the resource timeout that remains when this level is relaxed.
     private static func shareLeft(_ level: TransferRules.Discretion) -> Double? {
         switch level {
         case .none: nil

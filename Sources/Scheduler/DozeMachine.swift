@@ -1,37 +1,39 @@
 package import NightshiftAPI
 
-/// Decides whether the device dozes, and when background work runs in windows.
+/// Decides whether the device dozes, and when maintenance windows open for background work.
 ///
-/// Pure: what happens goes in, changes with their reasons come out. Times are boot seconds. See `docs/decisions/0012`.
+/// Pure: takes events and returns changes with their reasons. Times are boot seconds. See `docs/decisions/0012`.
 package struct DozeMachine: Sendable {
-    /// The state that is stored, so that a service that starts goes on where the last one was.
+    /// The state that is stored, so that doze continues after a restart of the service.
     package private(set) var state: State
     private var conditions = DeviceConditions()
     private var isHeld = false
-    /// Whether anything runs, or wants to run, in a window.
+    /// Whether work runs in a window, or waits for one.
     private var isBusy = false
-    /// Boot seconds since which doze is to begin or a window is to close, and waits for ``confirmed(asOf:now:)``; nil where
-    /// neither is due.
+    /// The time in boot seconds since which the start of doze or the end of a window has waited for
+    /// ``confirmed(asOf:now:)``; nil if neither is due.
     package private(set) var readingDue: Double?
 
-    /// Where doze is. The legal exits: awake to dozing; dozing to window and awake; window to dozing and awake.
+    /// The state of doze. The legal transitions: awake to dozing; dozing to window and awake; window to dozing and
+    /// awake.
     package struct State: Hashable, Sendable, Codable {
         package internal(set) var phase = DozePhase.awake
-        /// Seconds since 1970: for people.
+        /// The start of the phase in seconds since 1970, for display.
         package internal(set) var since: Double
         package internal(set) var windowReason: WindowReason?
-        /// Since when nothing spoke against doze; nil while something does.
+        /// The time since which nothing has prevented doze; nil while something does.
         var quietFrom: Double?
-        /// In doze: when the next window opens.
+        /// The time at which the next window opens, during doze.
         var nextWindow: Double?
         /// Seconds between the last maintenance window and the next one.
         var interval = DozeMachine.firstInterval
-        /// In a window: when it closes at the latest, and since when nothing in it is busy.
+        /// The latest time at which an open window closes. `idleFrom` is the time since which no work has run in it.
         var closesBy: Double?
         var idleFrom: Double?
-        /// Somebody asked for doze: then being plugged in, or in use, does not keep the device from it; both together do.
+        /// Whether doze was requested. Then external power alone or use alone does not prevent doze, but both together
+        /// do.
         var isRequested = false
-        /// Somebody asked for the opposite: no doze before the device was used again.
+        /// Whether staying awake was requested. Then doze does not begin before the device has been used again.
         var isRefused = false
 
         package init(since: Double) {
@@ -39,7 +41,7 @@ package struct DozeMachine: Sendable {
         }
     }
 
-    /// A change of doze. Changes are given in order.
+    /// A change of doze. Changes are returned in order.
     package enum Change: Hashable, Sendable {
         case dozeBegan
         case dozeEnded(AwakeReason)
@@ -64,12 +66,13 @@ package struct DozeMachine: Sendable {
         }
     }
 
-    /// Seconds that a device is left alone on battery before it dozes: what was begun just before has ended then.
+    /// Seconds without use on battery before the device dozes. Work that was started just before has usually ended by
+    /// then.
     package static let quietTime: Double = 60
-    /// Seconds until the first maintenance window; doubled by each until ``longestInterval``.
+    /// Seconds until the first maintenance window. Each window doubles the interval, up to ``longestInterval``.
     package static let firstInterval: Double = 900
     package static let longestInterval: Double = 14_400
-    /// Seconds without work after which a window closes: what was let go has shown by then whether it goes on.
+    /// Seconds without work after which a window closes. Work that may run has started by then.
     package static let windowRest: Double = 10
     package static let longestWindow: Double = 300
 
@@ -82,7 +85,7 @@ package struct DozeMachine: Sendable {
     package mutating func changed(to conditions: DeviceConditions, now: ClockReading) -> [Change] {
         let before = self.conditions
         self.conditions = conditions
-        // With its user back, nobody waits any more for what was asked before.
+        // Use of the device cancels earlier requests.
         if before.isIdle, !conditions.isIdle {
             state.isRefused = false
             state.isRequested = false
@@ -96,20 +99,20 @@ package struct DozeMachine: Sendable {
 
     /// - Parameters:
     ///   - held: whether an app holds the device awake.
-    ///   - busy: whether anything runs, or wants to run, in a window.
-    ///   - wakes: whether an app is being woken, or is handling what it was woken for.
+    ///   - busy: whether work runs in a window, or waits for one.
+    ///   - wakes: whether an app is being woken, or is handling a wake.
     package mutating func changed(held: Bool, busy: Bool, wakes: Bool, now: ClockReading) -> [Change] {
         isHeld = held
         isBusy = busy || wakes
         var changes = step(now)
-        // Nothing runs on a machine that sleeps; its waking opens a window of its own.
+        // Nothing runs while the machine sleeps. A window opens when it wakes.
         if wakes, state.phase == .dozing, !conditions.isSleeping { changes += open(.appWoken, now) }
         return changes
     }
 
-    /// Somebody asks for a phase now.
+    /// Requests a phase now.
     ///
-    /// - Returns: the changes, or why it cannot be.
+    /// - Returns: the changes, or the reason why the request is refused.
     package mutating func request(_ phase: DozePhase, now: ClockReading) -> Result<[Change], Refusal> {
         switch phase {
         case .awake:
@@ -130,22 +133,23 @@ package struct DozeMachine: Sendable {
         }
     }
 
-    /// Why a request is not followed: what keeps the device awake.
+    /// The refusal of a request, with the reason that keeps the device awake.
     package struct Refusal: Error, Hashable, Sendable {
         package var reason: AwakeReason
     }
 
     package mutating func tick(now: ClockReading) -> [Change] { step(now) }
 
-    /// The device was asked for its conditions at `time` (boot seconds), and the ones given last are its answer.
+    /// Applies decisions that were waiting for the conditions that were read at `time` (boot seconds).
     ///
-    /// Doze begins and windows close with that alone: a change that nobody announced could be older than the decision.
+    /// Doze begins and windows close only after such a reading, because an unannounced change could be older than the
+    /// decision.
     package mutating func confirmed(asOf time: Double, now: ClockReading) -> [Change] {
         guard let readingDue, time >= readingDue else { return [] }
         return step(now, isConfirmed: true)
     }
 
-    // MARK: - What it says
+    // MARK: - Results
 
     package var phase: DozePhase { state.phase }
 
@@ -155,7 +159,7 @@ package struct DozeMachine: Sendable {
         return obstacle ?? .settling
     }
 
-    /// Boot seconds at which ``tick(now:)`` has something to do.
+    /// The time in boot seconds of the next call of ``tick(now:)``.
     package var nextDeadline: Double? {
         guard readingDue == nil else { return nil }
         return switch state.phase {
@@ -173,7 +177,7 @@ package struct DozeMachine: Sendable {
             windowReason: state.windowReason, until: until.map { now.wallTime(ofBootSeconds: $0) })
     }
 
-    /// Moves a state that was kept into another boot. The next window of a device that was off may have come.
+    /// Converts a stored state to the current boot. The next window may have become due while the device was off.
     package static func moved(_ state: State, by shift: Double) -> State {
         var state = state
         state.quietFrom = state.quietFrom.map { $0 + shift }
@@ -187,7 +191,7 @@ package struct DozeMachine: Sendable {
 
     private var isInUseWithPower: Bool { !conditions.isIdle && conditions.power == .external }
 
-    /// The first reason against doze; nil where there is none.
+    /// The first reason that prevents doze; nil if nothing does.
     private var obstacle: AwakeReason? {
         if state.isRefused { return .requested }
         if state.isRequested {
@@ -196,7 +200,7 @@ package struct DozeMachine: Sendable {
             if !conditions.isIdle { return .inUse }
             if conditions.power == .external { return .externalPower }
         }
-        // Last: what else there is ends doze, and this does not.
+        // This reason is checked last, because all others end doze and this one does not.
         return isHeld ? .held : nil
     }
 
@@ -209,7 +213,7 @@ package struct DozeMachine: Sendable {
             state.quietFrom = nil
             guard state.phase != .awake else { return [] }
             guard obstacle == .held else { return leave(obstacle, now) }
-            // Held awake by an app that had to be woken: what waits runs meanwhile, and doze goes on behind it.
+            // An app that was woken holds the device awake. Waiting work runs meanwhile, and doze continues afterwards.
             return state.phase == .dozing && !conditions.isSleeping ? open(.appWoken, now) : []
         }
         switch state.phase {
@@ -229,7 +233,7 @@ package struct DozeMachine: Sendable {
             if isBusy { state.idleFrom = nil } else if state.idleFrom == nil { state.idleFrom = time }
             let rested = state.idleFrom.map { time >= $0 + Self.windowRest } ?? false
             guard rested || conditions.isSleeping || state.closesBy ?? time <= time else { return [] }
-            // Nobody is at work at a machine that sleeps.
+            // No reading is needed while the machine sleeps, because nobody is using it.
             guard isConfirmed || conditions.isSleeping else {
                 readingDue = due
                 return []
@@ -251,7 +255,7 @@ package struct DozeMachine: Sendable {
         state.windowReason = reason
         state.closesBy = now.bootSeconds + Self.longestWindow
         state.idleFrom = isBusy ? nil : now.bootSeconds
-        // A window that others opened does not put the next one of its own off.
+        // A window that opens for another reason does not delay the next maintenance window.
         if reason == .maintenance { state.interval = min(state.interval * 2, Self.longestInterval) }
         return [.windowOpened(reason)]
     }

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// Tasks that the moment treats alike.
+/// A class of tasks with the same requirements.
 package struct HeldClass: Hashable, Sendable {
     package var rules: TransferRules
     package var isLoopback: Bool
@@ -10,35 +10,36 @@ package struct HeldClass: Hashable, Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// The reason for which they have to wait; nil where they may run.
+    /// Returns the reason why the tasks have to wait; nil if they may run.
     package func hold(_ moment: DeviceMoment) -> WaitReason? {
         Permission.hold(rules, moment, isLoopback: isLoopback)
     }
 
-    /// The same as the journal and `why` tell it; nil where the reason says it all.
+    /// Returns details of the reason for the journal and `why`; nil if the reason is sufficient.
     package func detail(of reason: WaitReason, _ moment: DeviceMoment) -> String? {
         Permission.detail(of: reason, rules, moment, isLoopback: isLoopback)
     }
 
-    /// The inputs of a decision about them.
+    /// Returns the inputs of a decision about the tasks.
     package func inputs(_ moment: DeviceMoment) -> [String: String] {
         Permission.inputs(rules, moment, isLoopback: isLoopback)
     }
 
-    /// Whether one of them that waits keeps a window of doze open: it waits for a good moment, and would run in a window.
+    /// Whether a waiting task of the class keeps a maintenance window open: it is discretionary, and it could run in a
+    /// window.
     package func wantsWindow(_ conditions: DeviceConditions) -> Bool {
         rules.discretion != .none && hold(DeviceMoment(conditions: conditions, phase: .window)) == nil
     }
 
-    /// Whether one of them that runs keeps a window of doze open.
+    /// Whether a running task of the class keeps a maintenance window open.
     package var worksInWindow: Bool { rules.discretion != .none }
 
-    /// What the moment keeps from starting of tasks that are about to be accepted: one entry for all of equal needs, with the
-    /// place of the first of them.
+    /// Returns journal entries for tasks that are about to be accepted and that the device state keeps from starting.
+    /// Tasks with equal requirements share one entry, with the index of the first of them.
     ///
-    /// That there is no network is an entry of its own already.
+    /// A missing network is not included, because it has an entry of its own.
     ///
-    /// - Parameter classes: of the tasks in their order; nil for one that does not start for other reasons.
+    /// - Parameter classes: the classes of the tasks in order; nil for a task that does not start for other reasons.
     package static func heldFromTheFirst(
         _ classes: [HeldClass?], _ moment: DeviceMoment, _ now: ClockReading
     ) -> [(index: Int, entry: JournalEntry)] {
@@ -63,11 +64,11 @@ package struct HeldClass: Hashable, Sendable {
     }
 }
 
-/// Keeps in mind since when the moment holds classes of tasks back, to say so when somebody asks.
+/// A record of the times since which the device state has blocked classes of tasks.
 package struct HeldClasses: Hashable, Sendable {
     private struct Held: Hashable {
         var reason: WaitReason
-        /// Seconds since 1970.
+        /// The start in seconds since 1970.
         var since: Double
     }
 
@@ -75,7 +76,8 @@ package struct HeldClasses: Hashable, Sendable {
 
     package init() {}
 
-    /// Takes in what waits at this moment. A class that is held for the same reason as before has been held all along.
+    /// Records the classes that wait in this device state. A class keeps its start time while it is blocked for the
+    /// same reason.
     package mutating func update(_ classes: some Sequence<HeldClass>, _ moment: DeviceMoment, _ now: ClockReading) {
         var found: [HeldClass: Held] = [:]
         for needs in classes {
@@ -86,6 +88,7 @@ package struct HeldClasses: Hashable, Sendable {
         held = found
     }
 
-    /// Seconds since 1970 from which on the class has been held; nil where it was not when last looked at.
+    /// Returns the time in seconds since 1970 since which the class has been blocked; nil if it was not blocked at the
+    /// last update.
     package func since(_ needs: HeldClass) -> Double? { held[needs]?.since }
 }

@@ -1,11 +1,11 @@
-/// Tells whether a transfer stays on this machine, which needs no network and knows no kind of it.
+/// Recognizes transfers that stay on this machine. They need no network and have no kind of network.
 package enum Loopback {
-    /// - Parameter host: a name or an address, an IPv6 address in brackets; without a port.
+    /// - Parameter host: a name or an address without a port; an IPv6 address is in brackets.
     package static func contains(host: some StringProtocol) -> Bool {
         host == "localhost" || host.hasPrefix("127.") || host == "[::1]"
     }
 
-    /// - Parameter origin: scheme, host and port, as `https://example.org:443`.
+    /// - Parameter origin: scheme, host and port, such as `https://example.org:443`.
     package static func contains(origin: String) -> Bool {
         let authority = origin.drop { $0 != ":" }.dropFirst(3)
         if authority.hasPrefix("[") { return authority.hasPrefix("[::1]") }

@@ -1,21 +1,22 @@
 package import NightshiftAPI
 
-/// Decides what another moment means for transfers.
+/// Decides how a change of the device state affects transfers.
 ///
-/// Pure: the moment before and the moment now in; what to do, in its order, out.
+/// Pure: takes the old and the new state, and returns actions in order.
 package enum MomentChange {
     package enum Action: Hashable, Sendable {
-        /// Connections from before may be dead: new requests make new ones, and what runs has a short time to show that its
-        /// own still carries something.
+        /// Existing connections may be dead. New requests open new connections, and running transfers get a short time
+        /// to show that theirs still work.
         case checkConnections
-        /// Transfers that may not run at this moment are interrupted and keep their bytes.
+        /// Interrupt transfers that may not run in this state. They keep their bytes.
         case stopForbidden
-        /// Transfers that wait for somebody to log in to the network need not wait any more.
+        /// End the waits of transfers for a login to the network.
         case endPortalWaits
-        /// The journal tells what became of the network. Where `endsPauses`, what failed for want of it need not wait for its
-        /// pause to end, and nothing is held any more against hosts that could not be reached; both in one transaction.
+        /// Record the change of the network in the journal. If `endsPauses` is true, the same transaction ends the
+        /// pauses of transfers that failed for lack of a network, and clears the failures of hosts that could not be
+        /// reached.
         case note(JournalEntry, endsPauses: Bool)
-        /// Transfers that may run are admitted.
+        /// Start transfers that may run.
         case admit
     }
 
@@ -35,7 +36,7 @@ package enum MomentChange {
         return actions + [.admit]
     }
 
-    /// The change of the network; nil where there was none and is none.
+    /// Returns the entry for a change of the network; nil if there was no network before or after.
     private static func entry(
         _ old: NetworkConditions, _ conditions: DeviceConditions, _ now: ClockReading
     ) -> JournalEntry? {
@@ -52,14 +53,14 @@ package enum MomentChange {
 }
 
 extension NetworkConditions {
-    /// Whether connections over `other` are not to be trusted over this one.
+    /// Whether connections over `other` cannot be trusted on this network.
     fileprivate func isOther(than other: NetworkConditions) -> Bool {
         isAvailable != other.isAvailable || kind != other.kind || name != other.name
     }
 }
 
 extension DeviceConditions {
-    /// Values as the journal tells them.
+    /// Returns the values of the keys in the form used by the journal.
     func inputs(_ keys: [DeviceKey]) -> [String: String] {
         keys.reduce(into: [:]) { $0[$1.rawValue] = self[$1] }
     }

@@ -1,56 +1,57 @@
 package import NightshiftAPI
 
-/// Decides what moment it is for everybody: follows the device, dozes, and holds the device awake for those who may.
+/// Decides the device state for all parts of the service: it follows the device, manages doze, and holds the device
+/// awake for apps that may ask for it.
 ///
-/// Pure: what the device says and what apps and transfers make of it go in; what to write down, whom to tell and what to hold
-/// come out. ``MomentChange`` says what a moment that was told means for transfers. Times are boot seconds.
+/// Pure: takes device conditions and the activity of apps and transfers, and returns actions. ``MomentChange`` decides
+/// how an announced state affects transfers. Times are boot seconds.
 package struct MomentMachine: Sendable {
-    /// Whether background work runs.
+    /// The state of doze, which decides whether background work runs.
     package private(set) var doze: DozeMachine
     /// The device's conditions at the last decision.
     package private(set) var conditions: DeviceConditions
-    /// The holders that were last found to keep the device awake.
+    /// The apps that held the device awake at the last update.
     package private(set) var holders: [AwakeHolder] = []
-    /// The time since which a reading is due that has been asked for.
+    /// The due time of the reading that has been requested.
     private var requestedReading: Double?
 
     package enum Action: Hashable, Sendable {
-        /// The entries are written to the journal, in one transaction with the state of doze.
+        /// Write the entries to the journal, in one transaction with the state of doze.
         case record([JournalEntry])
-        /// The moment is announced to apps and transfers, once the decision is on disk.
+        /// Announce the state to apps and transfers, once the decision is on disk.
         case announce
-        /// The device is held awake for these reasons, or let go.
+        /// Hold the device awake for these reasons, or release it.
         case holdAwake(String?)
-        /// The device is asked for its conditions, and ``refreshed(_:askedAt:now:)`` is given the answer with this time.
+        /// Read the device's conditions, and pass them with this time to ``refreshed(_:askedAt:now:)``.
         case readConditions(since: Double)
     }
 
-    /// The activity of apps and transfers, as far as it matters to the moment.
+    /// The activity of apps and transfers that affects the device state.
     package struct Activity: Hashable, Sendable {
-        /// Apps that hold the device awake, by their ids.
+        /// The apps that hold the device awake, sorted by id.
         package var holders: [AwakeHolder] = []
-        /// Apps that are being woken, or handle what they were woken for.
+        /// The number of apps that are being woken or are handling a wake.
         package var wakes = 0
-        /// Apps in the background with work that runs, or waits for a window.
+        /// The number of background apps with work that runs or waits for a window.
         package var working = 0
-        /// Whether a transfer that waits for a good moment runs, or would in a window.
+        /// Whether a discretionary transfer runs, or could run in a window.
         package var transfersWork = false
 
         package init() {}
     }
 
-    /// - Parameter doze: where doze was when that was last written down.
+    /// - Parameter doze: the state of doze that was stored last.
     package init(doze: DozeMachine.State, conditions: DeviceConditions = DeviceConditions()) {
         self.doze = DozeMachine(state: doze)
         self.conditions = conditions
     }
 
-    /// Free space changes with every byte: what the device says of it is no change of the moment.
+    /// The conditions whose changes are recorded. Free space is excluded because it changes with every byte.
     package static let journalled = DeviceKey.conditions.filter { $0 != .freeBytes }
 
     // MARK: - Inputs
 
-    /// The service begins, and this is how it finds the device.
+    /// Records the conditions when the service starts.
     package mutating func begin(_ conditions: DeviceConditions, now: ClockReading) -> [Action] {
         self.conditions = conditions
         let entry = JournalEntry(
@@ -59,10 +60,10 @@ package struct MomentMachine: Sendable {
         return actions(doze.changed(to: conditions, now: now), [entry], tells: true, now)
     }
 
-    /// The device says something else.
+    /// Handles a change of the device's conditions.
     ///
-    /// - Returns: nothing where no condition is another one that is journalled and the machine has not slept; ``conditions``
-    ///   stay as they were then.
+    /// - Returns: no actions if no recorded condition has changed and the machine has not slept. ``conditions`` stay
+    ///   unchanged then.
     package mutating func changed(to new: DeviceConditions, now: ClockReading) -> [Action] {
         let old = conditions
         let keys = new.differences(from: old).filter { Self.journalled.contains($0) }
@@ -82,7 +83,7 @@ package struct MomentMachine: Sendable {
         return actions(doze.changed(to: new, now: now), entries, tells: true, now)
     }
 
-    /// The device has answered the question of ``Action/readConditions(since:)``.
+    /// Handles the reading that ``Action/readConditions(since:)`` requested.
     package mutating func refreshed(
         _ conditions: DeviceConditions, askedAt time: Double, now: ClockReading
     ) -> [Action] {
@@ -91,7 +92,7 @@ package struct MomentMachine: Sendable {
         return news + actions(doze.confirmed(asOf: time, now: now), [], tells: false, now)
     }
 
-    /// Apps or transfers make something else of the device.
+    /// Handles a change of the activity of apps and transfers.
     package mutating func changed(_ activity: Activity, now: ClockReading) -> [Action] {
         let before = holders
         holders = activity.holders
@@ -110,7 +111,7 @@ package struct MomentMachine: Sendable {
         return holders == before ? decided : decided + [.holdAwake(holders.sentence)]
     }
 
-    /// Somebody asks for a phase now.
+    /// Requests a phase now.
     package mutating func request(
         _ phase: DozePhase, now: ClockReading
     ) -> Result<[Action], DozeMachine.Refusal> {
@@ -120,19 +121,19 @@ package struct MomentMachine: Sendable {
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     package mutating func tick(now: ClockReading) -> [Action] {
         actions(doze.tick(now: now), [], tells: false, now)
     }
 
-    // MARK: - What it says
+    // MARK: - Results
 
     package var moment: DeviceMoment { DeviceMoment(conditions: conditions, phase: doze.phase) }
 
-    /// Boot seconds at which ``tick(now:)`` has something to do.
+    /// The time in boot seconds of the next call of ``tick(now:)``.
     package var nextDeadline: Double? { doze.nextDeadline }
 
-    // MARK: - Words
+    // MARK: - Texts
 
     private mutating func actions(
         _ changes: [DozeMachine.Change], _ entries: [JournalEntry], tells: Bool, _ now: ClockReading
@@ -157,7 +158,7 @@ package struct MomentMachine: Sendable {
 }
 
 extension [AwakeHolder] {
-    /// A sentence about the holders that keep the device awake; nil where there are none.
+    /// A text that names the apps and tasks that keep the device awake; nil if there are none.
     fileprivate var sentence: String? {
         guard !isEmpty else { return nil }
         return map { "\($0.app): \($0.tasks.joined(separator: ", "))" }.joined(separator: "; ")

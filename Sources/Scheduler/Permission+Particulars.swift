@@ -1,8 +1,8 @@
 package import NightshiftAPI
 
-/// The inputs of a decision, and its reason in a person's words.
+/// The inputs of a decision, and its reason as text.
 extension Permission {
-    /// The values that ``hold(_:_:isLoopback:)`` looks at for these rules, by their names in the journal.
+    /// Returns the values that ``hold(_:_:isLoopback:)`` examines for these rules, under their names in the journal.
     package static func inputs(
         _ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool
     ) -> [String: String] {
@@ -31,14 +31,14 @@ extension Permission {
         return inputs
     }
 
-    /// The phase of doze among the inputs.
+    /// The journal name of the phase of doze.
     package static let phaseInput = "phase"
-    /// How good a moment the task waits for.
+    /// The journal name of the task's discretion.
     package static let discretionInput = "discretion"
-    /// The percentage that the task asks for.
+    /// The journal name of the battery percentage that the task requires.
     package static let minimumBatteryInput = "minimumBattery"
 
-    /// The particulars of a hold, as the moment shows them; nil where its reason says it all.
+    /// Returns the details of a wait in this device state; nil if its reason is sufficient.
     package static func detail(
         of reason: WaitReason, _ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool
     ) -> String? {
@@ -74,6 +74,6 @@ extension Permission {
         }
     }
 
-    /// Rounded down: one that holds 49.6 % does not hold 50.
+    /// Rounds down, because a battery at 49.6 % does not reach 50 %.
     private static func percent(_ value: Double) -> String { "\(Int(saturating: value.rounded(.down))) %" }
 }

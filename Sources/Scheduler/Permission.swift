@@ -1,10 +1,11 @@
 package import NightshiftAPI
 
-/// Decides whether the moment lets a task run that needs what its rules say.
+/// Decides whether a task with given rules may run in the current device state.
 ///
-/// Pure: rules, what the device says, and the phase of doze in; a reason to wait out. `docs/decisions/0014` has the table.
+/// Pure: takes rules, device conditions and the phase of doze, and returns a reason to wait. The table is in
+/// `docs/decisions/0014`.
 package enum Permission {
-    /// Percent below which a task that waits for a good moment leaves the battery alone.
+    /// The battery percentage below which a discretionary task does not run on battery.
     package static func batteryFloor(_ discretion: TransferRules.Discretion) -> Double {
         switch discretion {
         case .none: 0
@@ -13,12 +14,13 @@ package enum Permission {
         }
     }
 
-    /// The reason for which a task with these rules has to wait; nil where it may run.
+    /// Returns the reason why a task with these rules has to wait; nil if it may run.
     ///
-    /// What nobody but the user can lift is named first, doze last: a task that waits for nothing but doze runs in the next
-    /// window.
+    /// Reasons that only the user can resolve come first, and doze comes last, so a task that waits only for doze runs
+    /// in the next window.
     ///
-    /// - Parameter isLoopback: whether it goes to this machine itself, which needs no network and knows no kind of it.
+    /// - Parameter isLoopback: whether the destination is this machine, which needs no network and has no kind of
+    ///   network.
     package static func hold(_ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool) -> WaitReason? {
         let conditions = moment.conditions
         if !isLoopback, let reason = hold(rules, conditions.network) { return reason }
@@ -41,7 +43,7 @@ package enum Permission {
         return nil
     }
 
-    /// What makes a moment a bad one for a task that can wait.
+    /// A condition that makes a discretionary task wait.
     package enum Obstacle: Sendable, CaseIterable {
         case expensiveNetwork
         case constrainedNetwork
@@ -50,7 +52,7 @@ package enum Permission {
         case batteryWarning
     }
 
-    /// Everything that speaks against the moment, doze aside.
+    /// Returns all conditions that make a discretionary task wait, apart from doze.
     package static func obstacles(
         _ discretion: TransferRules.Discretion, _ conditions: DeviceConditions, isLoopback: Bool
     ) -> [Obstacle] {

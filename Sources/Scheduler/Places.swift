@@ -1,13 +1,13 @@
-/// The places of the service: how many transfers may run at once, and who may take the next one.
+/// The places of the service: the number of transfers that may run at once, and the rules for the next one.
 ///
-/// Pure. Three rules keep a few origins from holding all places while others wait:
+/// Pure. Three rules keep a few origins from using all places while others wait:
 ///
-/// - Slow transfers (``Pace``) lend their places to other origins: the service runs one transfer more for each slow one, up to
-///   ``lent(of:)``. An origin with a slow transfer gets none of these places.
-/// - An eighth of the places is kept for origins at which nothing runs.
-/// - Of equal priority, a task whose origin has nothing running goes first (``Admission``).
+/// - Slow transfers (``Pace``) lend their places to other origins: the service runs one more transfer for each slow
+///   one, up to ``lent(of:)``. An origin with a slow transfer gets none of these places.
+/// - An eighth of the places is reserved for origins without a running transfer.
+/// - At equal priority, a task whose origin has no running transfer goes first (``Admission``).
 ///
-/// Who allows fewer than eight transfers gets no more than that: nothing is lent or kept.
+/// If the limit is less than eight transfers, no places are lent or reserved.
 package struct Places: Hashable, Sendable {
     package let maximum: Int
     package private(set) var running = 0
@@ -26,7 +26,7 @@ package struct Places: Hashable, Sendable {
         }
     }
 
-    /// Counts a transfer that runs.
+    /// Counts a running transfer.
     package mutating func add(origin: String?, isSlow: Bool = false) {
         running += 1
         slow += isSlow ? 1 : 0
@@ -35,14 +35,14 @@ package struct Places: Hashable, Sendable {
         if isSlow { slowOrigins.insert(origin) }
     }
 
-    /// The number of transfers that may still start in a lane as far as the service is concerned; 0 or less where none may.
+    /// Returns the number of transfers that the service still lets start in a lane; 0 or less if none may.
     package func left(for lane: Admission.Lane) -> Int {
         let kept = isIdle(lane) ? 0 : Self.kept(of: maximum)
         let lent = hasSlow(lane) ? 0 : min(slow, Self.lent(of: maximum))
         return maximum + lent - kept - running
     }
 
-    /// Whether nothing runs at the lane's origin.
+    /// Whether the lane's origin has no running transfer.
     func isIdle(_ lane: Admission.Lane) -> Bool {
         lane.running.isEmpty && !(lane.origin.map(busyOrigins.contains) ?? false)
     }
@@ -51,14 +51,16 @@ package struct Places: Hashable, Sendable {
         lane.running.contains { $0.slowness != nil } || lane.origin.map(slowOrigins.contains) ?? false
     }
 
-    /// Slow transfers that lend no place: one of them has to stop before another origin's transfer can start.
+    /// The number of slow transfers beyond the lent places. One of them has to stop before a transfer of another origin
+    /// can start.
     var slowWithoutPlace: Int { max(0, slow - Self.lent(of: maximum)) }
 
     var isAllSlow: Bool { running == slow }
 
-    /// Transfers that may run above the maximum, one for each slow one: enough for a hundred origins that do not answer.
+    /// Returns how many transfers may run above the maximum, one for each slow one. This is enough for a hundred
+    /// origins that do not respond.
     package static func lent(of maximum: Int) -> Int { maximum < 8 ? 0 : min(3 * maximum, 96) }
 
-    /// Places that are kept for origins at which nothing runs.
+    /// Returns the number of places reserved for origins without a running transfer.
     package static func kept(of maximum: Int) -> Int { maximum / 8 }
 }

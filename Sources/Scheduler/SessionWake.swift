@@ -1,26 +1,26 @@
 package import NightshiftAPI
 
-/// Decides whether what happened in a session of an app is a reason to wake the app.
+/// Decides whether the events in an app's session are a reason to wake the app.
 ///
-/// Pure. The service decides this by one query over its rows, so that "it has ended" and "wake its app" cannot come apart;
-/// `StoreTests` hold that query and this value together.
+/// Pure. The service makes this decision with one query over its rows, so that a task's end and the wake of its app are
+/// always recorded together. `StoreTests` check that the query agrees with this type.
 package struct SessionWake: Hashable, Sendable {
     /// Whether the session's events wake its app at all.
     package var wakesApp = true
     /// The number of the last message for the app.
     package var lastMessage: Int64 = 0
-    /// The number of the last message that the app was woken for.
+    /// The number of the last message for which the app was woken.
     package var wokenThrough: Int64 = 0
-    /// Tasks that have not ended and that the app has not suspended.
+    /// The number of tasks that have not ended and that the app has not suspended.
     package var unfinished = 0
-    /// Whether a server's question is among the messages.
+    /// Whether the messages include an authentication challenge.
     package var hasChallenge = false
-    /// Whether a task wants to know whether it is still to begin.
+    /// Whether a delayed task asks whether it should still begin.
     package var hasDelayedRequest = false
 
     package init() {}
 
-    /// Why the app is to be woken; nil where it is not.
+    /// The reason to wake the app; nil if there is none.
     package var reason: WakeReason? {
         guard wakesApp, lastMessage > wokenThrough else { return nil }
         if hasChallenge { return .challenge }

@@ -1,24 +1,25 @@
 package import NightshiftAPI
 
-/// Decides which of everything that keeps a task from running is told as what it waits for.
+/// Decides which reason is reported if several keep a task from running.
 ///
-/// Pure. What ends latest, or what the task cannot do without, comes before what it shares with others: trouble of the
-/// service itself, its own question, its own pause, its begin date, the moment, and only then its place in the queue.
+/// Pure. The order: failures of the store, a question to the app, the task's own pause, its begin date, the device
+/// state, and finally its place in the queue. Reasons that last longest, or that only this task has, come before
+/// reasons that it shares with other tasks.
 package enum WaitOrder {
-    /// What is known of one task that waits.
+    /// The state of one waiting task.
     package struct Facts: Hashable, Sendable {
-        /// Boot seconds until which nothing is begun because the store cannot be written.
+        /// The time in boot seconds until which no task begins because the store cannot be written.
         package var storePausedUntil: Double?
-        /// Whether its app was asked something and has not answered.
+        /// Whether the app has not answered a question about the task.
         package var isAsked = false
-        /// The end of its own pause in boot seconds, where the reason of that is written down.
+        /// The end of the task's pause in boot seconds, if its reason was recorded.
         package var notBefore: Double?
-        /// Seconds since 1970 before which it is not to begin.
+        /// The earliest start in seconds since 1970.
         package var beginAt: Double?
         package var needs: HeldClass
-        /// Boot seconds until which another task is tried alone.
+        /// The time in boot seconds until which another task is tried alone.
         package var trialUntil: Double?
-        /// Whether the way to its origin is closed, or one transfer has to probe it.
+        /// Whether the route to the origin is paused, or one transfer has to probe it.
         package var isHostPaused = false
 
         package init(needs: HeldClass) {
@@ -26,19 +27,20 @@ package enum WaitOrder {
         }
     }
 
-    /// The reason that is named first of all that keep a task from running.
+    /// The reason that is reported for a waiting task.
     package enum Cause: Hashable, Sendable {
         case store(until: Double)
         case question
-        /// Its own pause, whose reason is written down.
+        /// The task is paused, for a reason that was recorded.
         case pause
-        /// In seconds since 1970.
+        /// The begin date in seconds since 1970 has not come.
         case beginDate(Double)
         case moment(WaitReason)
         case sleeping
         case trial(until: Double)
         case host
-        /// Nothing but its place in the queue: ``Admission/reason(isLarge:hasFailed:lane:places:smallWaitsElsewhere:othersFirst:)``.
+        /// The task only waits for its place in the queue:
+        /// ``Admission/reason(isLarge:hasFailed:lane:places:smallWaitsElsewhere:othersFirst:)``.
         case queue
     }
 

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 
-/// A record of the slow transfers that gave up their places lately, which decides how long each keeps its place the next time.
+/// A record of slow transfers that gave up their places recently. It decides how long each keeps its place the next
+/// time.
 ///
-/// Pure. Each time a task keeps its place for twice as long as before, so that what answers late, or brings little, comes to its end
-/// however many others wait.
+/// Pure. A task keeps its place twice as long each time, so that slow tasks finish however many others wait.
 package struct YieldHistory: Hashable, Sendable {
     private struct Entry: Hashable {
         var count: Int
-        /// Boot seconds until which others of equal priority go first.
+        /// The time in boot seconds until which other tasks of equal priority go first.
         var lastUntil: Double
     }
 
@@ -15,22 +15,22 @@ package struct YieldHistory: Hashable, Sendable {
 
     package init() {}
 
-    /// Seconds for which a slow transfer keeps its place.
+    /// Returns the seconds for which a slow transfer keeps its place.
     ///
-    /// - Parameter losesBytes: whether it has to begin again when it stops.
+    /// - Parameter losesBytes: whether the transfer has to restart after it stops.
     package func slice(of task: TaskID, losesBytes: Bool) -> Double {
-        // One that loses what it has is to come to its end; the others continue, and need no more than an idle timeout.
+        // A transfer that loses its bytes needs enough time to finish. Others resume, and need at most an idle timeout.
         Self.shortest * pow2(min(entries[task]?.count ?? 0, losesBytes ? 4 : 3))
     }
 
-    /// Whether others of equal priority go before a task because it has given up its place lately.
+    /// Whether other tasks of equal priority go first because this task gave up its place recently.
     package func isLast(_ task: TaskID, at now: Double) -> Bool {
         entries[task].map { now < $0.lastUntil } ?? false
     }
 
-    /// The task gives up its place.
+    /// Records that the task gives up its place.
     ///
-    /// - Returns: seconds until it continues.
+    /// - Returns: seconds until the task continues.
     package mutating func yielded(_ task: TaskID, at now: Double) -> Double {
         let count = entries[task]?.count ?? 0
         if entries[task] == nil, entries.count >= Self.most { entries = [:] }
@@ -38,19 +38,19 @@ package struct YieldHistory: Hashable, Sendable {
         return min(Self.shortest * pow2(count), Self.longestPause)
     }
 
-    /// The task has earned its place since, or has ended.
+    /// Removes a task that became fast enough or has ended.
     package mutating func forget(_ task: TaskID) {
         if !entries.isEmpty { entries[task] = nil }
     }
 
     private func pow2(_ exponent: Int) -> Double { Double(1 << max(0, min(exponent, 30))) }
 
-    /// Seconds: making room costs a reconnect, which is to be a small part of it.
+    /// The shortest slice in seconds. The reconnect costs only a small part of it.
     package static let shortest: Double = Admission.slice
-    /// Seconds.
+    /// The longest pause in seconds.
     package static let longestPause: Double = 60
-    /// Seconds after which a task has its old place in the queue again: it is not to wait for ever either.
+    /// Seconds after which a task returns to its original place in the queue, so that it does not wait forever.
     package static let longestLast: Double = 600
-    /// Tasks that are remembered; a forgotten one gets a shorter slice.
+    /// The maximum number of remembered tasks. A forgotten task gets a shorter slice.
     package static let most = 4_096
 }
