@@ -2,16 +2,16 @@ import NightshiftAPI
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110, section 11.6.1).
 struct AuthenticationOffer: Hashable {
-    /// In lower case.
+    /// The scheme in lower case.
     var scheme: String
-    /// By name in lower case; of two with the same name the first.
+    /// The parameters by lower-case name. If a name occurs twice, the first value counts.
     var parameters: [String: String] = [:]
-    /// What stands in place of parameters, such as the beginning of Negotiate's dialogue.
+    /// The token68 that replaces the parameters, such as the first token of Negotiate.
     var token: String?
 
     var realm: String? { parameters["realm"] }
 
-    /// All challenges of the fields of that name, in their order. What is not grammatical is left out.
+    /// All challenges in the fields of that name, in order. Text that violates the grammar is skipped.
     static func all(in headers: [HeaderField], field name: String) -> [AuthenticationOffer] {
         let name = name.lowercased()
         return headers.filter { $0.name.lowercased() == name }.flatMap { parse($0.value) }
@@ -24,11 +24,12 @@ struct AuthenticationOffer: Hashable {
     }
 }
 
-/// Reads a list of challenges, whose commas also stand between the parameters of one.
+/// Reads a list of challenges. Commas separate both the challenges and the parameters of one challenge.
 private struct OfferReader {
     private let bytes: [UInt8]
     private var position = 0
-    /// From where on no quoted string has an end: each quote behind the first one without is one that it has escaped.
+    /// The position from which no quoted string is closed: every later quote is one that the unclosed string has
+    /// escaped.
     private var open = Int.max
 
     init(_ value: String) {
@@ -37,7 +38,7 @@ private struct OfferReader {
 
     mutating func offers() -> [AuthenticationOffer] {
         var offers: [AuthenticationOffer] = []
-        // Parameters behind something that is not grammatical belong to nobody.
+        // Parameters after an element that violates the grammar are ignored.
         var isOpen = false
         while true {
             skip { Self.isBlank($0) || $0 == UInt8(ascii: ",") }
@@ -60,7 +61,8 @@ private struct OfferReader {
         }
     }
 
-    /// What follows a scheme: the end, a comma, a token68, or blanks before the first parameter.
+    /// Reads the rest of a challenge after its scheme: the end, a comma, a token68, or blanks before the first
+    /// parameter.
     private mutating func offer(_ scheme: String) -> AuthenticationOffer? {
         var offer = AuthenticationOffer(scheme: scheme.lowercased())
         let end = position
@@ -78,7 +80,7 @@ private struct OfferReader {
         return offer
     }
 
-    /// `name = value` or `name = "value"`, up to the end of its element.
+    /// Reads `name = value` or `name = "value"`, up to the end of its element.
     private mutating func parameter() -> (name: String, value: String)? {
         guard let name = token() else { return nil }
         skip(Self.isBlank)
@@ -105,7 +107,7 @@ private struct OfferReader {
         return isAtEndOfElement ? text(bytes[start..<end]) : nil
     }
 
-    /// RFC 9110, section 5.6.4; nil where there is none, or one without end.
+    /// Reads a quoted string (RFC 9110, section 5.6.4); nil if none starts here, or if it is not closed.
     private mutating func quotedString() -> String? {
         let start = position
         guard start < open, consume(UInt8(ascii: "\"")) else { return nil }
@@ -129,7 +131,7 @@ private struct OfferReader {
 
     private var isAtEndOfElement: Bool { position == bytes.count || bytes[position] == UInt8(ascii: ",") }
 
-    /// To the next comma outside of quotes, at least one byte on.
+    /// Advances to the next comma outside of quotes.
     private mutating func skipElement() {
         while !isAtEndOfElement {
             if quotedString() == nil { position += 1 }

@@ -6,16 +6,17 @@ import Transfers
 enum BodySink {
     case file(FileBody)
     case memory(MemoryBody)
-    /// `rest` bytes are still read so that the connection can be used again; a new connection is cheaper than more.
+    /// Discards the body. Up to `rest` more bytes are read so that the connection can be reused; beyond that, a new
+    /// connection is cheaper.
     case discard(rest: Int64, count: Int64 = 0)
 
     static let cheapRest: Int64 = 262_144
 
     enum Answer {
         case taken
-        /// The ceiling is reached; the same bytes are to come again.
+        /// A limit is reached. The same bytes must be delivered again later.
         case full
-        /// No more is wanted.
+        /// No more bytes are wanted.
         case enough
         case failed(TransferFailure)
     }
@@ -27,7 +28,7 @@ enum BodySink {
             self = .file(body)
             return answer
         case .memory(var body):
-            // Emptied first, so that growing it does not copy it.
+            // `self` is emptied first, so that appending to the body does not copy it.
             self = .discard(rest: 0)
             if body.append(bytes) {
                 self = .memory(body)
@@ -71,7 +72,7 @@ enum BodySink {
     }
 }
 
-/// A short body, as it grows.
+/// A short body that is collected in memory.
 struct MemoryBody {
     private(set) var kept: [UInt8] = []
     let limit: Int
@@ -82,7 +83,7 @@ struct MemoryBody {
         self.overflow = overflow
     }
 
-    /// - Returns: whether there was room for all of them; if not, none is kept.
+    /// - Returns: whether all bytes fit; if not, none of them is appended.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= limit - kept.count else { return false }
         kept.append(contentsOf: bytes)

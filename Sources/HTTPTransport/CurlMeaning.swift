@@ -2,19 +2,20 @@ import CNightshift
 
 /// The meaning of libcurl's error codes for a transfer: one row for every code of libcurl 7.88.
 ///
-/// What time mends is waited for (``TransferFailure/isPermanent`` of the code); docs/transfers.md has the table for readers.
+/// Errors that may resolve with time are retried (``TransferFailure/isPermanent`` of the code). docs/transfers.md has
+/// the table for readers.
 enum CurlMeaning: CaseIterable, Hashable, Sendable {
     case noAddress, noConnection, noProxy
     case silence, cutOff, noAnswer, connectionLost
     case noTLS, certificate, trustedCertificates, clientCertificate
     case malformedURL, credentialInURL, unsupportedScheme
-    /// The server does not keep to HTTP: it may be replaced or repaired.
+    /// The server violates HTTP. It may be replaced or repaired.
     case notHTTP
     case reading, writing, memory
-    /// Asked of libcurl in a way that it does not know: the same each time.
+    /// This program asked libcurl for something that it does not support. A retry fails in the same way.
     case fault
 
-    /// The meaning of a code; nil for success. One that a later libcurl adds is trouble on the way until it has a row.
+    /// The meaning of a code; nil for success. A code of a later libcurl counts as a network error until it has a row.
     init?(_ code: CURLcode) {
         guard code != CURLE_OK else { return nil }
         self = Self.rows.first { $0.codes.contains(code) }?.meaning ?? .notHTTP
@@ -22,8 +23,8 @@ enum CurlMeaning: CaseIterable, Hashable, Sendable {
 
     /// The codes by their meaning.
     static let rows: [(meaning: CurlMeaning, codes: [CURLcode])] = [
-        // EAI_AGAIN, EAI_NONAME and the like, which libcurl does not tell apart: a name server that is not up yet, and a network that
-        // is not, bring each of them.
+        // libcurl does not distinguish EAI_AGAIN, EAI_NONAME and the like. Each of them also occurs while the name
+        // server or the network is not up yet.
         (.noAddress, [CURLE_COULDNT_RESOLVE_HOST]),
         (.noConnection, [CURLE_COULDNT_CONNECT, CURLE_NO_CONNECTION_AVAILABLE, CURLE_QUIC_CONNECT_ERROR]),
         (.noProxy, [CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY]),
@@ -78,17 +79,18 @@ enum CurlMeaning: CaseIterable, Hashable, Sendable {
     ]
 }
 
-/// The meaning of OpenSSL's results of a check of certificates (`X509_V_ERR_*`, x509_vfy.h of OpenSSL 3.0).
+/// The meaning of OpenSSL's certificate verification results (`X509_V_ERR_*`, x509_vfy.h of OpenSSL 3.0).
 enum CertificateFlaw: Hashable, Sendable {
-    /// Not yet valid, or no longer: this machine's clock may be wrong, or the certificate is about to be renewed. The same of what
-    /// says which ones were revoked.
+    /// The certificate or the revocation list is not yet valid or has expired. This machine's clock may be wrong, or a
+    /// renewal may be due.
     case outOfDate
-    /// This machine could not check it.
+    /// This machine could not verify the certificate.
     case unchecked
-    /// It proves nothing, today and tomorrow: of an authority that nobody here trusts, of another name, revoked, or broken.
+    /// The certificate is not acceptable now or later: its authority is not trusted, it has another name, or it is
+    /// revoked or malformed.
     case untrusted
 
-    /// - Parameter result: as `CURLINFO_SSL_VERIFYRESULT` says it; 0 where libcurl itself objects, to the name above all.
+    /// - Parameter result: the value of `CURLINFO_SSL_VERIFYRESULT`; 0 if libcurl itself objects, usually to the name.
     init(_ result: Int) {
         self =
             switch result {

@@ -5,10 +5,10 @@ import NightshiftCurl
 import Synchronization
 package import Transfers
 
-/// ``Transport`` over libcurl: few threads, at most one a core and one for small files, that move the bytes of all exchanges; and one
-/// for each other file system, which may hold it up.
+/// ``Transport`` over libcurl. A few threads move the bytes of all exchanges: at most one per core, one for small
+/// files, and one for each other file system, which may block its thread.
 ///
-/// Follows redirects, answers credentials, resumes pauses, and knows nothing of tasks, validators or retries.
+/// Follows redirects, sends credentials and resumes paused exchanges. Has no knowledge of tasks, validators or retries.
 package final class CurlTransport: Transport {
     private let limit = CommonLimit()
     private let loops: [CurlLoop]
@@ -16,7 +16,7 @@ package final class CurlTransport: Transport {
     private let placement: Mutex<LoopPlacement>
     private let placed = Mutex(PlacedLoops())
 
-    /// More would only wait for the disk, or for each other.
+    /// The maximum number of loops. More of them would only wait for the disk or for each other.
     private static let maximumLoops = 4
 
     package init() {
@@ -54,7 +54,7 @@ package final class CurlTransport: Transport {
         return exchange
     }
 
-    /// What is known of origins, whichever thread carries their exchanges.
+    /// The HTTP versions that origins want, shared by all loops.
     private var versions: RedirectedExchange.Versions {
         RedirectedExchange.Versions(
             wantsHTTP1: { [self] origin in placement.withLock { $0.wantsHTTP1(origin) } },
@@ -66,7 +66,8 @@ package final class CurlTransport: Transport {
         loop.perform(answered)
     }
 
-    /// A limit would hold up all that share the connection, and a part of a file is as a rule a large one.
+    /// Whether a request may share a connection. A rate limit would slow all exchanges on it, and a part of a file is
+    /// usually large.
     private func mayShare(_ request: WireRequest) -> Bool {
         request.method == "GET" && request.body == nil && request.rateLimit == nil && !limit.isLimited
             && request.headers.first("Range") == nil
@@ -81,10 +82,11 @@ package final class CurlTransport: Transport {
         for loop in allLoops { loop.forgetConnections() }
     }
 
-    /// Ends every exchange as cancelled and waits for the threads. Receivers must not wait for the caller in turn.
+    /// Ends every exchange as cancelled and waits for the threads. Receivers must not wait for the caller of this
+    /// method.
     package func shutdown() {
         for loop in loops + [sharingLoop] { loop.shutdown() }
-        // One that is held up is not waited for: the process ends without it.
+        // A thread that is blocked by its file system is not awaited: the process exits without it.
         for loop in placed.withLock({ $0.all }) { loop.shutdown(isAwaited: false) }
     }
 

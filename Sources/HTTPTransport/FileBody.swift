@@ -4,18 +4,19 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// Writes a body into a ``FileSink`` as it comes, without a buffer of its own: libcurl's pieces go to `pwrite` as they are,
-/// and what libcurl leaves in the socket goes from there.
+/// Writes a body into a ``FileSink`` as it arrives, without a buffer of its own. Bytes from libcurl go to `pwrite`
+/// directly; bytes that libcurl leaves in the socket are moved from there.
 struct FileBody {
     private let sink: FileSink
     private var position: Int64
-    /// Where the response ends.
+    /// The offset at which the response is announced to end.
     private let announcedEnd: Int64
-    /// Bytes already written of those that come again after a pause.
+    /// The number of bytes that were already written and are delivered again after a pause.
     private var skipped = 0
     private var writtenBackTo: Int64
 
-    /// Bytes after which the kernel is asked to start writing out, so that the sync at the end has little left to do.
+    /// The number of bytes after which the kernel is asked to start writing to disk, so that the final sync has little
+    /// left to do.
     private static let writebackBytes: Int64 = 8 << 20
 
     init(_ sink: FileSink) {
@@ -62,7 +63,8 @@ struct FileBody {
         return isPastEnd ? .enough : .taken
     }
 
-    /// Whether the rest of the body can go from the socket into the file: it ends where the response was announced to end.
+    /// Whether the rest of the body can go from the socket to the file: it must end at the announced end of the
+    /// response.
     func takesRest(_ bytes: Int64) -> Bool { announcedEnd == .max || announcedEnd - position == bytes }
 
     mutating func move(_ body: CurlSocketBody, atMost count: Int) -> BodySink.Answer {
@@ -80,7 +82,7 @@ struct FileBody {
 
     private mutating func startWriteback() {
         if position - writtenBackTo >= Self.writebackBytes {
-            // Only a hint: a file system that does not know it syncs everything at the end.
+            // This is only a hint. A file system that does not support it writes everything at the final sync.
             _ = nightshift_start_writeback(sink.descriptor, writtenBackTo, position - writtenBackTo)
             writtenBackTo = position
         }

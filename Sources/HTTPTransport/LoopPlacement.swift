@@ -1,19 +1,19 @@
-/// Which loop, and so which thread, carries an exchange.
+/// Chooses the loop, and so the thread, that carries an exchange.
 ///
-/// TLS is work: one core's is not enough for several fast connections. What is not encrypted stays on the first thread, which
-/// moves more than networks bring. Connections are each loop's own, so an origin goes back to where it was before. Requests
-/// for one small file after the other have a loop on which they share connections.
+/// TLS costs CPU time: one core is not enough for several fast connections. Unencrypted exchanges stay on the first
+/// thread, which is faster than networks are. Each loop has its own connections, so among the least busy loops one that the
+/// origin used before is preferred. Successive requests for small files use one loop on which they share connections.
 struct LoopPlacement {
-    /// Exchanges that each loop carries now.
+    /// The number of exchanges in progress on each loop.
     private var running: [Int]
-    /// The origins to which each loop may still have connections, the latest last.
+    /// The origins to which each loop may still have connections, the most recent last.
     private(set) var origins: [[String]]
     private var habits = OriginHabits()
 
-    /// Origins remembered for each loop; a forgotten one costs a handshake.
+    /// The number of origins remembered for each loop. A forgotten one costs a handshake.
     static let maximumOrigins = 64
 
-    /// Stands for the loop on which connections are shared.
+    /// The index of the loop on which connections are shared.
     static let sharing = -1
 
     init(loops: Int) {
@@ -25,11 +25,12 @@ struct LoopPlacement {
     struct Request: Sendable {
         var origin: String
         var isSecure: Bool
-        /// Whether its response may share a connection: nothing is sent, and nobody will hold it up.
+        /// Whether its response may share a connection: the request sends no body, and nothing is expected to delay the
+        /// response.
         var mayShare: Bool
     }
 
-    /// The loop for one exchange more, or ``sharing``; each is to be told of its end.
+    /// Chooses the loop for a new exchange, or ``sharing``. Each call needs a matching ``end(_:on:bytes:)``.
     mutating func begin(_ request: Request) -> Int {
         guard request.isSecure else { return assign(0) }
         if request.mayShare, habits.sendsSmallFiles(request.origin), !habits.wantsHTTP1(request.origin) {
@@ -40,16 +41,16 @@ struct LoopPlacement {
         return assign(loop)
     }
 
-    /// - Parameter bytes: of the body, where the response came over HTTP/2.
+    /// - Parameter bytes: the size of the body if the response came over HTTP/2.
     mutating func end(_ request: Request, on loop: Int, bytes: Int64?) {
         if loop != Self.sharing { running[loop] -= 1 }
         if request.isSecure, let bytes { habits.record(request.origin, bytes: bytes) }
     }
 
-    /// ``OriginHabits/wantsHTTP1(_:)``.
+    /// See ``OriginHabits/wantsHTTP1(_:)``.
     func wantsHTTP1(_ origin: String) -> Bool { habits.wantsHTTP1(origin) }
 
-    /// ``OriginHabits/recordHTTP1(_:)``.
+    /// See ``OriginHabits/recordHTTP1(_:)``.
     mutating func recordHTTP1(_ origin: String) { habits.recordHTTP1(origin) }
 
     private mutating func assign(_ loop: Int) -> Int {

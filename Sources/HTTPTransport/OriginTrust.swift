@@ -3,20 +3,20 @@ import Foundation
 import NightshiftCurl
 import Synchronization
 
-/// Looks at the TLS handshakes with one origin: what it finds wrong there can be asked about.
+/// Watches the TLS handshakes with one origin and records problems that can be turned into a challenge.
 ///
-/// Kept by OpenSSL as long as the connection, because a server may ask for a certificate late.
+/// OpenSSL retains it as long as the connection, because a server may request a certificate after the handshake.
 final class OriginTrust: CurlTLSHook {
-    /// Without the brackets of an IPv6 address.
+    /// The host, without the brackets of an IPv6 address.
     private let host: String
     private let trustedCertificates: Set<String>
     private let stopsAtUntrusted: Bool
     private let stopsAtCertificateRequest: Bool
     private let latest = Mutex<Finding?>(nil)
 
-    /// Why a handshake was ended here.
+    /// The reason for which a handshake was ended here.
     enum Finding: Hashable, Sendable {
-        /// The chain in DER, base64, the server's own certificate first.
+        /// The certificate chain in DER, encoded as base64, with the server's own certificate first.
         case untrusted(certificates: [String], reason: String)
         case certificateWanted
     }
@@ -30,12 +30,13 @@ final class OriginTrust: CurlTLSHook {
         self.stopsAtCertificateRequest = stopsAtCertificateRequest
     }
 
-    /// Of the last handshake.
+    /// The finding of the last handshake.
     var finding: Finding? { latest.withLock { $0 } }
 
     // MARK: - CurlTLSHook
 
-    /// None where what passes here is nothing that libcurl would not let pass by itself.
+    /// The group of connections that may be reused; nil if only connections are accepted that libcurl would accept by
+    /// itself.
     var connectionGroup: String? {
         if trustedCertificates.isEmpty, !stopsAtCertificateRequest { return nil }
         return "\(stopsAtCertificateRequest) \(trustedCertificates.sorted().joined(separator: " "))"
@@ -44,7 +45,7 @@ final class OriginTrust: CurlTLSHook {
     var checksName: Bool { !trustedCertificates.isEmpty }
 
     func prepare(context: UnsafeMutableRawPointer) -> Bool {
-        // A proxy's: the bound of a server's context is 1.2, or there is none.
+        // This is a proxy's context: a server's context has a maximum of TLS 1.2 or no maximum.
         if nightshift_tls_maximum_version(context) == Self.proxyMaximum { return true }
         latest.withLock { $0 = nil }
         let owner = Unmanaged.passRetained(self)
@@ -89,11 +90,11 @@ final class OriginTrust: CurlTLSHook {
             return true
         }
         if isTrustedAnyway(verification) {
-            // libcurl asks for the result once more.
+            // libcurl reads the result again.
             nightshift_tls_set_result(verification, 0)
             return true
         }
-        // Also where the check could not even begin.
+        // The result is also set if the check could not begin.
         if nightshift_tls_result(verification) == 0 { nightshift_tls_set_result(verification, Self.unspecified) }
         if stopsAtUntrusted {
             let reason = nightshift_tls_result_text(nightshift_tls_result(verification)).map { String(cString: $0) }
@@ -104,7 +105,7 @@ final class OriginTrust: CurlTLSHook {
         return false
     }
 
-    /// Whether the server's own certificate is one that was named.
+    /// Whether the server's own certificate is one of the explicitly trusted certificates.
     private func isTrustedAnyway(_ verification: OpaquePointer) -> Bool {
         guard !trustedCertificates.isEmpty else { return false }
         var digest = [UInt8](repeating: 0, count: 32)
@@ -113,7 +114,7 @@ final class OriginTrust: CurlTLSHook {
         return trustedCertificates.contains(digits.joined())
     }
 
-    /// OpenSSL bounds what a server may send to 100 KiB.
+    /// The certificate chain. OpenSSL limits it to 100 KiB.
     private static func certificates(_ verification: OpaquePointer) -> [String] {
         (0..<max(0, nightshift_tls_certificate_count(verification))).compactMap { index in
             let length = nightshift_tls_certificate_der(verification, index, nil)
@@ -124,7 +125,7 @@ final class OriginTrust: CurlTLSHook {
         }
     }
 
-    /// `TLS1_3_VERSION`, the bound that `EasyOptions` gives to proxies.
+    /// `TLS1_3_VERSION`, the maximum that `EasyOptions` sets for proxies.
     private static let proxyMaximum = 0x0304
 
     /// `X509_V_ERR_UNSPECIFIED`.

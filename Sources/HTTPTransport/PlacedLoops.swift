@@ -2,11 +2,11 @@ import Mounts
 import NightshiftCurl
 import Transfers
 
-/// The loops, and so the threads, that carry the bodies of file systems other than the service's own: one for each, made with its
-/// first exchange.
+/// The loops, and so the threads, that carry bodies on file systems other than the service's own. Each such file system
+/// has one, created for its first exchange.
 ///
-/// There are at most ``maximum``. One without exchanges makes room for another file system; where all have some, the file systems
-/// beyond share them.
+/// There are at most ``maximum`` loops. A loop without exchanges is replaced when another file system needs one. If all
+/// loops have exchanges, further file systems share them.
 struct PlacedLoops: Sendable {
     /// The index of a loop.
     struct Slot: Hashable, Sendable {
@@ -15,7 +15,7 @@ struct PlacedLoops: Sendable {
 
     private struct Entry: Sendable {
         let loop: CurlLoop
-        /// Exchanges that it carries now.
+        /// The number of exchanges in progress on this loop.
         var running = 0
     }
 
@@ -25,12 +25,13 @@ struct PlacedLoops: Sendable {
 
     var all: [CurlLoop] { entries.values.map(\.loop) }
 
-    /// The loop that carries the bodies of a file system; nil where none does.
+    /// The loop that carries the bodies of a file system; nil if it has no loop.
     func loop(of place: FileSystemKey) -> CurlLoop? {
         entries[place]?.loop ?? (entries.count < Self.maximum ? nil : entries[sharedSlot(for: place)]?.loop)
     }
 
-    /// The loop for one exchange more, which is to be told of its end, and one that has made room and is to be shut down.
+    /// Chooses the loop for a new exchange. The caller calls ``end(in:)`` after the exchange, and shuts down `unused`,
+    /// the loop that was replaced.
     mutating func begin(at place: FileSystemKey, limit: CommonLimit) -> (Slot, CurlLoop, unused: CurlLoop?) {
         var unused: CurlLoop?
         if entries[place] == nil, entries.count >= Self.maximum,
@@ -50,7 +51,7 @@ struct PlacedLoops: Sendable {
         entries[slot.place]?.running -= 1
     }
 
-    /// The same for each exchange of a file system as long as the loops are the same.
+    /// The slot that a file system shares. It stays the same as long as the set of loops does.
     private func sharedSlot(for place: FileSystemKey) -> FileSystemKey {
         let keys = entries.keys.sorted { $0.device < $1.device }
         let sum = place.device.utf8.reduce(0) { $0 &+ Int($1) }

@@ -2,13 +2,13 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// What one exchange asks about instead of failing, and the questions themselves.
+/// The kinds of challenges that one exchange reports instead of failing, and the challenges themselves.
 struct Questions {
     let methods: Set<Challenge.Method>
-    /// Of the origin that requests go to now.
+    /// The certificates that are trusted for the current origin.
     var trustedCertificates: Set<String>
 
-    /// What is to look at the handshakes of this request; nil where nobody would ask.
+    /// The hook for the handshakes of this request; nil if no challenge is wanted and no certificate is trusted.
     func trust(for request: CurlRequest) -> OriginTrust? {
         let asksForCertificate = methods.contains(.clientCertificate) && request.clientCertificate == nil
         guard methods.contains(.serverTrust) || asksForCertificate || !trustedCertificates.isEmpty,
@@ -19,7 +19,7 @@ struct Questions {
             stopsAtUntrusted: methods.contains(.serverTrust), stopsAtCertificateRequest: asksForCertificate)
     }
 
-    /// The question in a final response, and the response: 401, or 407 from a proxy that sees the request itself.
+    /// The challenge in a final response, with that response: 401, or 407 from a proxy that sees the request itself.
     func question(in head: ResponseHead, proxy: String?) -> Challenge? {
         var challenge = challenge(of: head, proxy: proxy)
         challenge?.response = ResponseSummary(head)
@@ -41,9 +41,9 @@ struct Questions {
         }
     }
 
-    /// The question behind an exchange that failed.
+    /// The challenge that explains a failed exchange.
     ///
-    /// - Parameter proxy: the one that the request itself names.
+    /// - Parameter proxy: the proxy that the request itself names.
     func question(after end: CurlEnd, of request: CurlRequest, proxy: String?, _ finding: OriginTrust.Finding?)
         -> Challenge?
     {
@@ -68,7 +68,7 @@ struct Questions {
         }
     }
 
-    /// Digest before Basic, of what is asked about and libcurl can answer.
+    /// The strongest method that is wanted and that libcurl supports: Digest before Basic.
     private func strongest(_ offers: [AuthenticationOffer]) -> (method: Challenge.Method, realm: String?)? {
         if methods.contains(.digest), let offer = offers.first(where: \.isDigest) { return (.digest, offer.realm) }
         if methods.contains(.basic), let offer = offers.first(where: \.isBasic) { return (.basic, offer.realm) }
@@ -83,14 +83,15 @@ struct Questions {
         return challenge
     }
 
-    /// Nobody is asked about a proxy of the service's own variables: an answer would not find its way to it.
+    /// A challenge of the request's own proxy; nil for a proxy from the service's environment variables, because an
+    /// answer could not be applied to it.
     private static func challenge(_ method: Challenge.Method, proxy: String?, _ realm: String?) -> Challenge? {
         guard let proxy, var challenge = Challenge(method: method, ofProxy: proxy) else { return nil }
         challenge.realm = realm
         return challenge
     }
 
-    /// As URLProtectionSpace has it: an IPv6 address without brackets.
+    /// The host as in URLProtectionSpace: an IPv6 address without brackets.
     private static func host(_ url: TransferURL) -> String {
         url.host.hasPrefix("[") ? String(url.host.dropFirst().dropLast()) : url.host
     }
@@ -99,7 +100,7 @@ struct Questions {
 extension AuthenticationOffer {
     fileprivate var isBasic: Bool { scheme == "basic" && token == nil }
 
-    /// Without a nonce there is nothing to answer, and libcurl knows no more than these algorithms.
+    /// Whether this is a Digest challenge that libcurl can answer: it has a nonce, and libcurl supports its algorithm.
     fileprivate var isDigest: Bool {
         let algorithm = parameters["algorithm"]?.lowercased() ?? "md5"
         return scheme == "digest" && parameters["nonce"] != nil

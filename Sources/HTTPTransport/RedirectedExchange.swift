@@ -2,10 +2,10 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// One exchange as its receiver sees it: as many requests as redirects ask for, one final response.
+/// One exchange as its receiver sees it: a first request, one more per redirect, and one final response.
 ///
-/// Safe to share: `receiver` and `loop` never change, and everything else is touched on the loop's thread only; calls
-/// from elsewhere go through ``CurlLoop/perform(_:)``.
+/// Safe to share: `receiver` and `loop` never change. Everything else is used on the loop's thread only, and calls from
+/// elsewhere go through ``CurlLoop/perform(_:)``.
 final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
     private let receiver: any ExchangeReceiver
     private let loop: CurlLoop
@@ -14,18 +14,18 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// The HTTP versions that origins want, by scheme, host and port.
     struct Versions: Sendable {
-        /// Whether an origin is asked with HTTP/1.1.
+        /// Whether requests to an origin use HTTP/1.1.
         var wantsHTTP1: @Sendable (_ origin: String) -> Bool
-        /// An origin is asked with HTTP/1.1 from now on.
+        /// Records that requests to an origin use HTTP/1.1 from now on.
         var record: @Sendable (_ origin: String) -> Void
     }
 
-    /// As it is now: a redirect may have taken something away for good.
+    /// The current request. A redirect may have removed parts of it permanently.
     private var wire: WireRequest
     private var request: CurlRequest
-    /// The variable that names the proxy of this request.
+    /// The environment variable that names the proxy of this request.
     private var proxyVariable: String?
-    /// Nil where nobody wants to know of cookies.
+    /// The cookies of redirects; nil if the request neither handles nor records cookies.
     private var cookies: RedirectCookies?
     private var questions: Questions
     private var meter: ByteMeter?
@@ -36,13 +36,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private var head: ResponseHead?
     private var next: NextRequest?
     private var trust: OriginTrust?
-    /// What the final response asks.
+    /// The challenge in the final response.
     private var question: Challenge?
     private var sink = BodySink.discard(rest: BodySink.cheapRest)
-    /// Why this side ended the exchange.
+    /// The outcome with which this side ended the exchange.
     private var ownEnd: ExchangeEnd.Outcome?
 
-    /// - Parameter finish: called once, on the loop's thread, before the receiver hears of the end.
+    /// - Parameter finish: called once, on the loop's thread, before the receiver is notified of the end.
     init(
         _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, versions: Versions,
         finish: @escaping @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
@@ -66,7 +66,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         setServerFields()
     }
 
-    /// Sets the fields, credentials and certificates for the server of this hop.
+    /// Sets the header fields, credentials and certificates for the server of this hop.
     private func setServerFields() {
         let choice = wire.proxy == nil ? wire.proxyVariables.choice(for: wire.url) : nil
         request.proxy = wire.proxy ?? choice?.proxy
@@ -85,7 +85,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         loop.perform { self.beginHop() }
     }
 
-    /// Missing bytes for which moving a body without libcurl pays for the connection that it costs.
+    /// The number of missing bytes from which moving a body without libcurl is worth the connection that it costs.
     private static let socketBodyBytes: Int64 = 16 << 20
 
     // MARK: - ExchangeHandle
@@ -119,18 +119,18 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     }
 
     func received(head curlHead: CurlHead) {
-        // It may have come together with the interim response that ended the exchange.
+        // The head may have arrived together with the interim response that ended the exchange.
         guard ownEnd == nil else { return }
         let head = responseHead(curlHead)
         self.head = head
         if head.status == 417, request.asksBeforeLargeBody, request.body.size > 0 {
-            // The server does not want to be asked. libcurl tries again by itself only where the connection stays open.
+            // The server rejects `Expect: 100-continue`. libcurl retries by itself only if the connection stays open.
             request.asksBeforeLargeBody = false
             next = NextRequest(url: request.url, method: request.method, keepsBody: true)
             return
         }
         question = questions.question(in: head, proxy: wire.proxy)
-        // The body is thrown away, and read as far as that is cheap: the answer can use the connection.
+        // The body is discarded, but read as far as that is cheap, so that the next request can reuse the connection.
         if question != nil { return }
         let redirect = RedirectPolicy.next(
             status: head.status, location: head.headers.first("Location"), from: request.url, method: request.method,
@@ -187,7 +187,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         if isCancelled { return report(.cancelled) }
         if end.wantsHTTP1, let origin { versions.record(origin) }
         if let next {
-            // The redirect is known, however its body ended.
+            // The redirect is followed even if its body failed.
             self.next = nil
             return follow(next)
         }
@@ -203,13 +203,14 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             at: FailurePoint.Stage(end, of: request))
     }
 
-    /// Whether the same request follows at once over HTTP/1.1: nothing has come, nobody has ended it, and asking twice does no
-    /// harm. One request at most, as that does not want HTTP/1.1 in turn.
+    /// Whether the same request is repeated at once over HTTP/1.1: nothing has arrived, the exchange was not ended by
+    /// this side, and the method is safe to repeat. This happens at most once, because a request over HTTP/1.1 does not
+    /// ask for HTTP/1.1 again.
     private func isAskedAgain(after end: CurlEnd) -> Bool {
         end.code != 0 && !end.wasCancelled && ownEnd == nil && head == nil && ["GET", "HEAD"].contains(request.method)
     }
 
-    /// Of the server that is asked now.
+    /// The origin of the current request.
     private var origin: String? { (try? TransferURL(parsing: request.url))?.origin }
 
     private func responseHead(_ head: CurlHead) -> ResponseHead {
@@ -258,13 +259,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         return others + (value.map { [HeaderField(name: "Cookie", value: $0)] } ?? [])
     }
 
-    /// Ends the exchange now, also when no body comes.
+    /// Ends the exchange now, even if no body follows.
     private func end(_ outcome: ExchangeEnd.Outcome) {
         ownEnd = outcome
         current?.cancel()
     }
 
-    /// - Parameter stage: how far a request came that failed.
+    /// - Parameter stage: the stage that a failed request reached.
     private func report(_ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server) {
         finish(head, sink.receivedBytes)
         var end = ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes)
@@ -274,7 +275,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         receiver.exchangeEnded(end)
     }
 
-    /// The header fields that are sent: framing is libcurl's, and bytes come as they are stored.
+    /// The header fields to send. libcurl adds the framing fields, and the default `Accept-Encoding` asks for bytes as
+    /// they are stored.
     private static func curlFields(_ fields: [HeaderField]) -> [CurlField] {
         var result = fields.filter { !["content-length", "transfer-encoding"].contains($0.name.lowercased()) }
         if result.first("Accept-Encoding") == nil {

@@ -4,9 +4,9 @@ import NightshiftAPI
 import NightshiftCurl
 
 extension TransferFailure {
-    /// What libcurl's result means for a person. Holds no credential and no query, which may hold one.
+    /// Describes libcurl's result for people. Contains no credentials and no query, which may hold credentials.
     ///
-    /// - Parameter proxyVariable: the variable that has named the proxy.
+    /// - Parameter proxyVariable: the environment variable that named the proxy.
     init(_ end: CurlEnd, of request: CurlRequest, proxyVariable: String? = nil) {
         self.init(end, of: request)
         if code == .proxyFailure, let proxyVariable { message += " The variable \(proxyVariable) names this proxy." }
@@ -22,13 +22,13 @@ extension TransferFailure {
         }
         switch CurlMeaning(code) ?? .fault {
         case .noAddress:
-            // Mostly the same once more.
+            // libcurl's message usually says the same again.
             let more = words.hasPrefix("Could not resolve host") ? "" : " \(words)"
             self.init(.cannotResolveHost, "The address of \(host) could not be found.\(more)")
         case .noProxy:
             self.init(.proxyFailure, "The proxy on the way to \(host) cannot be used. \(words)")
         case .noConnection where end.systemError == EMFILE || end.systemError == ENFILE:
-            // The fault of this process: neither the host nor the proxy is to blame.
+            // This process caused the failure: neither the host nor the proxy is at fault.
             self.init(.inputOutput, "There are no file descriptors left for a connection with \(host).")
         case .noConnection where !(request.proxy ?? "").isEmpty:
             self.init(.proxyFailure, "No connection to the proxy on the way to \(host). \(words)")
@@ -48,7 +48,8 @@ extension TransferFailure {
         case .certificate:
             self = Self.certificateFailure(end, host, words)
         case .trustedCertificates:
-            // A file that somebody has named fails at once, so that he hears of it. The system's is replaced when it is updated.
+            // A file that the request names fails at once, so that the mistake is reported. The system's file is
+            // replaced when the system is updated.
             let path = request.certificateAuthority
             self.init(
                 path == nil ? .inputOutput : .untrustedServer,
@@ -82,7 +83,7 @@ extension TransferFailure {
         }
     }
 
-    /// A certificate that did not pass: the server's, or that of a proxy on the way.
+    /// The failure for a certificate that was rejected: the server's, or that of a proxy.
     private static func certificateFailure(_ end: CurlEnd, _ host: String, _ words: String) -> TransferFailure {
         switch CertificateFlaw(end.verification == 0 ? end.proxyVerification : end.verification) {
         case .outOfDate:
@@ -97,14 +98,15 @@ extension TransferFailure {
         }
     }
 
-    /// The server's refusal of, or demand for, a client certificate; TLS 1.3 says it only after the handshake.
+    /// The failure for a client certificate that the server rejects or demands. With TLS 1.3 the server reports it only
+    /// after the handshake.
     private static func certificateAlert(_ words: String, _ code: CURLcode, _ host: String) -> TransferFailure? {
         guard [CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR].contains(code) else { return nil }
         if words.contains("alert certificate required") {
             return TransferFailure(.clientCertificate, "\(host) asks for a client certificate.")
         }
         if words.contains("alert certificate expired") {
-            // Its file is read again for the next attempt.
+            // The certificate file is read again for the next attempt.
             return TransferFailure(.certificateOutOfDate, "\(host) says that the client certificate has expired.")
         }
         let refusals = [
@@ -121,7 +123,8 @@ extension TransferFailure {
             return TransferFailure(.proxyFailure, "The proxy on the way to \(host) refused. \(words)")
         }
         if end.phase == .receiving, words.contains("unexpected eof") {
-            // TLS says when a body without length is over; silence means that somebody cut it (RFC 8446, section 6.1).
+            // TLS announces the end of a body without length. A close without that announcement means that the
+            // connection was cut (RFC 8446, section 6.1).
             return TransferFailure(
                 .truncated, "The secure connection with \(host) was cut off before the response was whole.")
         }
@@ -144,12 +147,12 @@ extension TransferFailure {
         return "Nothing came from \(host) for \(seconds) seconds \(activity)."
     }
 
-    /// The system's words for an error; nil where there was none.
+    /// The system's message for an error; nil if no error occurred.
     private static func reason(_ error: Int32) -> String? {
         error == 0 ? nil : String(cString: strerror(error))
     }
 
-    /// Host and port of a URL, for people.
+    /// The host and port of a URL, as shown to people.
     private static func host(_ url: String) -> String {
         guard let start = url.firstRange(of: "://") else { return "the server" }
         let authority = url[start.upperBound...].prefix { !"/?#".contains($0) }
@@ -157,7 +160,8 @@ extension TransferFailure {
         return host.isEmpty ? "the server" : String(host)
     }
 
-    /// libcurl quotes URLs and proxies in a few messages: only their scheme and host are kept.
+    /// Removes secrets from libcurl's messages. A few of them quote URLs and proxies, of which only scheme and host are
+    /// kept.
     private static func withoutSecrets(_ words: String) -> String {
         let clean = words.split(separator: " ").map { word in
             guard word.contains("://") else { return String(word) }
