@@ -31,7 +31,7 @@ import Testing
         #expect(list.apps.map(\.id.rawValue) == ["a", "b", "c"])
         #expect(list.apps.map(\.manifest?.fetchInterval) == [.seconds(900), nil, .seconds(900)])
         #expect(unreadable.map(\.path) == [["apps", "b", "manifest", "fetchInterval"]])
-        #expect(unreadable.first?.reason.contains("seconds up to a year") == true)
+        #expect(unreadable.first?.reason.contains("seconds up to one year") == true)
         #expect(try Endpoint.apps.answer(from: data).apps.count == 3)
     }
 

@@ -56,7 +56,7 @@ import Transfers
         }
         let id = try #require(accepted.first)
         #expect(accepted.count == 1 && refused.count == 7)
-        #expect(refused.allSatisfy { $0.status == 409 && $0.detail?.contains("Task \(id) is already") == true })
+        #expect(refused.allSatisfy { $0.status == 409 && $0.detail?.contains("Transfer \(id) is already") == true })
 
         // What has been cancelled holds no name.
         _ = try await scene.transfers.cancel(id, producingResumeData: false)
