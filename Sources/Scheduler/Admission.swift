@@ -339,7 +339,6 @@ extension Admission.Lane {
     }
 
     /// Whether the task has neither failed nor given up its place recently, and its origin is idle and needs no probe.
-    /// recently.
     fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: Places) -> Bool {
         origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)
     }

@@ -1,36 +1,38 @@
 package import NightshiftAPI
 
-/// When the receiver is worth being asked again: so seldom that it is on for seconds an hour far from every boundary, and so often near one
-/// that a crossing is told within a minute or two.
+/// The schedule of location fixes. Far from every boundary, the receiver is on for only seconds per hour. Near a
+/// boundary, it is asked often enough to report a crossing within a minute or two.
 ///
-/// Pure: fixes go in, the next moment comes out. The speed at which the device may come near a boundary is what it was lately,
-/// doubled; a device that lies still is asked ever less often, up to a bound that is the price of its setting off.
+/// Pure: takes fixes, and returns the time of the next one. The device is assumed to approach a boundary at twice its
+/// recent speed. A device that lies still is asked less and less often, up to a limit. The limit bounds the delay after
+/// the device starts to move.
 package struct FixSchedule: Hashable, Sendable, Codable {
-    /// Metres a second over the last fixes, the fastest of the last minutes.
+    /// The estimated speed in metres per second: the current speed, or a decaying maximum of earlier ones.
     private var speed = walkingSpeed
     private var last: Fix?
-    /// Since when the device has not moved further than its fixes are uncertain, and where that was.
+    /// The fix since which the device has not moved further than the uncertainty of its fixes.
     private var still: Fix?
 
-    /// Metres a second of somebody who sets off: not slower than this.
+    /// The lowest assumed speed in metres per second: that of a person who starts to walk.
     static let walkingSpeed = 1.5
-    /// Metres a second beyond which nobody crosses a boundary on the ground.
+    /// The highest assumed speed in metres per second on the ground.
     static let topSpeed = 70.0
-    /// Seconds between two fixes at least, but for one that makes a crossing certain.
+    /// The minimum of seconds between two fixes, except for a fix that confirms a crossing.
     package static let shortest = 20.0
-    /// Seconds between two fixes at most while the device moves, and while it lies still.
+    /// The maximum of seconds between two fixes, whether the device moves or lies still.
     package static let longest = 900.0
     package static let longestNearBoundary = 240.0
-    /// Metres from a boundary within which a device that lies still is asked every ``longestNearBoundary`` seconds.
+    /// The distance in metres from a boundary within which a device that lies still is asked every
+    /// ``longestNearBoundary`` seconds.
     static let near = 1_500.0
-    /// Seconds for which it has to lie still for that to count.
+    /// The seconds for which the device must not move before it counts as lying still.
     static let rest = 120.0
-    /// By how much of the speed so far a slower fix lets it fall.
+    /// The share of the previous speed that remains after a slower fix.
     static let decay = 0.5
 
     package init() {}
 
-    /// The receiver has told where the device is.
+    /// Records a fix from the receiver.
     package mutating func moved(to fix: Fix) {
         defer { last = fix }
         guard let last, fix.time > last.time else {
@@ -45,19 +47,20 @@ package struct FixSchedule: Hashable, Sendable, Codable {
         still = fix
     }
 
-    /// When the next fix is due, on the clock of fixes.
+    /// Returns the time of the next fix, on the clock of fixes.
     ///
     /// - Parameters:
-    ///   - distance: metres to the next boundary; nil where nothing is monitored.
-    ///   - confirmation: when a fix would make a crossing certain.
-    /// - Returns: nil where the receiver may stay off.
+    ///   - distance: metres to the next boundary; nil if nothing is monitored.
+    ///   - confirmation: the time at which a fix would confirm a crossing.
+    /// - Returns: nil if the receiver may stay off.
     package func due(distance: Double?, confirmation: Double?) -> Double? {
         guard let distance else { return nil }
         guard let last else { return -.infinity }
         let away = distance / (2 * speed)
         var pause = min(Self.longest, max(Self.shortest, away))
         if let still, last.time - still.time >= Self.rest {
-            // It lies still: whoever is carried off is at the boundary later than this, or is told of a little late.
+            // A device that starts to move now either reaches the boundary after this pause, or the crossing is
+            // reported a little late.
             let patience = min(Self.longest, max(Self.shortest, (last.time - still.time) / 2))
             pause = max(pause, distance <= Self.near ? min(patience, Self.longestNearBoundary) : patience)
         }
@@ -65,6 +68,6 @@ package struct FixSchedule: Hashable, Sendable, Codable {
         return confirmation.map { min(next, max($0, last.time)) } ?? next
     }
 
-    /// The clock of fixes began anew.
+    /// Handles a restart of the clock of fixes.
     package mutating func restarted() { self = FixSchedule() }
 }

@@ -1,17 +1,17 @@
 package import NightshiftAPI
 
-/// All regions of all apps on one receiver: where the device is goes in, crossings and the next fix come out.
+/// All regions of all apps on one receiver. Takes fixes, and returns crossings and the time of the next fix.
 package struct LocationPlan: Hashable, Sendable, Codable {
     private var machines: [AppID: [String: RegionMachine]] = [:]
-    /// Apps for which nobody looks now.
+    /// The apps whose monitoring is paused.
     private var paused: Set<AppID> = []
     package private(set) var schedule = FixSchedule()
-    /// The last fix, as long as it is of this run of the machine.
+    /// The last fix, if it is from the current boot.
     package private(set) var last: Fix?
-    /// The receiver's limit, where it was asked for more than it can.
+    /// The receiver's limit, if it was asked for more accuracy than it can provide.
     private var limit: ReceiverLimit?
 
-    /// A boundary that was crossed.
+    /// A crossing of a boundary.
     package struct Event: Hashable, Sendable {
         package var app: AppID
         package var region: MonitoredRegion
@@ -20,11 +20,12 @@ package struct LocationPlan: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// Starts to watch a region, in place of an earlier one of the same identifier. An unchanged one goes on as it was.
+    /// Starts to monitor a region, and replaces an earlier one with the same identifier. An unchanged region keeps its
+    /// state.
     package mutating func add(_ region: MonitoredRegion, for app: AppID) {
         if machines[app]?[region.identifier]?.region == region { return }
         var machine = RegionMachine(region)
-        // What is known already need not be asked again: one that is added while inside it tells nothing.
+        // The last fix sets the initial state. A region that is added while the device is inside reports no crossing.
         if let last { _ = machine.moved(to: last) }
         machines[app, default: [:]][region.identifier] = machine
     }
@@ -39,7 +40,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         paused.remove(app)
     }
 
-    /// Stops looking for an app, or looks again; on which side of each boundary the device was stays known.
+    /// Pauses or resumes the monitoring of an app. The device's side of each boundary stays known.
     package mutating func setPaused(_ isPaused: Bool, _ app: AppID) {
         guard isPaused != paused.contains(app) else { return }
         if isPaused {
@@ -48,13 +49,13 @@ package struct LocationPlan: Hashable, Sendable, Codable {
             paused.remove(app)
             for identifier in (machines[app] ?? [:]).keys {
                 machines[app]?[identifier]?.restarted()
-                // The first fix behind a pause is never a crossing.
+                // The first fix after a pause is never a crossing.
                 if let last { _ = machines[app]?[identifier]?.moved(to: last) }
             }
         }
     }
 
-    /// A place that is older than this says nothing of where the device is now.
+    /// Discards the last fix if it is older than `time` and says nothing about the current location.
     package mutating func forgetPlace(before time: Double) {
         if let place = last, place.time < time { last = nil }
     }
@@ -69,10 +70,10 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         machines[app]?[identifier]?.state ?? .unknown
     }
 
-    /// The receiver has told where the device is.
+    /// Records a fix from the receiver.
     ///
-    /// - Parameter wanted: metres of accuracy that it was asked for; nil where nobody asked.
-    /// - Returns: the crossings that are certain now and that the regions notify of, in an order that is the same everywhere.
+    /// - Parameter wanted: the requested accuracy in metres; nil if none was requested.
+    /// - Returns: the confirmed crossings of which the regions notify, in a deterministic order.
     package mutating func moved(to fix: Fix, wanted: Double? = nil) -> [Event] {
         if let last, fix.time < last.time { return [] }
         last = fix
@@ -91,10 +92,10 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         return events
     }
 
-    /// When the next fix is due, on the clock of fixes; nil where nothing is watched and the receiver may stay off.
+    /// The time of the next fix, on the clock of fixes; nil if nothing is monitored and the receiver may stay off.
     package var due: Double? { machines.keys.compactMap { due(of: $0) }.min() }
 
-    /// The same for the regions of one app.
+    /// Returns the time of the next fix for the regions of one app.
     package func due(of app: AppID) -> Double? {
         let watched = watched(of: app)
         guard !watched.isEmpty else { return nil }
@@ -102,22 +103,22 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         return schedule.due(distance: distance, confirmation: watched.compactMap(\.confirmation).min())
     }
 
-    /// Metres of accuracy that the next fix for an app has to have: as fine as its boundaries far off need, and the nearest one
-    /// to be crossed for certain; nil where nothing is watched.
+    /// Returns the accuracy in metres that the next fix for an app needs. Far boundaries need less, and the nearest one
+    /// needs enough to confirm a crossing. Nil if nothing is monitored.
     package func accuracy(of app: AppID) -> Double? {
         let machines = watched(of: app)
-        // One that no place decides keeps the receiver on for nothing.
+        // A region that is too small for the receiver would keep it on without any benefit.
         let usable = machines.filter { machine in limit.map { !machine.isTooSmall(for: $0.accuracy) } ?? true }
         let wanted = (usable.isEmpty ? machines : usable).map { machine in
             let near = machine.wantedAccuracy
             guard let last else { return near }
             return max(near, min(Self.coarsest, machine.distanceToChange(from: last) / 4))
         }.min()
-        // A little better than the receiver can would keep it on for as long as anybody waits.
+        // A request that is slightly beyond the receiver's limit would keep it on until the request times out.
         return wanted.map { wanted in limit?.accuracy(for: wanted, at: last?.time) ?? wanted }
     }
 
-    /// Metres that the receiver tells at best, where a region is too small for them; nil where it is not.
+    /// Returns the receiver's best accuracy in metres if the region is too small for it; nil otherwise.
     package func accuracyTooCoarse(for identifier: String, of app: AppID) -> Double? {
         guard let machine = machines[app]?[identifier], let limit, machine.isTooSmall(for: limit.accuracy) else {
             return nil
@@ -125,14 +126,14 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         return limit.accuracy
     }
 
-    /// Metres: what is coarser is of no use for the next decision.
+    /// The coarsest requested accuracy in metres. Coarser fixes are of no use for the next decision.
     private static let coarsest = 1_000.0
 
     private func watched(of app: AppID) -> [RegionMachine] {
         paused.contains(app) ? [] : Array((machines[app] ?? [:]).values)
     }
 
-    /// The clock of fixes began anew, with the machine; on which side of each boundary the device was stays known.
+    /// Handles a restart of the clock of fixes after a boot. The device's side of each boundary stays known.
     package mutating func restarted() {
         last = nil
         limit?.restarted()

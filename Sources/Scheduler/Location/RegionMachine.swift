@@ -1,17 +1,19 @@
 package import NightshiftAPI
 
-/// On which side of one region's boundary the device is, and when it has crossed it.
+/// The state of one monitored region: the device's side of the boundary, and the detection of crossings.
 ///
-/// Pure: fixes go in, crossings come out. A crossing counts when the device is past the boundary for certain, a minimum distance beyond it, and
-/// has stayed there for ``dwell`` seconds, so that jitter at the edge tells nothing. Facts: `docs/decisions/0041`.
+/// Pure: takes fixes, and returns crossings. A crossing counts when the device is certainly past the boundary, beyond
+/// it by a minimum distance, and has stayed there for ``dwell`` seconds, so jitter at the edge causes no crossing.
+/// Sources: `docs/decisions/0041`.
 package struct RegionMachine: Hashable, Sendable, Codable {
-    /// As it was last told; ``MonitoredRegion/identifier`` stays the same.
+    /// The region as it was set last. Its ``MonitoredRegion/identifier`` stays the same.
     package private(set) var region: MonitoredRegion
-    /// Kept across restarts: what was crossed while nobody looked is told when somebody looks again.
+    /// The side of the boundary, kept across restarts. A crossing that happens while monitoring is stopped is reported
+    /// when it resumes.
     package private(set) var state: RegionState
-    /// A side that the device may have changed to.
+    /// A change of side that is not confirmed yet.
     private var candidate: Candidate?
-    /// The time of the last fix that was looked at.
+    /// The time of the last fix that was used.
     private var lastTime: Double?
 
     private struct Candidate: Hashable, Sendable, Codable {
@@ -19,7 +21,7 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         var since: Double
     }
 
-    /// Seconds that the device has to stay beyond the boundary (Apple: at least 20).
+    /// The seconds that the device has to stay beyond the boundary (Apple: at least 20).
     package static let dwell = 20.0
 
     package init(_ region: MonitoredRegion) {
@@ -27,7 +29,7 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         state = .unknown
     }
 
-    /// The boundary was crossed.
+    /// A crossing of the boundary.
     package enum Crossing: String, Hashable, Sendable, Codable {
         case entered
         case left
@@ -35,20 +37,21 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         init(to state: RegionState) { self = state == .inside ? .entered : .left }
     }
 
-    /// Metres past the boundary before which a crossing does not count: a tenth of the radius, 10 to 50 m, and never more than a quarter of it.
+    /// Returns the metres past the boundary from which a crossing counts: a tenth of the radius, between 10 and 50 m,
+    /// and at most a quarter of the radius.
     package static func margin(ofRadius radius: Double) -> Double {
         min(max(10, min(50, radius / 10)), radius / 4)
     }
 
-    /// The device is there now. A fix that is older than the last one is not looked at.
+    /// Records a fix. A fix that is older than the last one is ignored.
     ///
-    /// - Parameter finest: metres, the best that the receiver can tell; nil where it tells what it is asked for.
-    /// - Returns: the crossing that is certain now, whether or not the region notifies of it.
+    /// - Parameter finest: the receiver's best accuracy in metres; nil if it meets every request.
+    /// - Returns: the crossing that is now confirmed, whether or not the region notifies of it.
     package mutating func moved(to fix: Fix, finest: Double? = nil) -> Crossing? {
         if let lastTime, fix.time < lastTime { return nil }
         lastTime = fix.time
         guard let side = side(fix, finest) else { return nil }
-        // Where it is at first is no crossing.
+        // The initial side of the boundary is no crossing.
         guard state != .unknown else {
             state = side.state
             return nil
@@ -68,52 +71,52 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         return Crossing(to: side.state)
     }
 
-    /// The clock of fixes began anew: the machine was started again.
+    /// Handles a restart of the clock of fixes after a boot.
     package mutating func restarted() {
         candidate = nil
         lastTime = nil
     }
 
-    /// When a fix would make a crossing certain; nil while none is possible, and where one that came since was too coarse to tell.
+    /// The time at which a fix would confirm a crossing; nil while none is possible, or if a later fix was too coarse.
     package var confirmation: Double? {
         guard let candidate else { return nil }
         let moment = candidate.since + Self.dwell
         return moment > lastTime ?? -.infinity ? moment : nil
     }
 
-    /// Metres between the device and the next place at which something would change; nil while nothing is known.
+    /// Returns the distance in metres from the device to the boundary, less the uncertainty of the fix.
     package func distanceToChange(from fix: Fix) -> Double {
         let distance = region.center.distance(to: fix.place)
         return max(0, abs(distance - region.radius) - fix.accuracy)
     }
 
-    /// Metres of accuracy that a fix near the boundary has to have, to be on one side for certain.
+    /// The accuracy in metres that a fix near the boundary needs to determine the side with certainty.
     package var wantedAccuracy: Double {
         let margin = Self.margin(ofRadius: region.radius)
         return min(max(Self.finest, margin), max(1, (region.radius - margin) / 2))
     }
 
-    /// Metres: not every receiver is finer, and no region of a usual size needs it.
+    /// The finest wanted accuracy in metres. Some receivers are not finer, and no region of a usual size needs more.
     private static let finest = 10.0
 
-    /// Whether the region is too small for a receiver that tells no better than this: no fix decides on which side of the
-    /// boundary the device is.
+    /// Whether the region is too small for a receiver with this best accuracy. No fix can determine the side of the
+    /// boundary then.
     package func isTooSmall(for finest: Double) -> Bool {
         finest > Self.coarsest * region.radius && !isDecidable(finest)
     }
 
-    /// Whether a place of this accuracy may be inside for certain.
+    /// Whether a fix of this accuracy can be inside with certainty.
     private func isDecidable(_ accuracy: Double) -> Bool {
         accuracy < region.radius - Self.margin(ofRadius: region.radius)
     }
 
-    /// Radii of accuracy up to which a place says on which side the device probably is.
+    /// The coarsest accuracy, in radii, at which a fix determines the probable side of the boundary.
     private static let coarsest = 1.5
-    /// The part of the radius that counts as the accuracy of such a place.
+    /// The share of the radius that is taken as the accuracy of such a fix.
     private static let likely = 0.25
 
-    /// Where the device is for certain; nil where the fix is too coarse to tell. In a region that is too small for what the
-    /// receiver can, it is where the device probably is.
+    /// Returns the side on which the device certainly is; nil if the fix is too coarse. If the region is too small for
+    /// the receiver, it returns the probable side.
     private func side(_ fix: Fix, _ finest: Double?) -> (state: RegionState, isBeyondMargin: Bool)? {
         let distance = region.center.distance(to: fix.place)
         let margin = Self.margin(ofRadius: region.radius)

@@ -1,19 +1,20 @@
 package import NightshiftAPI
 
-/// When the device is somewhere else for an app that wants significant changes only.
+/// The detection of significant location changes for an app.
 ///
-/// Pure. A new cell or 500 m is a change, at least five minutes after the one before; the first thing told is the last place that is known.
+/// Pure. A new cell or a distance of 500 m is a change, at least five minutes after the previous one. The first
+/// location reported is the last known one.
 package struct SignificantChange: Hashable, Sendable, Codable {
     private var told: Place?
-    /// When that was told, on the clock of fixes.
+    /// The time of the last report, on the clock of fixes.
     private var toldAt = 0.0
-    /// The newest place that was not told because the last one was told a short while ago.
+    /// The newest location that was not reported yet because the last report was recent.
     private var held: Place?
 
-    /// Where the device is, as coarsely as it is known.
+    /// The location of the device, as coarsely as it is known.
     package struct Place: Hashable, Sendable, Codable {
         package var fix: Fix
-        /// The cell as the modem names it; nil where there is none.
+        /// The cell in the modem's notation; nil if no cell is known.
         package var cell: String?
 
         package init(fix: Fix, cell: String? = nil) {
@@ -27,14 +28,14 @@ package struct SignificantChange: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// - Returns: the place to tell now.
+    /// - Returns: the location to report now.
     package mutating func moved(to place: Place) -> Place? {
         guard let told else { return tell(place, now: place.fix.time) }
         guard place.fix.time >= told.fix.time else { return nil }
         guard isSignificant(place, since: told) else {
-            // It is back where it was: nothing is left to tell.
+            // The device is back at the reported location, so no report is due.
             held = nil
-            // The modem has begun to say in which cell that is.
+            // The modem has started to report the cell of this location.
             if told.cell == nil { self.told?.cell = place.cell }
             return nil
         }
@@ -42,18 +43,18 @@ package struct SignificantChange: Hashable, Sendable, Codable {
         return tick(now: place.fix.time)
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     ///
-    /// - Returns: the place to tell now.
+    /// - Returns: the location to report now.
     package mutating func tick(now: Double) -> Place? {
         guard let held, let due, now >= due else { return nil }
         return tell(held, now: now)
     }
 
-    /// When ``tick(now:)`` has something to tell; nil while it has not.
+    /// The time at which ``tick(now:)`` has a location to report; nil if it has none.
     package var due: Double? { held == nil ? nil : toldAt + Self.pause }
 
-    /// The clock of fixes began anew.
+    /// Handles a restart of the clock of fixes.
     package mutating func restarted(now: Double) {
         told?.fix.time = now
         toldAt = now - Self.pause
@@ -69,7 +70,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
 
     private func isSignificant(_ place: Place, since told: Place) -> Bool {
         if let cell = place.cell, let before = told.cell, cell != before { return true }
-        // For certain: what the sources do not know for sure is no change.
+        // Only a certain distance counts, so the uncertainty of both fixes is subtracted.
         let distance = told.fix.place.distance(to: place.fix.place)
         return distance - place.fix.accuracy / 2 - told.fix.accuracy / 2 >= Self.distance
             || distance >= Self.distance && place.fix.accuracy <= Self.distance

@@ -1,10 +1,11 @@
 import NightshiftAPI
 
-/// Decides which continued tasks run: work that its user has begun in front of an app, that goes on behind it.
+/// Decides which continued tasks run. The user starts such work in an app in the foreground, and it continues in the
+/// background.
 ///
-/// Pure. They begin in the order in which they were submitted, as long as there is room.
+/// Pure. Tasks begin in the order of submission, while there is room.
 package enum ContinuedAdmission {
-    /// A task that waits.
+    /// A waiting task.
     package struct Request: Hashable, Sendable {
         package var key: ProcessingPlanner.Key
         package var submitted: Double
@@ -15,9 +16,9 @@ package enum ContinuedAdmission {
         }
     }
 
-    /// Whom to begin now.
+    /// Returns the tasks to begin now.
     ///
-    /// - Parameter running: those that run. One with the same key waits for the end of that.
+    /// - Parameter running: the running tasks. A waiting task with the same key begins only after the running one ends.
     package static func admitted(_ waiting: [Request], running: Set<ProcessingPlanner.Key>) -> [ProcessingPlanner.Key] {
         let order = waiting.sorted {
             ($0.submitted, $0.key.app.rawValue, $0.key.identifier)

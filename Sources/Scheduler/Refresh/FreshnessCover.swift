@@ -1,31 +1,33 @@
 import NightshiftAPI
 
-/// Which moments of the next day are worth a fetch of one app at a price, solved exactly.
+/// The best times for fetches of one app in the next day at a given price, computed exactly.
 ///
-/// A fetch covers what is opened within an hour of it. The day is cut into steps; from its end to now, each step is worth what a fetch
-/// there covers, less the price, and what comes after that hour; or what the next step is worth, if that is more.
+/// A fetch covers the openings within an hour after it. The day is divided into steps, which are evaluated from the
+/// last to the first. The value of a step is the greater of two: the value of the next step, or the gain of a fetch
+/// now, less the price, plus the value after the pause.
 struct FreshnessCover: Sendable {
-    /// Seconds that content counts as fresh.
+    /// Seconds for which content counts as fresh.
     static let freshSeconds = 3_600.0
     static let stepSeconds = 600.0
     static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
-    /// Of what a fetch gains at its best moment: what it has to gain before that, and what may be lost by waiting after it.
+    /// Two shares of the gain of the best fetch: the least gain of an earlier fetch, and the largest loss of a later
+    /// one.
     private static let (leastEarly, mostLost) = (0.95, 0.25)
 
-    /// What a fetch at each step gains: how likely it is that something is opened that would not be fresh without it.
+    /// The gain of a fetch at each step: the probability of an opening that would not be fresh without it.
     private let gains: [Double]
     private let most: Double
-    /// Steps after a fetch before which another one makes no sense, or is not allowed.
+    /// The steps after a fetch in which another one is useless or not allowed.
     private let pause: Int
 
     /// - Parameters:
-    ///   - openings: expected openings up to each step, summed; an hour longer than the day.
-    ///   - freshSteps: how long the app is fresh without a fetch, in steps from now.
+    ///   - openings: the cumulative number of expected openings up to each step. It extends an hour beyond the day.
+    ///   - freshSteps: the number of steps from now for which the app is fresh without a fetch.
     ///   - isAllowed: whether a fetch may begin at each step.
-    ///   - worth: what an opening that is fresh is worth: how likely a fetch brings something.
-    ///   - sleep: the app's own interval.
+    ///   - worth: the value of a fresh opening, which is the probability that a fetch brings new data.
+    ///   - sleep: the app's own interval in seconds.
     init(openings: [Double], freshSteps: Double, isAllowed: [Bool], worth: Double, sleep: Double) {
         let fresh = max(0, min(freshSteps, Double(Self.steps)))
         let whole = Int(saturating: fresh)
@@ -34,7 +36,8 @@ struct FreshnessCover: Sendable {
             guard isAllowed[step] else { return 0 }
             let covered = openings[step + Self.stepsOfFreshness] - max(openings[step], coveredAlready)
             guard covered > 0 else { return 0 }
-            // How likely at least one of them happens, like 1 - exp(-covered), in arithmetic that is the same everywhere.
+            // The probability of at least one opening. This approximates 1 - exp(-covered) with arithmetic that is
+            // identical on every machine.
             return worth * (1 - 1 / (1 + covered + covered * covered / 2))
         }
         most = gains.max() ?? 0
@@ -43,18 +46,18 @@ struct FreshnessCover: Sendable {
 
     /// The fetches that are worth their price.
     struct Plan: Hashable {
-        /// The step of the first one; nil where none is.
+        /// The step of the first fetch; nil if no fetch is worth its price.
         var first: Int?
         var count = 0
         fileprivate var price: Double
-        /// What the rest of the day is worth from each step on; empty where nothing is worth its price.
+        /// The value of the rest of the day from each step on; empty if no fetch is worth its price.
         fileprivate var values: [Double] = []
     }
 
     func plan(price: Double) -> Plan {
         var plan = Plan(price: price)
         guard most > price else { return plan }
-        // From each step on: what the rest of the day is worth, and how many fetches that takes.
+        // The value of the rest of the day from each step on, and the number of fetches for it.
         var values = [Double](repeating: 0, count: Self.steps + 1)
         var counts = [Int](repeating: 0, count: Self.steps + 1)
         for step in stride(from: Self.steps - 1, through: 0, by: -1) {
@@ -74,16 +77,17 @@ struct FreshnessCover: Sendable {
         return plan
     }
 
-    /// The first step that is almost as good as the best one, whatever it costs; nil where none is allowed or gains anything.
+    /// The first step that is almost as good as the best one, regardless of price; nil if no step is allowed or gains
+    /// anything.
     var best: Int? {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
 
-    /// The steps around the first fetch at which it costs little to fetch instead, so that it can share a wake.
+    /// Returns the steps around the first fetch at which a fetch costs only a little more, so that it can share a wake.
     ///
-    /// Before it a fetch has to gain almost as much: what it covers that is fresh anyway is gone from the budget. After it, what it costs is
-    /// how much less the day is worth with the first fetch there: little in an even day that has no more fetches anyway, much before a habit,
-    /// and much where there are fetches enough to cover what is missed meanwhile.
+    /// An earlier fetch must gain almost as much, because it spends budget on openings that are fresh anyway. The cost
+    /// of a later fetch is the decrease of the day's value. It is small on an even day without further fetches. It is
+    /// large before a habitual opening, and if enough fetches could cover the missed openings.
     func window(of plan: Plan) -> ClosedRange<Int>? {
         guard let first = plan.first else { return nil }
         let least = plan.values[first] - Self.mostLost * gains[first]

@@ -1,12 +1,13 @@
 import NightshiftAPI
 
-/// A moment of the wall clock where the user lives.
+/// A time of the wall clock in the user's time zone.
 ///
-/// Habits follow the local day. Its numbers are exact, so that the same moment falls into the same half-hour everywhere.
+/// Habits follow the local day. All values are integers or exact, so a time falls into the same half-hour on every
+/// machine.
 package struct LocalMoment: Hashable, Sendable, Codable {
     /// Seconds since 1970.
     package var seconds: Double
-    /// Seconds that local time is ahead of UTC.
+    /// The offset of local time from UTC in seconds.
     package var offset: Int
 
     package init(seconds: Double, offset: Int = 0) {
@@ -16,7 +17,7 @@ package struct LocalMoment: Hashable, Sendable, Codable {
 
     package static let daySeconds = 86_400.0
 
-    /// Whole seconds of local time since 1970, within a range that no arithmetic leaves.
+    /// Whole seconds of local time since 1970, limited to a range without arithmetic overflow.
     private var localSeconds: Int {
         let bounded = max(-1e12, min(1e12, seconds))
         return Int(saturating: bounded.rounded(.down)) + max(-90_000, min(90_000, offset))
@@ -30,7 +31,7 @@ package struct LocalMoment: Hashable, Sendable, Codable {
 
     package var secondOfDay: Int { Self.modulo(localSeconds, 86_400) }
 
-    /// 0 is Monday.
+    /// The day of the week; 0 is Monday.
     package var weekday: Int { Self.weekday(ofDay: day) }
 
     /// 1970-01-01 was a Thursday.

@@ -1,36 +1,39 @@
 import NightshiftAPI
 
-/// The processing of one app up to now, from which follows when its next task may begin. Kept across restarts.
+/// The processing history of one app, which determines the earliest start of its next task. It is kept across restarts.
 ///
-/// A task that submits its successor as it runs, as Apple's sample does, would run without a pause on external power. The distance between
-/// two runs of a task doubles while it runs again and again, and all tasks of an app share a budget of running time, which flows in
-/// evenly. Times are seconds since 1970. See `docs/decisions/0059`.
+/// Apple's sample submits the next task while the current one runs. Without limits, such a task would run continuously
+/// on external power. Therefore the distance between two runs of a task doubles while it runs repeatedly. All tasks of
+/// an app also share a budget of running time that accrues evenly. Times are seconds since 1970. See
+/// `docs/decisions/0059`.
 package struct ProcessingHistory: Hashable, Sendable, Codable {
-    /// Seconds of running that flow in on a day, and the most that is kept.
+    /// The seconds of running time that accrue per day, and the maximum balance.
     package static let daily = 3_600.0
-    /// Seconds that a run counts as at least, since a launch is work, too; and at most, if nobody saw its end.
+    /// The minimum of seconds counted for a run, because a launch has a cost, and the maximum if the end of the run was
+    /// not observed.
     package static let shortestRun = 60.0
     package static let longestRun = 300.0
-    /// Seconds after the first run of a task, and the most after any.
+    /// The distance in seconds after the first run of a task, and the longest distance.
     package static let firstDistance = 900.0
     package static let longestDistance = 28_800.0
-    /// Seconds without a run after which the distance is the first one again: more than the longest distance, less than a night and a day.
+    /// Seconds without a run after which the distance is reset. This is more than the longest distance, and less than a
+    /// night and a day.
     package static let rest = 43_200.0
-    /// Tasks that are remembered: twice as many as may wait. The budget holds for those that are not.
+    /// The number of remembered tasks: twice as many as may wait. For other tasks, only the budget applies.
     package static let most = 2 * Limits.processingTasks
 
-    /// Seconds of running that are left; below zero after a run that took more.
+    /// The remaining seconds of running time; negative after a run that took more.
     private var balance = daily
-    /// Up to when the budget has flowed in; nil before the first run.
+    /// The time up to which the budget has accrued; nil before the first run.
     private var filled: Double?
     private var runs: [String: Run] = [:]
 
     private struct Run: Hashable, Sendable, Codable {
         var ended: Double
-        /// How many runs have followed each other without a rest.
+        /// The number of consecutive runs without a rest.
         var inARow: Int
 
-        /// Seconds since 1970 at which the next one may begin.
+        /// The earliest start of the next run in seconds since 1970.
         var next: Double {
             var distance = ProcessingHistory.firstDistance
             for _ in 1..<max(1, min(inARow, 16)) { distance = min(ProcessingHistory.longestDistance, distance * 2) }
@@ -40,7 +43,7 @@ package struct ProcessingHistory: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// A task has ended.
+    /// Records the end of a task.
     package mutating func ended(_ identifier: String, began: Double, now: Double) {
         fill(to: now)
         balance -= max(Self.shortestRun, min(now - began, Self.longestRun))
@@ -53,9 +56,9 @@ package struct ProcessingHistory: Hashable, Sendable, Codable {
         }
     }
 
-    /// Takes what lies in the future, after a clock was set back, for now.
+    /// Replaces times in the future by `now`, after the clock was set back.
     ///
-    /// - Returns: whether there was any of it.
+    /// - Returns: whether any time was replaced.
     package mutating func limit(to now: Double) -> Bool {
         let before = self
         filled = filled.map { min($0, now) }
@@ -63,13 +66,13 @@ package struct ProcessingHistory: Hashable, Sendable, Codable {
         return self != before
     }
 
-    /// Why a task has to wait for now; nil where its runs up to now do not stand against another one.
+    /// Returns the reason why a task has to wait; nil if its earlier runs allow another one.
     func hold(_ identifier: String, now: Double) -> ProcessingPlanner.Held? {
         if let next = runs[identifier]?.next, now < next { return ProcessingPlanner.Held(hold: .distance, until: next) }
         var copy = self
         copy.fill(to: now)
         let missing = Self.shortestRun - copy.balance
-        // Less than a second is rounding.
+        // A shortage of less than a second is a rounding error.
         guard missing > Self.daily / LocalMoment.daySeconds else { return nil }
         return ProcessingPlanner.Held(hold: .budget, until: now + missing / Self.daily * LocalMoment.daySeconds)
     }

@@ -1,32 +1,32 @@
 import Foundation
 package import NightshiftAPI
 
-/// Decides which processing tasks run: minutes of work, while nobody uses the device.
+/// Decides which processing tasks run. Such tasks work for minutes while nobody uses the device.
 ///
-/// Pure: what waits and what runs go in; what to begin, what to end, and why the others wait come out. Times are seconds since 1970. Apple:
-/// idle device, ended when the user returns, tried within two days if the app was used in the last week (BGProcessingTask). See
-/// `docs/decisions/0037`.
+/// Pure: takes waiting and running tasks, and returns tasks to begin, tasks to end, and reasons why others wait. Times
+/// are seconds since 1970. Apple (BGProcessingTask): the device is idle, the task ends when the user returns, and it is
+/// tried within two days if the app was used in the last week. See `docs/decisions/0037`.
 package enum ProcessingPlanner {
-    /// Tasks of all apps that run at once; each app has one.
+    /// The number of tasks of all apps that run at once. Each app runs one.
     package static let most = 2
-    /// Seconds that a request waits for external power, which it did not ask for.
+    /// Seconds for which a request waits for external power although it does not require it.
     package static let patience = LocalMoment.daySeconds
     /// Seconds since its last use within which an app may work on battery.
     package static let recentUse = 7 * LocalMoment.daySeconds
 
-    /// A processing task that was submitted.
+    /// A submitted processing task.
     package struct Request: Hashable, Sendable {
         package var app: AppID
         package var task: ScheduledTask
         package var submitted: Double
-        /// Whether it runs.
         package var isRunning: Bool
-        /// Until when its app was in use, as far as is known.
+        /// The last known time at which the app was in use.
         package var lastUse: Double?
-        /// What its user forbids.
+        /// Whether the user has switched background refresh off. `isForceQuit` is true after the user force-quit the
+        /// app.
         package var isSwitchedOff = false
         package var isForceQuit = false
-        /// The processing of its app up to now.
+        /// The earlier processing of the app.
         package var history: ProcessingHistory?
 
         package init(app: AppID, task: ScheduledTask, submitted: Double, isRunning: Bool = false) {
@@ -38,7 +38,7 @@ package enum ProcessingPlanner {
 
         package var key: Key { Key(app: app, identifier: task.identifier) }
 
-        /// Seconds since 1970 from which it could have run.
+        /// The time in seconds since 1970 from which the task could have run.
         fileprivate var ready: Double { max(submitted, task.earliestBegin?.timeIntervalSince1970 ?? submitted) }
         fileprivate var needsPower: Bool { task.requiresPower ?? false }
         fileprivate var needsNetwork: Bool { task.requiresNetwork ?? false }
@@ -54,7 +54,7 @@ package enum ProcessingPlanner {
         }
     }
 
-    /// Why a task waits.
+    /// The reason why a task waits.
     package enum Hold: String, Hashable, Sendable, CaseIterable {
         case switchedOff
         case forceQuit
@@ -93,7 +93,7 @@ package enum ProcessingPlanner {
         }
     }
 
-    /// Why a task that runs is to end.
+    /// The reason why a running task has to end.
     package enum End: String, Hashable, Sendable, CaseIterable {
         case userReturned
         case machineSleeps
@@ -112,7 +112,7 @@ package enum ProcessingPlanner {
 
     package struct Held: Hashable, Sendable {
         package var hold: Hold
-        /// Seconds since 1970 at which that ends by itself, if it does.
+        /// The time in seconds since 1970 at which the hold ends by itself, if it does.
         package var until: Double?
     }
 
@@ -120,7 +120,7 @@ package enum ProcessingPlanner {
         package internal(set) var begin: [Key] = []
         package internal(set) var expire: [Key: End] = [:]
         package internal(set) var holds: [Key: Held] = [:]
-        /// Seconds since 1970 at which to plan again, if nothing happens before.
+        /// The time in seconds since 1970 of the next planning, if no event happens before.
         package internal(set) var lookAgain: Double?
 
         package init() {}
@@ -154,7 +154,7 @@ package enum ProcessingPlanner {
         return plan
     }
 
-    /// Why one that runs cannot go on.
+    /// Returns the reason why a running task cannot continue.
     private static func end(_ request: Request, _ device: DeviceConditions) -> End? {
         if !device.isIdle { return .userReturned }
         if device.isSleeping { return .machineSleeps }

@@ -1,45 +1,45 @@
 package import NightshiftAPI
 
-/// What is known of one app whose content is fetched in the background. Kept across restarts.
+/// The state of one app with background fetches. It is kept across restarts.
 package struct RefreshApp: Hashable, Sendable, Codable {
     package internal(set) var interval = RefreshInterval.never
     /// The user's switch.
     package internal(set) var isOn = true
-    /// The most fetches on a local day that the user allows; nil for no cap.
+    /// The user's limit of fetches per local day; nil for no limit.
     package internal(set) var dailyCap: Int?
-    /// The user has ended it and not started it since.
+    /// Whether the user has force-quit the app and not started it since.
     package internal(set) var isForceQuit = false
     package internal(set) var usage = UsageModel()
-    /// Seconds since 1970 at which it became known.
+    /// The time in seconds since 1970 at which the app became known.
     package internal(set) var known: Double
-    /// Seconds since 1970 at which the fetch under way began.
+    /// The start of the current fetch in seconds since 1970.
     package internal(set) var fetchBegan: Double?
-    /// Seconds since 1970 at which the last one ended.
+    /// The end of the last fetch in seconds since 1970.
     package internal(set) var fetchEnded: Double?
     package internal(set) var lastResult: RefreshResult?
-    /// Seconds since 1970 at which the content was last brought up to date.
+    /// The time in seconds since 1970 at which the content was last updated.
     package internal(set) var refreshed: Double?
-    /// Failures in a row.
+    /// Consecutive failures.
     package internal(set) var failures = 0
-    /// What a fetch of this app is expected to take.
+    /// The expected cost of a fetch of this app.
     package internal(set) var cost = RefreshCost.expected
-    /// How many fetches began on the local day of the last one.
+    /// The number of fetches that began on the local day of the last one.
     var fetches = 0
     var fetchDay: Int?
-    /// Results that brought something and that did not, older ones counting less.
+    /// The weighted numbers of fetches with and without new data. Older results count less.
     private var fruitful = 0.0
     private var fruitless = 0.0
-    /// Seconds since 1970 at which the window closes that is open or planned; nil while none is.
+    /// The end in seconds since 1970 of the open or planned fetch window; nil if there is no window.
     var closes: Double?
 
-    /// Bytes of JSON that an app costs at most.
+    /// The maximum JSON size of an app's state in bytes.
     package static let largestEncoding = UsageModel.largestEncoding + 700
 
-    /// Seconds that a fetch may take.
+    /// The maximum duration of a fetch in seconds.
     package static let limit = 30.0
     private static let firstPause = 900.0
     private static let longestPause = 28_800.0
-    /// Seconds without use after which it gets almost nothing.
+    /// Seconds without use after which an app gets almost no budget.
     static let longUnused = 14 * LocalMoment.daySeconds
 
     init(known now: LocalMoment) {
@@ -47,10 +47,10 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         usage.start(now)
     }
 
-    /// How likely a fetch is to bring something, by the results so far.
+    /// The probability that a fetch brings new data, estimated from earlier results.
     package var yield: Double { (fruitful + 1) / (fruitful + fruitless + 1) }
 
-    /// Seconds since 1970 before which its failures allow no fetch.
+    /// The time in seconds since 1970 before which earlier failures allow no fetch.
     var pausedUntil: Double? {
         guard failures > 0, let fetchEnded else { return nil }
         var pause = Self.firstPause
@@ -58,23 +58,24 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         return fetchEnded + pause
     }
 
-    /// Whether its content is of so long ago, or its use, that it gets almost nothing.
+    /// Whether the app has been unused for so long that it gets almost no budget.
     func isUnused(_ now: Double) -> Bool { now - (usage.lastUse(now) ?? min(known, now)) > Self.longUnused }
 
-    /// Seconds since 1970 until which it counts as fresh: an hour after the last fetch or use.
+    /// Returns the time in seconds since 1970 until which the content counts as fresh: an hour after the last fetch or
+    /// use.
     func freshUntil(_ now: Double) -> Double {
         max(min(refreshed ?? -.infinity, now), now - (usage.idle(now) ?? .infinity)) + FreshnessCover.freshSeconds
     }
 
-    /// Lets time pass. Behind a clock that was set back, the last fetch counts as of now, once: taken for now at every look, it would
-    /// stay so until the clock has caught up.
+    /// Applies the passing of time. If the clock was set back, the time of the last fetch is set to now once. Otherwise
+    /// it would stay in the future until the clock has caught up.
     mutating func advance(to now: LocalMoment) {
         usage.advance(to: now)
         fetchEnded = fetchEnded.map { min($0, now.seconds) }
         refreshed = refreshed.map { min($0, now.seconds) }
     }
 
-    /// The same app with what it and its user have said, and nothing that was learned.
+    /// Returns the app with its own and the user's settings, and without learned data.
     func forgotten(_ now: LocalMoment) -> RefreshApp {
         var app = self
         app.usage = UsageModel()
@@ -97,7 +98,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         fetchDay = now.day
     }
 
-    /// - Parameter result: nil where nobody saw what came of it: nothing is learned then.
+    /// - Parameter result: nil if the result was not observed. Nothing is learned then.
     mutating func end(_ result: RefreshResult?, _ spent: RefreshCost, _ now: LocalMoment) {
         fetchBegan = nil
         fetchEnded = now.seconds

@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// What a fetch took, or is expected to take.
+/// The measured or expected cost of a fetch.
 package struct RefreshCost: Hashable, Sendable, Codable {
-    /// Joules.
+    /// The energy in joules.
     package var energy: Double
     package var bytes: Double
 
@@ -11,18 +11,19 @@ package struct RefreshCost: Hashable, Sendable, Codable {
         self.bytes = bytes
     }
 
-    /// What taking the device out of sleep costs, in joules: some seconds at the power of a processor that just woke.
+    /// The cost in joules of waking the device: some seconds at the power of a processor that just woke.
     static let wakeEnergy = 2.0
-    /// Watts of a mobile radio in its high state, which it keeps for about ten seconds after traffic; and of an app that runs.
+    /// The power in watts of a mobile radio in its high state, which lasts about ten seconds after traffic, and of a
+    /// running app.
     static let radioPower = 1.0
     static let processorPower = 0.5
 
-    /// The cost of what was measured.
+    /// Calculates a cost from measurements.
     ///
     /// - Parameters:
-    ///   - wakesDevice: whether the device was woken for it alone.
-    ///   - radioSeconds: how long the radio was on for it: intervals that are less than 10 s apart are one.
-    ///   - backgroundSeconds: how long the app ran for it.
+    ///   - wakesDevice: whether the device was woken only for this fetch.
+    ///   - radioSeconds: the seconds for which the radio was on. Intervals less than 10 s apart count as one.
+    ///   - backgroundSeconds: the seconds for which the app ran.
     package init(wakesDevice: Bool, radioSeconds: Double, backgroundSeconds: Double, bytes: Double) {
         energy =
             (wakesDevice ? Self.wakeEnergy : 0) + Self.radioPower * max(0, radioSeconds)
@@ -30,28 +31,28 @@ package struct RefreshCost: Hashable, Sendable, Codable {
         self.bytes = max(0, bytes)
     }
 
-    /// What a fetch is taken for before one was measured: twelve seconds of radio, three of work, and a wake; 200 kB.
+    /// The assumed cost before any measurement: twelve seconds of radio, three seconds of work, a wake, and 200 kB.
     package static let expected = RefreshCost(
         wakesDevice: true, radioSeconds: 12, backgroundSeconds: 3, bytes: 200_000)
 }
 
-/// What the device may spend on fetches: energy and bytes, which flow in evenly and keep for a day.
+/// The energy and bytes that the device may spend on fetches. Both accrue evenly and are kept for up to a day.
 package struct RefreshBudget: Hashable, Sendable, Codable {
-    /// What flows in on a day.
+    /// The energy and bytes that accrue per day.
     package private(set) var daily: RefreshCost
-    /// What is there; below zero where a fetch took more than was expected of it.
+    /// The current balance; negative after a fetch that cost more than expected.
     package private(set) var balance: RefreshCost
-    /// Seconds since 1970 up to which it has flowed in.
+    /// The time in seconds since 1970 up to which the budget has accrued.
     private var filled: Double
 
-    /// A hundred fetches of the expected size.
+    /// The usual budget: a hundred fetches of the expected cost.
     package static let usual = RefreshCost(
         energy: 100 * RefreshCost.expected.energy, bytes: 100 * RefreshCost.expected.bytes)
 
-    /// - Parameter daily: what is no number, or below zero, counts as nothing.
+    /// - Parameter daily: the daily budget. A value that is not a number, or is negative, counts as zero.
     package init(daily: RefreshCost, now: Double) {
         self.daily = Self.clean(daily)
-        // Begun with a quarter, so that a device that was just set up is not without.
+        // The balance begins with a quarter, so that a new device can fetch at once.
         balance = RefreshCost(energy: self.daily.energy / 4, bytes: self.daily.bytes / 4)
         filled = now
     }
@@ -61,7 +62,8 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
             energy: cost.energy > 0 ? min(cost.energy, 1e12) : 0, bytes: cost.bytes > 0 ? min(cost.bytes, 1e15) : 0)
     }
 
-    /// Lets time pass. A clock that was set back takes nothing, and no clock brings more than a day's.
+    /// Applies the passing of time. A clock that was set back removes nothing, and no clock change adds more than a
+    /// day's budget.
     package mutating func fill(to now: Double) {
         let share = min(1, max(0, (now - filled) / LocalMoment.daySeconds))
         filled = now
@@ -69,7 +71,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         balance.bytes = min(daily.bytes, balance.bytes + share * daily.bytes)
     }
 
-    /// Its user wants another one.
+    /// Changes the daily budget to the user's new setting.
     package mutating func change(daily new: RefreshCost, now: Double) {
         fill(to: now)
         daily = Self.clean(new)
@@ -83,7 +85,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         balance.bytes -= cost.bytes
     }
 
-    /// A fetch has ended for which `expected` was set aside, and took `actual`.
+    /// Corrects the balance after a fetch for which `expected` was reserved and which cost `actual`.
     package mutating func correct(from expected: RefreshCost, to actual: RefreshCost) {
         let expected = Self.clean(expected)
         balance.energy = min(daily.energy, balance.energy + expected.energy)
@@ -91,7 +93,8 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         spend(actual)
     }
 
-    /// What a cost is of a day's budget: of that currency of which it takes the larger part. Infinite where there is none.
+    /// Returns the share of a day's budget that a cost takes, in energy or bytes, whichever is larger. Infinite if
+    /// there is no budget.
     package func share(of cost: RefreshCost) -> Double {
         max(Self.share(cost.energy, daily.energy), Self.share(cost.bytes, daily.bytes))
     }
@@ -100,13 +103,13 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         cost <= 0 ? 0 : daily > 0 ? cost / daily : .infinity
     }
 
-    /// How much of a day's budget can be spent in the day that begins now.
+    /// The share of a day's budget that can be spent in the next day.
     var ahead: Double {
         func available(_ balance: Double, _ daily: Double) -> Double { daily > 0 ? max(0, balance / daily + 1) : 0 }
         return min(available(balance.energy, daily.energy), available(balance.bytes, daily.bytes))
     }
 
-    /// When `cost` will be there, in seconds from now; 0 where it is, nil where it never will.
+    /// Returns the seconds until the balance covers `cost`: 0 if it does now, nil if it never will.
     func wait(for cost: RefreshCost) -> Double? {
         func seconds(_ cost: Double, _ balance: Double, _ daily: Double) -> Double? {
             guard cost > balance else { return 0 }
@@ -118,7 +121,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         return max(energy, bytes)
     }
 
-    /// Which of the two is short of `cost`.
+    /// Returns the hold for energy or data, if the balance does not cover `cost`.
     func shortage(of cost: RefreshCost) -> RefreshHold? {
         if cost.energy > balance.energy { return .energyBudget }
         return cost.bytes > balance.bytes ? .dataBudget : nil

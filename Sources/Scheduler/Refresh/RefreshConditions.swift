@@ -1,23 +1,24 @@
 package import NightshiftAPI
 
-/// What the device and its user allow of background fetches now.
+/// The current conditions of the device and settings of the user for background fetches.
 package struct RefreshConditions: Hashable, Sendable {
     package var device: DeviceConditions
     /// The user's switch for all apps.
     package var isOn = true
-    /// Whether this device is awake already, so that a fetch need not wake it: in use, in a window of doze, handling another wake.
+    /// Whether the device is already awake, so that a fetch need not wake it: it is in use, in a maintenance window, or
+    /// handling another wake.
     package var isAwake = false
-    /// When the device will be awake anyway, in seconds since 1970, as far as that is known.
+    /// The time in seconds since 1970 of the next known wake of the device for another reason.
     package var nextWake: Double?
 
-    /// Percent below which nothing is fetched on battery (Apple: critically low battery).
+    /// The battery percentage below which no fetch begins on battery (Apple: critically low battery).
     package static let criticalBattery = 20.0
 
     package init(device: DeviceConditions = DeviceConditions()) {
         self.device = device
     }
 
-    /// What forbids every fetch.
+    /// The reason that prevents every fetch.
     package var hold: RefreshHold? {
         if !isOn { return .allSwitchedOff }
         if device.isSleeping { return .machineSleeps }

@@ -1,31 +1,32 @@
 package import NightshiftAPI
 
-/// What the planner wants at one moment.
+/// The planner's decision at one time.
 package struct RefreshPlan: Hashable, Sendable {
-    /// Whom to wake for a fetch now. They count as fetching from now on; ``RefreshPlanner/fetchEnded(_:_:took:now:)`` ends that.
+    /// The apps to wake for a fetch now. They count as fetching until ``RefreshPlanner/fetchEnded(_:_:took:now:)``.
     package internal(set) var wake: [AppID] = []
-    /// Seconds since 1970 at which to plan again where the device is awake then and nothing happens before; nil where only an event
-    /// changes anything. Nobody is to be woken then for certain: a device that sleeps is left alone until ``wakeDevice``.
+    /// The time in seconds since 1970 of the next planning, if the device is awake then and no event happens before;
+    /// nil if only an event changes the plan. It is not certain that an app is woken then, so a sleeping device is not
+    /// woken before ``wakeDevice``.
     package internal(set) var lookAgain: Double?
-    /// Seconds since 1970 at which to wake the device and plan again, if it sleeps and nothing happens before;
-    /// nil while it is in use, since its being left is told.
+    /// The time in seconds since 1970 at which to wake a sleeping device and plan again, if no event happens before;
+    /// nil while the device is in use, because the end of its use is an event.
     package internal(set) var wakeDevice: Double?
-    /// Why each other app is not fetched for.
+    /// The reason why no fetch begins for each other app.
     package internal(set) var holds: [AppID: Held] = [:]
 
     package init() {}
 
     package struct Held: Hashable, Sendable {
         package var reason: RefreshHold
-        /// Seconds since 1970 at which the planner expects to fetch for it, or the reason to end; nil where it does not know.
+        /// The expected time in seconds since 1970 of the next fetch, or of the end of the hold; nil if unknown.
         package var until: Double?
-        /// Seconds since 1970: where its window opens and closes, if one is planned.
+        /// The planned fetch window in seconds since 1970, if there is one.
         package var window: ClosedRange<Double>?
     }
 
     mutating func look(at time: Double?, after now: Double) {
         guard let time, time < .infinity else { return }
-        // Never at once: something has to have changed.
+        // The next planning is at least a second later, because a condition has to change first.
         let next = max(time, now + 1)
         lookAgain = min(lookAgain ?? next, next)
     }

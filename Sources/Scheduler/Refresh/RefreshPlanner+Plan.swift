@@ -1,61 +1,64 @@
 import NightshiftAPI
 
 extension RefreshPlanner {
-    /// Seconds for which a price holds.
+    /// Seconds for which a price stays valid.
     private static let priceAge = 1_800.0
-    /// A fetch that is less likely to be noticed is not worth it at any price.
+    /// The smallest probability of a noticed fetch at which it is worth any price.
     private static let leastGain = 0.01
-    /// Seconds after which the budget may have come to something else for whoever has no moment planned.
+    /// Seconds after which to plan again for an app without a planned fetch, because the budget may allow one then.
     private static let longestLook = 14_400.0
-    /// Looks that are tried ahead; then the device is woken for one that may wake nobody.
+    /// The maximum number of future plans that are simulated. After that, the device is woken even if no app may be
+    /// due.
     private static let mostTrials = 24
-    /// Of the budget, for floors.
+    /// The share of the budget that is reserved for minimum fetches of every app.
     private static let floorShare = 0.1
-    /// Of its floor, what an app that is not used any more has.
+    /// The factor by which the minimum interval is longer for an app that is no longer used.
     private static let unusedFloors = 7.0
-    /// Seconds after the device came into use within which its session is about to begin.
+    /// Seconds after the device comes into use during which its session counts as just begun.
     private static let sessionStart = 30.0
-    /// Openings a day of an app that nothing is known of, and for how many days that counts.
+    /// The assumed openings per day of an unknown app, and the number of days for which the assumption counts.
     private static let priorOpenings = 1.0
     private static let priorDays = 2.0
-    /// For how many days it counts that an app is opened when the device is used.
+    /// The number of days for which the assumption counts that an app is opened when the device is used.
     private static let shapeDays = 4.0
-    /// Sessions that have to be expected within an hour for its user not to be asleep.
+    /// The least number of expected sessions within an hour at which the user is not considered asleep.
     private static let leastPresence = 0.15
 
-    /// An app that may be fetched for, and when that is best.
+    /// An app for which a fetch is allowed, with the best time.
     private struct Candidate {
         var id: AppID
         var cover: FreshnessCover
-        /// Of a day's budget.
+        /// The cost of a fetch as a share of a day's budget.
         var share: Double
         var cost: RefreshCost
-        /// Seconds since 1970 of the best moment; nil where the next day has none.
+        /// The best time in seconds since 1970; nil if there is none in the next day.
         var due: Double?
-        /// Seconds since 1970 between which a fetch is almost as good.
+        /// The range in seconds since 1970 in which a fetch is almost as good.
         var window = 0.0...0.0
         var isFresh: Bool
         var isUnused: Bool
     }
 
-    /// Decides. Whoever is to be woken counts as fetching, and what that is expected to take is set aside.
+    /// Plans fetches. Apps to wake count as fetching, and their expected cost is reserved.
     ///
-    /// - Parameter looksAhead: whether ``RefreshPlan/wakeDevice`` is wanted, which takes as many plans again as it looks ahead.
+    /// - Parameter looksAhead: whether to calculate ``RefreshPlan/wakeDevice``, which takes one simulated plan for each
+    ///   step ahead.
     package mutating func plan(
         _ conditions: RefreshConditions, now: LocalMoment, looksAhead: Bool = true
     ) -> RefreshPlan {
         var forecast: Forecast?
         var plan = decide(conditions, &forecast, now: now)
-        // A device in use does not sleep before it is left, which is told.
+        // A device in use does not sleep before its use ends, which is an event.
         if looksAhead, !rhythm.isInUse { plan.wakeDevice = nextWake(conditions, from: plan.lookAgain, forecast, now) }
         return plan
     }
 
-    /// When to wake the device, if it sleeps from now on and nothing happens: the first look that would wake somebody.
+    /// Returns the time to wake the device if it sleeps from now on and no event happens: the time of the first plan
+    /// that would wake an app.
     ///
-    /// What is planned moves while time passes without use, so most looks would find that a later moment has come to look better. All
-    /// of that is known now: the looks are played on a copy of this planner. Windows that open meanwhile, and the price, are taken over from it,
-    /// so that the look for which the device is woken decides as the copy did.
+    /// Best times move later while time passes without use, so most plans would wake no app. This is predictable, so
+    /// the plans are simulated on a copy of this planner. The windows that open meanwhile and the price are copied
+    /// back, so that the real plan decides as the simulation did.
     private mutating func nextWake(
         _ conditions: RefreshConditions, from look: Double?, _ forecast: Forecast?, _ now: LocalMoment
     ) -> Double? {
@@ -76,7 +79,7 @@ extension RefreshPlanner {
         return look
     }
 
-    /// - Parameter known: what was expected at the look before, which holds for its day as long as nothing happens.
+    /// - Parameter known: the forecast of the previous plan. It is valid for its day while no event happens.
     private mutating func decide(
         _ conditions: RefreshConditions, _ known: inout Forecast?, now: LocalMoment
     ) -> RefreshPlan {
@@ -112,9 +115,9 @@ extension RefreshPlanner {
         return plan
     }
 
-    // MARK: - Forbidden
+    // MARK: - Holds
 
-    /// What forbids a fetch of this app now, whatever it would bring.
+    /// Returns the reason that prevents a fetch of this app now, regardless of its benefit.
     private func hold(_ app: RefreshApp, _ conditions: RefreshConditions, _ now: LocalMoment) -> RefreshPlan.Held? {
         func held(_ reason: RefreshHold, until: Double? = nil) -> RefreshPlan.Held {
             RefreshPlan.Held(reason: reason, until: until)
@@ -126,7 +129,7 @@ extension RefreshPlanner {
         if app.usage.isInUse { return held(.inFront) }
         if let reason = conditions.hold { return held(reason) }
         if let cap = app.dailyCap, app.fetches(onDay: now.day) >= cap {
-            // Another day brings nothing to an app that is allowed none.
+            // For an app with a limit of 0, the next day changes nothing.
             return held(.cap, until: cap > 0 ? now.seconds + Double(86_400 - now.secondOfDay) : nil)
         }
         if let ended = app.fetchEnded, now.seconds < ended + app.interval.sleep {
@@ -138,9 +141,9 @@ extension RefreshPlanner {
         return nil
     }
 
-    // MARK: - What it is worth
+    // MARK: - Benefit
 
-    /// How often something is expected to be used in each step of a workday, and of a day off.
+    /// The expected uses in each step of a workday and of a day off.
     private struct Rates {
         static let stepsOfSlot = UsageModel.slotSeconds / FreshnessCover.wholeStepSeconds
         var days: [[Double]]
@@ -151,14 +154,15 @@ extension RefreshPlanner {
             }
         }
 
-        /// What is expected up to each step from now, summed, for a day and the hour after it.
+        /// Returns the cumulative expected uses up to each step from now, for a day and the hour after it.
         func summed(_ now: LocalMoment) -> [Double] {
             let count = FreshnessCover.steps + FreshnessCover.stepsOfFreshness + 1
             var sums = [0.0]
             sums.reserveCapacity(count + 1)
             var sum = 0.0
             var day = now.day
-            // Steps of now and of the day do not begin together: what counts is the one in which a step begins.
+            // Steps from now and steps of the day are not aligned. A step uses the rate of the day's step in which it
+            // begins.
             var step = now.secondOfDay / FreshnessCover.wholeStepSeconds
             var rates = days[UsageModel.isDayOff(day) ? 1 : 0]
             for _ in 0..<count {
@@ -175,17 +179,17 @@ extension RefreshPlanner {
         }
     }
 
-    /// What is expected of a day and those after it, by what was learned so far.
+    /// The expected use on a day and those after it, based on learned data.
     private struct Forecast {
         var day: Int
-        /// Sessions of the device by half-hour, on workdays and on days off.
+        /// The expected sessions of the device by half-hour, on workdays and on days off.
         var sessions: [[Double]]
         var presence: Rates
         var apps: [AppID: Rates] = [:]
 
         init(_ planner: RefreshPlanner, _ now: LocalMoment) {
             day = now.day
-            // 07:00 to 23:00, as long as nobody knows better.
+            // The default use is from 07:00 to 23:00, until data is available.
             let usual = (0..<UsageModel.slotCount).map { (14..<46).contains($0) ? 20.0 / 32 : 0 }
             sessions = [false, true].map { planner.rhythm.expectation(onDayOff: $0, prior: usual, weight: 0.25) }
             presence = Rates(slots: sessions)
@@ -200,7 +204,8 @@ extension RefreshPlanner {
                     let rate = app.usage.expectation(
                         onDayOff: isDayOff, prior: first, weight: RefreshPlanner.priorDays
                     ).reduce(0, +)
-                    // How often it is opened is known sooner than when: until then, when the device is used.
+                    // The frequency of openings is learned sooner than their times. Until then, the device's times are
+                    // used.
                     return app.usage.expectation(
                         onDayOff: isDayOff, prior: shape.map { $0 * rate }, weight: RefreshPlanner.shapeDays)
                 }
@@ -209,12 +214,12 @@ extension RefreshPlanner {
         }
     }
 
-    /// When the device is likely to be used in the next day.
+    /// The expected use of the device in the next day.
     private struct Outlook {
-        /// Whether somebody is expected within an hour of each step.
+        /// Whether a use of the device is expected within an hour of each step.
         var isPresent: [Bool]
         var isAsleep: Bool
-        /// Seconds since 1970 at which somebody is expected again.
+        /// The time in seconds since 1970 of the next expected use.
         var wakes: Double
         /// Whether a session of the device has just begun.
         var isBeginning: Bool
@@ -239,7 +244,7 @@ extension RefreshPlanner {
         let rates = forecast.apps[id] ?? forecast.presence
         var openings = rates.summed(now)
         if outlook.isBeginning {
-            // Of the sessions of this time of day, those in which it is opened.
+            // The share of the sessions at this time of day in which the app is opened.
             let (kind, slot) = (UsageModel.isDayOff(now.day) ? 1 : 0, now.secondOfDay / UsageModel.slotSeconds)
             let sessions = forecast.sessions[kind][slot]
             let opened = rates.days[kind][slot * Rates.stepsOfSlot] * Double(Rates.stepsOfSlot)
@@ -257,7 +262,7 @@ extension RefreshPlanner {
 
     // MARK: - The price
 
-    /// Finds the lowest price at which all that is planned for the next day fits what the budget will have.
+    /// Finds the lowest price at which the fetches planned for the next day fit the budget.
     private mutating func updatePrice(_ candidates: [Candidate], _ now: LocalMoment) {
         if let pricedAt, (0..<Self.priceAge).contains(now.seconds - pricedAt) { return }
         pricedAt = now.seconds
@@ -275,7 +280,7 @@ extension RefreshPlanner {
             price = 0
             return
         }
-        // Nothing gains more than one opening. Most prices are near the one before.
+        // No fetch gains more than one opening. Most prices are near the previous one.
         var (low, high) = (0.0, 1 / smallest)
         for guess in [price * 0.875, price * 1.125] where guess > low && guess < high {
             if isAffordable(guess) { high = guess } else { low = guess }
@@ -291,7 +296,8 @@ extension RefreshPlanner {
         price = high
     }
 
-    /// Seconds between two fetches that each app has at least.
+    /// Returns the longest interval in seconds between two fetches of an app, which the reserved share of the budget
+    /// pays for.
     private func floorInterval(_ candidates: [Candidate]) -> Double {
         var sum = 0.0
         for candidate in candidates {
@@ -300,7 +306,7 @@ extension RefreshPlanner {
         return max(1, sum / Self.floorShare) * LocalMoment.daySeconds
     }
 
-    /// Finds when a fetch is best.
+    /// Finds the best time of a fetch.
     private func setMoment(of candidate: inout Candidate, _ floor: Double, _ now: LocalMoment) {
         guard let app = apps[candidate.id], candidate.share < .infinity else { return }
         let price = max(Self.leastGain, self.price * candidate.share)
@@ -311,16 +317,16 @@ extension RefreshPlanner {
         guard let step = paid?.first.map({ min($0, free ?? $0) }) ?? free else { return }
         func time(_ step: Int) -> Double { now.seconds + Double(step) * FreshnessCover.stepSeconds }
         candidate.due = time(step)
-        // Its floor has no window: a moment that is put off is another one the next day.
+        // A minimum fetch has no window: if it is delayed, its time moves to the next day.
         candidate.window = time(step)...time(step)
         if tuning.sharesWakes, let paid, step == paid.first, let window = candidate.cover.window(of: paid) {
             candidate.window = time(window.lowerBound)...time(window.upperBound)
         }
     }
 
-    // MARK: - Whom, and together with whom
+    // MARK: - Selection and shared wakes
 
-    /// Why no moment of the next day is planned for an app.
+    /// Returns the reason why no fetch is planned for an app in the next day.
     private func reason(_ candidate: Candidate) -> RefreshHold {
         if candidate.share == .infinity { return budget.shortage(of: candidate.cost) ?? .energyBudget }
         return candidate.isUnused ? .unused : candidate.isFresh ? .fresh : .othersGainMore
@@ -329,7 +335,7 @@ extension RefreshPlanner {
     private mutating func choose(
         _ candidates: [Candidate], _ conditions: RefreshConditions, _ plan: inout RefreshPlan, _ now: LocalMoment
     ) {
-        // Windows that are open, each with the time at which it closes.
+        // Open windows with their closing times.
         var open: [(candidate: Candidate, closes: Double)] = []
         var firstClose = Double.infinity
         for candidate in candidates {
@@ -344,7 +350,7 @@ extension RefreshPlanner {
                 let closes = min(apps[candidate.id]?.closes ?? lasts, lasts)
                 setWindow(closing: closes, of: candidate.id)
                 open.append((candidate, closes))
-                // Nobody is woken for what cannot be paid.
+                // A fetch that the budget does not cover causes no wake.
                 if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, closes) }
             } else {
                 setWindow(closing: lasts, of: candidate.id)
@@ -355,7 +361,7 @@ extension RefreshPlanner {
             }
         }
         let runs = conditions.isAwake || firstClose <= now.seconds
-        // What gains most for its part of the budget goes first.
+        // The fetch with the highest gain for its share of the budget goes first.
         open.sort { one, other in
             let (left, right) = (one.candidate.cover.gainNow, other.candidate.cover.gainNow)
             let (first, second) = (left * other.candidate.share, right * one.candidate.share)
@@ -380,6 +386,6 @@ extension RefreshPlanner {
 }
 
 extension RefreshHold {
-    /// Whether time alone ends it.
+    /// Whether the hold ends by the passing of time alone.
     fileprivate var endsWithTime: Bool { self == .cap || self == .interval || self == .failures }
 }

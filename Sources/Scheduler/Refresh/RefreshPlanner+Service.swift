@@ -1,8 +1,8 @@
 package import NightshiftAPI
 
-/// What the service asks of the planner beside plans: what is kept of it, and what people are shown.
+/// The planner's functions other than planning: restoring its state, and values for display.
 extension RefreshPlanner {
-    /// The planner as it was kept, app by app.
+    /// Restores a planner from stored records of each app.
     package init(apps: [AppID: RefreshApp], budget: RefreshBudget, rhythm: UsageModel, now: LocalMoment) {
         self.init(daily: budget.daily, now: now)
         self.apps = apps
@@ -10,9 +10,9 @@ extension RefreshPlanner {
         self.rhythm = rhythm
     }
 
-    /// A fetch begins now because its user wants one, whatever it would bring; what it is expected to take is set aside.
+    /// Begins a fetch now because the user requested it, regardless of its benefit. The expected cost is reserved.
     ///
-    /// - Returns: whether there is such an app, and no fetch of it under way.
+    /// - Returns: whether the app exists and has no current fetch.
     @discardableResult
     package mutating func beginNow(_ app: AppID, now: LocalMoment) -> Bool {
         guard let known = apps[app], known.fetchBegan == nil else { return false }
@@ -21,12 +21,12 @@ extension RefreshPlanner {
         return true
     }
 
-    /// The app's user has started it, which ends what a force quit forbade.
+    /// Records that the user started the app, which ends the effect of a force quit.
     package mutating func launched(_ app: AppID) {
         apps[app]?.isForceQuit = false
     }
 
-    /// Takes back that a fetch began: it could not be written down, and nobody was woken.
+    /// Reverts the start of a fetch that could not be stored. No app was woken.
     package mutating func didNotBegin(_ app: AppID, now: LocalMoment) {
         guard let known = apps[app], known.fetchBegan != nil else { return }
         budget.fill(to: now.seconds)
@@ -35,17 +35,18 @@ extension RefreshPlanner {
         apps[app]?.fetches = max(0, known.fetches - 1)
     }
 
-    /// Expected openings of an app in each half-hour of the day of `now`, by what was learned; none where nothing was.
+    /// Returns the expected openings of an app in each half-hour of the day of `now`, based on learned data; zeros
+    /// without data.
     package func openings(of app: AppID, now: LocalMoment) -> [Double] {
         guard var usage = apps[app]?.usage, usage.lastBegin != nil else { return [] }
         usage.advance(to: now)
-        // Half a day of nothing: a rate needs some time that has passed.
+        // The prior is half a day without openings, because a rate needs some elapsed time.
         return usage.expectation(
             onDayOff: UsageModel.isDayOff(now.day), prior: [Double](repeating: 0, count: UsageModel.slotCount),
             weight: 0.5)
     }
 
-    /// Expected openings of an app within the next hour.
+    /// Returns the expected openings of an app within the next hour.
     package func openingsSoon(of app: AppID, now: LocalMoment) -> Double {
         let slots = openings(of: app, now: now)
         guard !slots.isEmpty else { return 0 }
@@ -57,14 +58,14 @@ extension RefreshPlanner {
 }
 
 extension RefreshApp {
-    /// Seconds since 1970 until which it was in use, as far as is known.
+    /// Returns the last known time of use in seconds since 1970.
     package func lastUse(_ now: LocalMoment) -> Double? { usage.lastUse(now.seconds) }
 
-    /// Whether it was fetched for, or used, within the last hour.
+    /// Whether the app was fetched for or used within the last hour.
     package func isFresh(_ now: LocalMoment) -> Bool { freshUntil(now.seconds) > now.seconds }
 }
 
 extension RefreshBudget {
-    /// Whether the app's next fetch can be paid now.
+    /// Whether the budget covers the app's next fetch now.
     package func pays(for app: RefreshApp) -> Bool { shortage(of: app.cost) == nil }
 }

@@ -1,35 +1,36 @@
 package import NightshiftAPI
 
-/// Decides whose content is fetched in the background, and when.
+/// Decides which apps fetch content in the background, and when.
 ///
-/// Pure: use, results and wishes go in; ``plan(_:now:)`` gives whom to wake now, when to look again, and of every other app why not. Times
-/// are seconds since 1970, since habits follow the wall clock; those in the future, after a clock was set back, count as now. See
-/// `docs/decisions/0036`.
+/// Pure: takes use, results and settings. ``plan(_:now:)`` returns the apps to wake now, the time of the next planning,
+/// and a reason for every other app. Times are seconds since 1970, because habits follow the wall clock. Times in the
+/// future, after the clock was set back, count as now. See `docs/decisions/0036`.
 package struct RefreshPlanner: Hashable, Sendable, Codable {
     package internal(set) var apps: [AppID: RefreshApp] = [:]
     package internal(set) var budget: RefreshBudget
-    /// When the device itself is used: its user's day.
+    /// The use of the device itself, which shows the user's daily rhythm.
     package internal(set) var rhythm = UsageModel()
     package var tuning = RefreshTuning()
-    /// What one budget of a day would have to bring in openings for a fetch to be worth it; and when that was found.
+    /// The number of openings that a day's budget has to gain for a fetch to be worth it, and the time when this price
+    /// was calculated.
     var price = 0.0
     var pricedAt: Double?
 
-    /// Apps beyond that are not planned for: what is kept is bounded.
+    /// The maximum number of planned apps, which bounds the stored state.
     package static let largestCount = 500
 
     package init(daily: RefreshCost = RefreshBudget.usual, now: LocalMoment) {
         budget = RefreshBudget(daily: daily, now: now.seconds)
     }
 
-    /// Ids in an order that is the same everywhere.
+    /// The app ids in a deterministic order.
     var order: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
 
-    // MARK: - What apps and their user wish
+    // MARK: - Settings of apps and the user
 
-    /// The app says how long it wants to be left alone after each fetch. It becomes known by that.
+    /// Sets the app's minimum interval between fetches. The app becomes known.
     ///
-    /// - Returns: whether there was room for it.
+    /// - Returns: whether there was room for the app.
     @discardableResult
     package mutating func set(_ interval: RefreshInterval, for app: AppID, now: LocalMoment) -> Bool {
         guard apps[app] != nil || apps.count < Self.largestCount else { return false }
@@ -39,7 +40,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         return true
     }
 
-    /// The user's switch and cap for one app.
+    /// Sets the user's switch and daily limit for one app.
     package mutating func set(isOn: Bool, dailyCap: Int?, for app: AppID) {
         apps[app]?.isOn = isOn
         apps[app]?.dailyCap = dailyCap.map { max(0, $0) }
@@ -56,9 +57,9 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         pricedAt = nil
     }
 
-    /// Forgets when an app was used and what its fetches brought; of all apps and of the device where none is named.
+    /// Forgets the use and fetch results of one app; without an app, of all apps and the device.
     ///
-    /// What its user and the app itself have said stays, and so do pauses.
+    /// Settings of the user and the app stay, and so do pauses.
     package mutating func forget(_ app: AppID? = nil, now: LocalMoment) {
         for id in app.map({ [$0] }) ?? order {
             guard let old = apps[id] else { continue }
@@ -68,16 +69,18 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         pricedAt = nil
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
-    /// The device comes into use, or is left.
+    /// Records that the use of the device begins or ends.
     ///
-    /// Where nobody tells that, the use of any app stands for it; without either, its user's day is taken for a usual one.
+    /// If the device does not report its use, the use of any app counts instead. Without either, a usual day is
+    /// assumed.
     package mutating func deviceUse(_ isInUse: Bool, now: LocalMoment) {
         if isInUse { rhythm.begin(now) } else { rhythm.end(now) }
     }
 
-    /// An app comes to the front, or leaves it. Its user has started it, which ends what a force quit forbade.
+    /// Records that an app enters or leaves the foreground. Entering means that the user started it, which ends the
+    /// effect of a force quit.
     package mutating func appUse(_ app: AppID, isInFront: Bool, now: LocalMoment) {
         guard apps[app] != nil else { return }
         if isInFront {
@@ -95,11 +98,11 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.closes = nil
     }
 
-    /// The fetch of an app ends: by its word, by its limit, or because it could not be begun.
+    /// Records the end of an app's fetch: the app reported it, its time limit passed, or it could not begin.
     ///
-    /// The reservation made at its start is corrected to its true cost, and kept when the cost is unknown.
+    /// The cost reserved at the start is corrected to the actual cost. It is kept if the actual cost is unknown.
     ///
-    /// - Parameter result: nil where nobody saw what came of it, which is neither a success nor a failure.
+    /// - Parameter result: nil if the result was not observed; it counts as neither success nor failure.
     package mutating func fetchEnded(_ app: AppID, _ result: RefreshResult?, took cost: RefreshCost, now: LocalMoment) {
         guard let known = apps[app], known.fetchBegan != nil else { return }
         budget.fill(to: now.seconds)
@@ -107,9 +110,9 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.end(result, cost, now)
     }
 
-    /// The service begins: nobody knows what came of fetches that the last one left, nor what is in front.
+    /// Handles a restart of the service. The results of interrupted fetches and the foreground app are unknown.
     ///
-    /// - Parameter goesOn: whose fetches go on.
+    /// - Parameter goesOn: the apps whose fetches continue.
     package mutating func restarted(goesOn: Set<AppID> = [], now: LocalMoment) {
         rhythm.end(now)
         for id in order {
@@ -118,7 +121,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         }
     }
 
-    // MARK: - For the plan
+    // MARK: - Planning support
 
     mutating func advance(to now: LocalMoment) {
         budget.fill(to: now.seconds)
@@ -135,14 +138,14 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
     mutating func setWindow(closing closes: Double?, of app: AppID) { apps[app]?.closes = closes }
 }
 
-/// What may be chosen about the planner.
+/// The options of the planner.
 package struct RefreshTuning: Hashable, Sendable, Codable {
-    /// Whether a fetch may begin around its best moment, at a wake that others have too.
+    /// Whether a fetch may begin near its best time, at a wake shared with other fetches.
     package var sharesWakes = true
 
     package init() {}
 
-    /// Every fetch at its own best moment.
+    /// Options with which every fetch begins at its own best time.
     package static let alone: RefreshTuning = {
         var tuning = RefreshTuning()
         tuning.sharesWakes = false

@@ -1,17 +1,17 @@
 import NightshiftAPI
 
-/// When something is used: an app, or the device as a whole.
+/// The times of use of an app, or of the device as a whole.
 ///
-/// Counts of beginnings by the half-hour of the day, which age with each day that passes: one set for workdays, one for days off, one
-/// for any day that ages fast, so that a change of habits shows within days. Whole numbers: what is learned is the same on
-/// every machine, and costs at most ``largestEncoding`` bytes as JSON.
+/// The model counts starts of use by the half-hour of the day. The counts age with each day. One set is for workdays,
+/// one is for days off, and one covers all days and ages fast, so that a change of habits shows within days. Counts are
+/// integers, so the model is identical on every machine. It takes at most ``largestEncoding`` bytes as JSON.
 package struct UsageModel: Hashable, Sendable, Codable {
     private var workdays = Profile()
     private var daysOff = Profile()
     private var recent = Profile()
-    /// The local day that is being counted; nil before it was told to count, or of a use.
+    /// The current local day; nil before ``start(_:)`` or a first use.
     private var day: Int?
-    /// Seconds since 1970 at which a stint began last, and at which the last one ended, if it has.
+    /// The start in seconds since 1970 of the last use, and its end if it has ended.
     package private(set) var lastBegin: Double?
     package private(set) var lastEnd: Double?
     /// Whether it is in use now.
@@ -19,24 +19,24 @@ package struct UsageModel: Hashable, Sendable, Codable {
 
     package static let slotCount = 48
     static let slotSeconds = 1_800
-    /// What one use counts in its slot, and together in those beside it: it stands for the half-hours before and after it.
+    /// The weight of one use in its own slot, and the total weight in both adjacent slots.
     private static let own = 256
     private static let unit = 512.0
-    /// Bytes of JSON that a model costs at most.
+    /// The maximum JSON size of a model in bytes.
     package static let largestEncoding = 1_300
-    /// Days without use after which what is remembered of them is not worth a step each.
+    /// Days without use that are aged one by one. More days would have no effect worth the time.
     private static let longestMemory = 120
 
     package init() {}
 
-    /// Counts by slot, and how many days they stand for.
+    /// The counts by slot, and the number of days that they cover.
     private struct Profile: Hashable, Sendable, Codable {
-        /// In 512ths of a use.
+        /// The counts in 512ths of a use.
         var counts = [UInt16](repeating: 0, count: UsageModel.slotCount)
-        /// In 512ths of a day.
+        /// The number of days in 512ths of a day.
         var days: UInt16 = 0
 
-        /// Counts one more day, of which `share` eighths of what was before remain.
+        /// Counts one more day. Of earlier counts, `share` eighths remain.
         mutating func age(keeping share: UInt32) {
             for index in counts.indices { counts[index] = UInt16(UInt32(counts[index]) * share / 8) }
             days = UInt16(min(65_535, UInt32(days) * share / 8 + 512))
@@ -68,7 +68,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
 
     // MARK: - Learning
 
-    /// A stint begins: the app comes to the front, or the device into use.
+    /// Records that the app enters the foreground, or that the use of the device begins.
     package mutating func begin(_ now: LocalMoment) {
         guard !isInUse else { return }
         start(now)
@@ -88,22 +88,22 @@ package struct UsageModel: Hashable, Sendable, Codable {
         }
     }
 
-    /// The stint ends.
+    /// Records the end of the use.
     package mutating func end(_ now: LocalMoment) {
         guard isInUse else { return }
         isInUse = false
         lastEnd = now.seconds
     }
 
-    /// Days count from now on, even if nothing is used on them.
+    /// Starts to count days, even those without use.
     package mutating func start(_ now: LocalMoment) {
         if day == nil { day = now.day }
     }
 
-    /// Lets days pass, whether or not anything was used on them. Before it was started nothing is known of any.
+    /// Applies the passing of days, with or without use. Before ``start(_:)``, days are unknown and do not count.
     package mutating func advance(to now: LocalMoment) {
         let today = now.day
-        // A clock that was set back counts no day twice.
+        // After the clock was set back, no day counts twice.
         guard let known = day, today > known else { return }
         for passed in max(known, today - Self.longestMemory)..<today {
             if Self.isDayOff(passed) { daysOff.age(keeping: 7) } else { workdays.age(keeping: 7) }
@@ -112,37 +112,37 @@ package struct UsageModel: Hashable, Sendable, Codable {
         day = today
     }
 
-    /// Saturday and Sunday, for want of anybody who says otherwise. Where the week is another one, the fast set learns it.
+    /// Whether the day is a Saturday or Sunday, which are assumed to be days off. The fast set learns other weeks.
     static func isDayOff(_ day: Int) -> Bool { LocalMoment.weekday(ofDay: day) >= 5 }
 
-    // MARK: - What is known
+    // MARK: - Queries
 
-    /// Whether a whole day was ever seen.
+    /// Whether a whole day was observed.
     package var hasSeenDays: Bool { recent.days > 0 }
 
-    /// Seconds since 1970 until which it was in use, as far as is known; `now` while it is.
+    /// Returns the last known time of use in seconds since 1970; `now` during use.
     package func lastUse(_ now: Double) -> Double? {
         if isInUse { return now }
         return lastEnd.map { min($0, now) } ?? lastBegin.map { min($0, now) }
     }
 
-    /// Seconds since it was in use, 0 while it is; nil where that is not known, as behind a clock that was set back since.
+    /// Returns the seconds since the last use, 0 during use; nil if unknown, such as after the clock was set back.
     func idle(_ now: Double) -> Double? {
         if isInUse { return 0 }
         return (lastEnd ?? lastBegin).flatMap { $0 <= now ? now - $0 : nil }
     }
 
-    /// Expected uses in each half-hour of a day of that kind.
+    /// Returns the expected uses in each half-hour of a workday or a day off.
     ///
     /// - Parameters:
-    ///   - prior: what is expected of something unknown, by slot.
-    ///   - weight: how many days that counts for.
+    ///   - prior: the expected uses without data, by slot.
+    ///   - weight: the number of days for which the prior counts.
     package func expectation(onDayOff isDayOff: Bool, prior: [Double], weight: Double) -> [Double] {
         let kind = isDayOff ? daysOff : workdays
         return (0..<Self.slotCount).map { slot in
             let usual = Self.rate(kind, slot, prior[slot], weight)
             let lately = Self.rate(recent, slot, prior[slot], weight)
-            // A kind of day that was never seen says nothing.
+            // A kind of day that was not observed yet provides no data.
             return kind.days == 0 ? lately : (usual + lately) / 2
         }
     }
