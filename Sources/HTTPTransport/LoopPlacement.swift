@@ -1,8 +1,9 @@
 /// Chooses the loop, and so the thread, that carries an exchange.
 ///
 /// TLS costs CPU time: one core is not enough for several fast connections. Unencrypted exchanges stay on the first
-/// thread, which is faster than networks are. Each loop has its own connections, so among the least busy loops one that the
-/// origin used before is preferred. Successive requests for small files use one loop on which they share connections.
+/// thread, which is faster than networks are. Each loop has its own connections, so among the least busy loops one that
+/// the origin used before is preferred. Successive requests for small files use one loop on which they share
+/// connections.
 struct LoopPlacement {
     /// The number of exchanges in progress on each loop.
     private var running: [Int]

@@ -1,27 +1,27 @@
 import CNightshift
 import Glibc
 
-/// The way of a body's bytes from a socket into a file: a pipe through which the kernel moves them without a copy.
+/// Moves the bytes of a body from a socket to a file through a pipe, without copying them to user space.
 ///
-/// Nothing stays in it between two calls, so that all exchanges of a loop share one.
+/// The pipe is empty between two calls, so all exchanges of a loop share one.
 final class BodyPipe {
     private let reading: Int32
     private let writing: Int32
-    /// Bytes that go through at once.
+    /// The maximum number of bytes moved at once.
     let capacity: Int
     private var copied: UnsafeMutableRawBufferPointer?
 
-    /// What one user's pipes may hold without privilege (`/proc/sys/fs/pipe-max-size`).
+    /// The capacity that an unprivileged user may set (`/proc/sys/fs/pipe-max-size`).
     private static let wantedCapacity: Int32 = 1 << 20
-    /// Bytes of one copy where the kernel cannot move them.
+    /// The size of one copy if the kernel cannot move the bytes.
     private static let copyBytes = 262_144
 
-    /// Nil where the program has no descriptors left.
+    /// Returns nil if the process has no file descriptors left.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard nightshift_pipe(&ends) == 0 else { return nil }
         (reading, writing) = (ends[0], ends[1])
-        // Refused where the user has too many pipes: then it stays as it is.
+        // The kernel refuses this if the user has too many pipes. The pipe then keeps its capacity.
         let capacity = nightshift_set_pipe_capacity(writing, Self.wantedCapacity)
         self.capacity = capacity > 0 ? Int(capacity) : 65_536
     }
@@ -32,7 +32,8 @@ final class BodyPipe {
         copied?.deallocate()
     }
 
-    /// Takes up to `count` bytes that wait in the socket: their number, 0 at the connection's end, or -1 with `errno`.
+    /// Takes up to `count` bytes from the socket. Returns their number, 0 at the end of the connection, or -1 with
+    /// `errno`.
     func fill(from socket: Int32, _ count: Int) -> Int {
         while true {
             let taken = nightshift_splice(socket, writing, nil, Int64(min(count, capacity)))
@@ -40,7 +41,7 @@ final class BodyPipe {
         }
     }
 
-    /// Moves the `count` bytes taken to `offset` of a file. Also what the file did not take is gone afterwards.
+    /// Moves the `count` bytes in the pipe to `offset` of a file. Bytes that the file does not accept are dropped.
     func empty(_ count: Int, into file: Int32, at offset: Int64) -> CurlMove {
         var move = CurlMove()
         while move.bytes < count {
@@ -57,7 +58,7 @@ final class BodyPipe {
         return moveByCopy(count, move, into: file, at: offset)
     }
 
-    /// Copies what the kernel does not move, as into a file that is only appended to.
+    /// Copies bytes that the kernel cannot move, for example into a file opened for appending.
     private func moveByCopy(_ count: Int, _ move: CurlMove, into file: Int32, at offset: Int64) -> CurlMove {
         var move = move
         let isRefused = move.error == EINVAL
@@ -77,8 +78,8 @@ final class BodyPipe {
         return move
     }
 
-    /// Takes up to `count` bytes from the socket and writes them to `offset` of a file; nil, with `errno`, where nothing
-    /// could be taken. At the connection's end no bytes move.
+    /// Takes up to `count` bytes from the socket and writes them to `offset` of a file. Returns nil, with `errno`, if
+    /// no bytes could be taken. At the end of the connection no bytes move.
     func copy(from socket: Int32, _ count: Int, into file: Int32, at offset: Int64) -> CurlMove? {
         let buffer = buffer()
         while true {
@@ -99,13 +100,13 @@ final class BodyPipe {
     }
 }
 
-/// What became of some bytes of a body.
+/// The result of moving some bytes of a body to a file.
 package struct CurlMove: Sendable {
-    /// Bytes that are in the file.
+    /// The number of bytes that were written to the file.
     package var bytes = 0
-    /// Why the file took no more; 0 where it took everything.
+    /// The error with which the file refused more bytes; 0 if it accepted all.
     package var error: Int32 = 0
-    /// Whether the kernel had to be helped with a copy.
+    /// Whether the bytes had to be copied because the kernel could not move them.
     var isCopied = false
 
     fileprivate mutating func write(

@@ -2,23 +2,23 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The loop's part of one ``CurlChannel``; never leaves the loop's thread.
+/// The loop's part of one ``CurlChannel``. It is used on the loop's thread only.
 ///
-/// libcurl makes the connection, and its handle stays with the multi handle for as long as the connection is wanted: taken away it
-/// would be closed. The loop watches the socket beside libcurl's own.
+/// libcurl makes the connection. Its handle stays with the multi handle as long as the connection is needed, because
+/// removing it would close the connection. The loop watches the socket in addition to libcurl's own sockets.
 final class ChannelCore {
     let easy: UnsafeMutableRawPointer
     let delegate: any CurlChannelDelegate
     private let request: CurlChannelRequest
-    /// Of this connection alone: nobody else's handle looks whether it is still good for something.
+    /// A pool for this connection alone, so that no other handle examines the connection for reuse.
     private let pool = ConnectionPool()
     private let socketMaker: SocketMaker
     private let errorText: UnsafeMutablePointer<CChar>
     private var socket: Int32?
-    /// Set while what was received was not taken.
+    /// Set while the delegate has not accepted the received bytes.
     private var isPaused = false
     private var output: [[UInt8]] = []
-    /// Bytes of the first piece that are sent.
+    /// The number of bytes of the first piece that were sent.
     private var sent = 0
     private var waiting = 0
     private var buffer: [UInt8] = []
@@ -35,7 +35,7 @@ final class ChannelCore {
 
     deinit { errorText.deallocate() }
 
-    /// Sets the handle up; what went wrong where it cannot be.
+    /// Sets up the handle. Returns the failure, or nil.
     func prepare() -> CurlEnd? {
         var options = EasyOptions(easy)
         options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
@@ -62,12 +62,12 @@ final class ChannelCore {
         return options.failed.map(end)
     }
 
-    /// Frees libcurl's part; the handle must no longer be with the multi handle.
+    /// Frees the libcurl handle, which must have been removed from the multi handle.
     func free() { curl_easy_cleanup(easy) }
 
-    /// libcurl has finished with the connection's making.
+    /// Handles the end of libcurl's connection attempt.
     ///
-    /// - Returns: what went wrong.
+    /// - Returns: the failure, or nil.
     func connected(_ code: CURLcode) -> CurlEnd? {
         guard code == CURLE_OK else { return end(code) }
         var socket = CURL_SOCKET_BAD
@@ -94,20 +94,20 @@ final class ChannelCore {
 
     func resume() -> CurlEnd? {
         isPaused = false
-        // TLS may have decrypted more already than was taken: no socket tells of that.
+        // TLS may have decrypted more bytes than were accepted. The socket does not become readable for these.
         return progress()
     }
 
-    /// The socket and what it is watched for; nil while nothing is wanted of it.
+    /// The socket and the events to watch for; nil if there are none.
     var watched: curl_waitfd? {
         guard let socket else { return nil }
         let events = (isPaused ? 0 : CURL_WAIT_POLLIN) | (output.isEmpty ? 0 : CURL_WAIT_POLLOUT)
         return events == 0 ? nil : curl_waitfd(fd: socket, events: Int16(events), revents: 0)
     }
 
-    /// Sends and receives what can be now.
+    /// Sends and receives as much as possible without waiting.
     ///
-    /// - Returns: the end, once there is one.
+    /// - Returns: the end of the channel, if it has ended.
     func progress() -> CurlEnd? {
         guard socket != nil else { return nil }
         return flush() ?? receive()
@@ -160,7 +160,7 @@ struct ChannelTable {
 
     func id(of easy: UnsafeMutableRawPointer) -> Int? { channels.first { $0.value.easy == easy }?.key }
 
-    /// What the loop waits for on behalf of channels.
+    /// The sockets that the loop watches for channels.
     var watched: [curl_waitfd] { channels.values.compactMap(\.watched) }
 
     mutating func insert(_ channel: ChannelCore, id: Int) { channels[id] = channel }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The rate that all exchanges of some loops keep to together.
+/// The rate limit that all exchanges of some loops share.
 package final class CommonLimit: Sendable {
     private let queue = Mutex(TurnQueue<Ticket>())
-    /// Asked for every piece of a body, where a lock would be too much.
+    /// Read for every piece of a body, where a lock would be too slow.
     private let limited = Atomic(false)
 
     static let shortestPause = TurnQueue<Ticket>.shortestPause
@@ -11,7 +11,8 @@ package final class CommonLimit: Sendable {
 
     package init() {}
 
-    /// Bytes per second, both directions; nil is unlimited. The loops have to be told: ``CurlLoop/rateLimitChanged()``.
+    /// Sets the limit in bytes per second for both directions together; nil is unlimited. The caller must then call
+    /// ``CurlLoop/rateLimitChanged()`` on each loop.
     package func set(_ bytesPerSecond: Int64?) {
         queue.withLock { queue in
             queue.setRate(bytesPerSecond, now: LoopCore.now())
@@ -29,12 +30,12 @@ package final class CommonLimit: Sendable {
         static func == (left: Ticket, right: Ticket) -> Bool { left.loop === right.loop && left.id == right.id }
     }
 
-    /// Returns when the loop has to look for turns.
+    /// Queues an exchange. Returns the time at which the loop must give turns.
     func wait(_ ticket: Ticket, now: Double) -> Double {
         queue.withLock { $0.wait(ticket, now: now) }
     }
 
-    /// The exchange has ended, with so many bytes of its turn left.
+    /// Removes an exchange that has ended with `unused` bytes of its turn left.
     func leave(_ ticket: Ticket, isQueued: Bool, unused: Int) {
         guard isQueued || unused > 0 else { return }
         queue.withLock { queue in
@@ -43,7 +44,7 @@ package final class CommonLimit: Sendable {
         }
     }
 
-    /// Gives the turns that are due, on whatever loop; returns when to look again.
+    /// Gives the turns that are due, to exchanges on any loop. Returns the time of the next call.
     func giveTurns(now: Double) -> Double? {
         let (turns, next) = queue.withLock { queue in
             let turns = queue.turns(now: now)

@@ -3,13 +3,14 @@ import CNightshift
 /// The pools of a loop: one for each group of requests that may use each other's connections.
 struct ConnectionPools {
     private var ungrouped: ConnectionPool?
-    /// The one used last comes last.
+    /// The groups, with the most recently used one last.
     private var groups: [(name: String, pool: ConnectionPool)] = []
 
-    /// Groups whose connections are kept. More are rare, and a connection is only worth a handshake.
+    /// The maximum number of groups whose connections are kept. More groups are rare, and losing a connection costs
+    /// only a handshake.
     static let maximumGroups = 16
 
-    /// The pool of a group, or of the requests without one.
+    /// The pool of a group; nil is the group of requests without one.
     mutating func pool(for group: String?) -> ConnectionPool {
         guard let group else {
             let pool = ungrouped ?? ConnectionPool()
@@ -23,14 +24,14 @@ struct ConnectionPools {
         return pool
     }
 
-    /// Leaves a pool to what runs on it.
+    /// Removes a pool from reuse. Exchanges that use it keep it until they end.
     mutating func retire(_ pool: ConnectionPool) {
         if ungrouped === pool { ungrouped = nil }
         groups.removeAll { $0.pool === pool }
     }
 }
 
-/// Connections, addresses and TLS sessions kept for reuse; what runs on them keeps them alive.
+/// Connections, addresses and TLS sessions kept for reuse. Exchanges that use them keep the pool alive.
 final class ConnectionPool {
     let share: UnsafeMutableRawPointer?
 

@@ -1,10 +1,10 @@
 import Glibc
 
-/// What a request sends.
+/// The body of a request.
 package enum CurlBody: Sendable {
     case none
     case bytes([UInt8])
-    /// One after the other.
+    /// Pieces that are sent one after the other.
     case pieces(CurlPieces)
 
     /// The first `size` bytes of a file; see ``CurlPieces/Piece/file(descriptor:offset:size:)``.
@@ -12,7 +12,7 @@ package enum CurlBody: Sendable {
         .pieces(CurlPieces([.file(descriptor: descriptor, offset: 0, size: size)]))
     }
 
-    /// Bytes to send.
+    /// The number of bytes to send.
     package var size: Int64 {
         switch self {
         case .none: 0
@@ -22,11 +22,11 @@ package enum CurlBody: Sendable {
     }
 }
 
-/// A body that is put together from files and bytes while it is sent.
+/// A body that is assembled from files and bytes while it is sent.
 package struct CurlPieces: Sendable {
     package enum Piece: Sendable {
         case bytes([UInt8])
-        /// `size` bytes of a file from `offset` on, read with `pread`; the descriptor has to stay open until the exchange
+        /// `size` bytes of a file from `offset` on, read with `pread`. The descriptor must stay open until the exchange
         /// has ended.
         case file(descriptor: Int32, offset: Int64, size: Int64)
 
@@ -38,10 +38,10 @@ package struct CurlPieces: Sendable {
         }
     }
 
-    /// Of all pieces.
+    /// The total number of bytes in all pieces.
     package let size: Int64
     private let pieces: [Piece]
-    /// Where each piece begins in the body.
+    /// The offset of each piece in the body.
     private let starts: [Int64]
 
     package init(_ pieces: [Piece]) {
@@ -56,10 +56,10 @@ package struct CurlPieces: Sendable {
         self.size = size
     }
 
-    /// Copies bytes from `position` on, which lies within the body, up to the end of their piece.
+    /// Copies bytes from `position`, which lies within the body, up to the end of their piece.
     ///
-    /// - Returns: how many, at least one for a buffer that is not empty; nil where a file cannot be read on, with errno set, or
-    ///   0 where it has become shorter.
+    /// - Returns: the number of bytes, at least one if the buffer is not empty; nil if a file cannot be read, with
+    ///   `errno` set, or set to 0 if the file has become shorter.
     func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         var low = 0
         var high = pieces.count

@@ -1,13 +1,13 @@
-/// Where a channel leads.
+/// The target and the settings of a channel.
 package struct CurlChannelRequest: Hashable, Sendable {
-    /// A name or an address, an IPv6 one without brackets.
+    /// A host name or an IP address; an IPv6 address has no brackets.
     package var host: String
     package var port: Int
-    /// PEM file of the authorities that may have signed the server's certificate; the system's unless given.
+    /// A PEM file of the authorities that may have signed the server's certificate; nil for the system's.
     package var certificateAuthority: String?
-    /// The URL of a proxy that makes a tunnel; nil, or empty, for none.
+    /// The URL of a proxy through which a tunnel is made; nil or empty for no proxy.
     package var proxy: String?
-    /// Seconds until TLS has to stand.
+    /// Seconds until the TLS connection must be established.
     package var patience: Double
 
     package init(host: String, port: Int, certificateAuthority: String? = nil, patience: Double = 30) {
@@ -22,39 +22,39 @@ package struct CurlChannelRequest: Hashable, Sendable {
 
 /// The receiver of a channel's events. It is called on the loop's thread, in order, and must not block.
 package protocol CurlChannelDelegate: AnyObject, Sendable {
-    /// TLS stands, and the server's certificate is good.
+    /// Called when TLS is established and the server's certificate is verified.
     func opened()
 
-    /// The next bytes, at least one. Nothing more is read before ``CurlChannel/resume()``.
+    /// Receives the next bytes, at least one. No more bytes are read before ``CurlChannel/resume()``.
     func received(_ bytes: [UInt8])
 
-    /// Exactly once, last. The code 0 says that the other side has closed the connection.
+    /// Called exactly once, as the last call. The code 0 means that the peer closed the connection.
     func ended(_ end: CurlEnd)
 }
 
-/// One TLS connection on a ``CurlLoop`` that carries a protocol of its own; all calls are for any thread and do nothing once it has
-/// ended.
+/// One TLS connection on a ``CurlLoop`` for a protocol other than HTTP. All methods may be called on any thread, and
+/// have no effect once the channel has ended.
 ///
 /// No ALPN is offered.
 package struct CurlChannel: Sendable {
     let id: Int
     let loop: CurlLoop
 
-    /// Bytes that may wait to be sent. A peer that leaves more of them unread is disconnected.
+    /// The maximum number of bytes waiting to be sent. A peer that leaves more of them unread is disconnected.
     package static let outputLimit = 1 << 20
-    /// Bytes that are handed over at once.
+    /// The maximum number of bytes delivered at once.
     package static let pieceBytes = 16_384
 
     package func send(_ bytes: [UInt8]) {
         loop.post(.channel(id, .send(bytes)))
     }
 
-    /// What was received was taken: the next bytes may come.
+    /// Accepts the received bytes and lets the next ones be delivered.
     package func resume() {
         loop.post(.channel(id, .resume))
     }
 
-    /// Sends what fits into the socket at once, and ends the connection.
+    /// Sends the bytes that fit into the socket without waiting, and ends the connection.
     package func close() {
         loop.post(.channel(id, .close))
     }
@@ -68,7 +68,7 @@ package struct CurlChannel: Sendable {
 }
 
 extension CurlLoop {
-    /// Begins a connection; returns at once. The delegate is kept until it has ended.
+    /// Opens a connection and returns at once. The delegate is retained until the connection has ended.
     package func open(_ request: CurlChannelRequest, delegate: any CurlChannelDelegate) -> CurlChannel {
         let channel = CurlChannel(id: nextID(), loop: self)
         post(.channel(channel.id, .open(request, delegate)))

@@ -2,29 +2,31 @@ import NightshiftAPI
 
 /// The receiver of an exchange's events. It is called on the loop's thread, in order, and must not block.
 ///
-/// None of the calls may wait for anything that only the loop can bring about.
+/// No method may wait for an event that only the loop can cause.
 package protocol CurlDelegate: AnyObject, Sendable {
-    /// A 1xx response has come (RFC 9110, section 15.2).
+    /// Receives a 1xx response (RFC 9110, section 15.2).
     func received(interim head: CurlHead)
 
-    /// The final response's head. Responses that libcurl itself answered (401, 407, 417) are not reported.
+    /// Receives the head of the final response. Responses that libcurl answers itself (401, 407, 417) are not reported.
     func received(head: CurlHead)
 
-    /// The next bytes of the body. What was not taken comes again, from the same byte on, perhaps cut differently.
+    /// Receives the next bytes of the body. Bytes that were not accepted are delivered again from the same byte on,
+    /// possibly in pieces of another size.
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer
 
-    /// Whether the rest of the body may come through ``received(from:atMost:)``, where that is possible. Asked after a piece
-    /// was taken, the response's length being known.
+    /// Whether the rest of the body may be delivered by ``received(from:atMost:)``, if possible. It is called after a
+    /// piece was accepted, if the response's length is known.
     func takesRest(_ bytes: Int64) -> Bool
 
-    /// Bytes of the body that wait in the socket, to be moved by ``CurlSocketBody/move(to:at:atMost:)``, perhaps in part.
-    /// Comes again as long as there are more and the answer is ``CurlBodyAnswer/taken``.
+    /// Offers bytes of the body that wait in the socket. The delegate moves some or all of them with
+    /// ``CurlSocketBody/move(to:at:atMost:)``. It is called again as long as more bytes wait and the answer is
+    /// ``CurlBodyAnswer/taken``.
     func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer
 
-    /// Bytes of the request's body handed to libcurl so far; less than before when they have to be sent again.
+    /// Receives the number of body bytes handed to libcurl so far. It decreases if they have to be sent again.
     func sent(_ bytes: Int64)
 
-    /// Exactly once, last.
+    /// Called exactly once, as the last call.
     func ended(_ end: CurlEnd)
 }
 
@@ -36,9 +38,9 @@ extension CurlDelegate {
 
 package enum CurlBodyAnswer: Sendable {
     case taken
-    /// No more, and these bytes again, until ``CurlExchange/resume()``.
+    /// Pauses the exchange until ``CurlExchange/resume()``. The same bytes are then delivered again.
     case pause
-    /// The exchange ends with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).
+    /// Ends the exchange with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).
     case stop
 }
 
@@ -54,14 +56,14 @@ package struct CurlHead: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Where the body ends.
+    /// The framing, which determines the end of the body.
     func framing(for method: String) -> ResponseFraming {
         ResponseFraming(
             status: status, method: method, httpVersion: version, lengths: values("content-length"),
             codings: values("transfer-encoding"))
     }
 
-    /// Bytes of a body that comes as it is on the connection, its length before it; nil for any other.
+    /// The length of a body that is sent unencoded with a known length; nil for any other body.
     func plainLength(for method: String) -> Int64? {
         guard version.hasPrefix("1"), method != "HEAD", values("transfer-encoding").isEmpty,
             values("content-length").count == 1, case .length(let length) = framing(for: method)
@@ -69,8 +71,8 @@ package struct CurlHead: Hashable, Sendable {
         return length
     }
 
-    /// The length of a body that libcurl reads to the end of the connection: it drops a length as soon as there is a
-    /// `Transfer-Encoding`, even one that changes nothing.
+    /// The announced length of a body that libcurl reads to the end of the connection. libcurl ignores the length if a
+    /// `Transfer-Encoding` is present, even one that changes nothing.
     func ignoredLength(for method: String) -> Int64? {
         guard !values("transfer-encoding").isEmpty, case .length(let length) = framing(for: method) else { return nil }
         return length
@@ -80,8 +82,9 @@ package struct CurlHead: Hashable, Sendable {
         fields.filter { $0.isNamed(lowercasedName) }.map(\.value)
     }
 
-    /// A transfer coding other than the framing that every client understands (RFC 9112, section 7). `TE` is never sent, so the server
-    /// must not use one. A name of a known coding, or "unknown": the value itself is the server's text.
+    /// A transfer coding other than chunked, which every client understands (RFC 9112, section 7). `TE` is never sent,
+    /// so the server must not use one. The value is the name of a known coding, or "unknown", because the value itself
+    /// is text from the server.
     var unrequestedTransferCoding: String? {
         let codings = values("transfer-encoding").flatMap { $0.split(separator: ",") }
             .map { String($0).trimmedOfBlanks.lowercased() }
@@ -98,26 +101,26 @@ package struct CurlHead: Hashable, Sendable {
 package struct CurlEnd: Error, Hashable, Sendable {
     /// libcurl's `CURLcode`; 0 is success.
     package var code: Int32
-    /// libcurl's words for what went wrong, the same for the same fault: without how long it took. May name hosts and
-    /// files, never a credential.
+    /// libcurl's message, without durations, so that the same failure has the same message. It may name hosts and
+    /// files, but never a credential.
     package var message: String
-    /// The `errno` of the last failed connect, or of reading the file to send; 0 where there was none, also when that
+    /// The `errno` of the last failed connect or of reading the file to send; 0 if neither failed, and also if that
     /// file ended early.
     package var systemError: Int32
-    /// How far it came.
+    /// The phase that the exchange reached.
     package var phase: CurlPhase
-    /// Ended by ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()``.
+    /// Whether ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()`` ended the exchange.
     package var wasCancelled: Bool
-    /// Set where a proxy wanted a credential before it made a tunnel.
+    /// Set if a proxy demanded a credential before it makes a tunnel.
     package var refusedTunnel: CurlRefusedTunnel?
-    /// Whether a proxy was reached and told that it could not reach the server, or does not want to.
+    /// Whether a proxy was reached and reported that it cannot or will not reach the server.
     package var proxyRefused = false
-    /// Whether the server's HTTP/2 did not get as far as a response, or libcurl has gone back to HTTP/1.1 for one
-    /// (`HTTP_1_1_REQUIRED`, RFC 9113, section 7): the origin is better asked with HTTP/1.1.
+    /// Whether the server's HTTP/2 failed before a response, or libcurl fell back to HTTP/1.1 (`HTTP_1_1_REQUIRED`, RFC
+    /// 9113, section 7). The next request to the origin should use HTTP/1.1.
     package var wantsHTTP1 = false
-    /// OpenSSL's result of the check of the server's certificate (`X509_V_ERR_*`), where that failed; 0 where libcurl itself objects.
+    /// OpenSSL's result of a failed check of the server's certificate (`X509_V_ERR_*`); 0 if libcurl itself objects.
     package var verification = 0
-    /// The same of a proxy's certificate.
+    /// OpenSSL's result of a failed check of a proxy's certificate, as above.
     package var proxyVerification = 0
 
     package init(
@@ -133,7 +136,7 @@ package struct CurlEnd: Error, Hashable, Sendable {
     }
 }
 
-/// A proxy's 407 to CONNECT, as far as libcurl tells.
+/// A proxy's 407 response to CONNECT, as far as libcurl reports it.
 package struct CurlRefusedTunnel: Hashable, Sendable {
     package var offersBasic: Bool
     package var offersDigest: Bool
@@ -144,11 +147,11 @@ package struct CurlRefusedTunnel: Hashable, Sendable {
     }
 }
 
-/// How far an exchange has come, in order.
+/// The phases of an exchange, in order.
 package enum CurlPhase: Int, Comparable, Sendable {
     case resolving
     case connecting
-    /// TLS, or the proxy's part.
+    /// The TLS handshake, or the proxy's connection to the server.
     case securing
     case sending
     case waitingForResponse

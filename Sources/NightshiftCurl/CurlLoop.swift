@@ -2,9 +2,11 @@ import CNightshift
 import Glibc
 import Synchronization
 
-/// One thread with one libcurl multi handle: carries any number of exchanges, and sleeps without a timer when there are none.
+/// One thread with one libcurl multi handle. It carries any number of exchanges, and sleeps without a timer if it has
+/// none.
 ///
-/// The thread starts with the first exchange and lives until ``shutdown()``; a loop that is never shut down is never freed.
+/// The thread starts with the first exchange and runs until ``shutdown()``. A loop that is never shut down is never
+/// freed.
 package final class CurlLoop: Sendable {
     private let state = Mutex(State())
     private let multi: Multi
@@ -13,11 +15,12 @@ package final class CurlLoop: Sendable {
     let idleSeconds: Int
 
     /// - Parameters:
-    ///   - limit: shared by loops that keep to one rate together.
-    ///   - sharesConnections: whether exchanges over HTTP/2 share connections. For small responses: libcurl stops reading a whole
-    ///     connection while one of its streams is paused, so that a limited or held exchange holds up all the others there.
-    ///     After a response that is not small, others do not use its connection any more.
-    ///   - idleSeconds: seconds without an exchange after which no connection is kept: a server has to hold each of them open as well.
+    ///   - limit: a rate limit that several loops may share.
+    ///   - sharesConnections: whether exchanges over HTTP/2 share connections. This suits small responses: libcurl
+    ///     stops reading a whole connection while one of its streams is paused, so a limited or paused exchange blocks
+    ///     all others on it. After a response that is not small, other exchanges no longer use its connection.
+    ///   - idleSeconds: seconds without an exchange after which all connections are closed, because a server has to
+    ///     keep them open too.
     package init(limit: CommonLimit = CommonLimit(), sharesConnections: Bool = false, idleSeconds: Int = 30) {
         multi = Multi()
         self.limit = limit
@@ -25,7 +28,7 @@ package final class CurlLoop: Sendable {
         self.idleSeconds = idleSeconds
     }
 
-    /// Begins an exchange; returns at once. The delegate is kept until the exchange has ended.
+    /// Begins an exchange and returns at once. The delegate is retained until the exchange has ended.
     package func begin(_ request: CurlRequest, delegate: any CurlDelegate) -> CurlExchange {
         let id = nextID()
         post(.begin(id, request, delegate))
@@ -39,26 +42,26 @@ package final class CurlLoop: Sendable {
         }
     }
 
-    /// The common limit was set anew.
+    /// Applies a change of the common limit.
     package func rateLimitChanged() {
         postIfRunning(.limitChanged)
     }
 
-    /// Exchanges begun from now on use no connection, address or TLS session from before. Those that run are left alone.
+    /// Lets new exchanges use no earlier connection, address or TLS session. Exchanges in progress are not affected.
     package func forgetConnections() {
         postIfRunning(.forgetConnections)
     }
 
-    /// Runs `work` on the loop's thread, in order with everything else that was asked of the loop.
+    /// Runs `work` on the loop's thread, in order with all other commands.
     package func perform(_ work: @escaping @Sendable () -> Void) {
         post(.perform(work))
     }
 
-    /// Ends every exchange as cancelled and waits for the thread. Not to be called on the loop's thread.
+    /// Ends every exchange as cancelled and waits for the thread. Must not be called on the loop's thread.
     ///
     /// Exchanges begun later end at once as cancelled.
     ///
-    /// - Parameter isAwaited: whether to wait for the thread, which may be held up by a file system that does not answer.
+    /// - Parameter isAwaited: whether to wait for the thread, which a file system that does not answer may block.
     package func shutdown(isAwaited: Bool = true) {
         let thread = state.withLock { state -> pthread_t? in
             state.isStopping = true
@@ -78,7 +81,7 @@ package final class CurlLoop: Sendable {
         multi.wakeUp()
     }
 
-    /// For what concerns only a loop that has had something to do.
+    /// Posts a command that matters only if the loop's thread is running.
     private func postIfRunning(_ command: Command) {
         let isRunning = state.withLock { state in
             if state.isRunning { state.commands.append(command) }
@@ -87,7 +90,7 @@ package final class CurlLoop: Sendable {
         if isRunning { multi.wakeUp() }
     }
 
-    /// What was asked of the loop since the last time, and whether the thread is to end; nil ends it now.
+    /// The commands received since the last call, and whether the loop is stopping; nil if the thread must end now.
     func takeCommands(isIdle: Bool) -> (commands: [Command], isStopping: Bool)? {
         state.withLock { state in
             if state.isStopping, state.commands.isEmpty, isIdle {
@@ -109,10 +112,11 @@ package final class CurlLoop: Sendable {
                     guard let context else { return nil }
                     let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
                     nightshift_name_thread("nightshift-curl")
-                    // Signals belong to the program; a closed connection must not raise SIGPIPE here.
+                    // Signals are left to the program's other threads. A closed connection must not raise SIGPIPE here.
                     var signals = sigset_t()
                     sigfillset(&signals)
-                    // But a fault is handled by the thread that causes it, or ends the process without a word.
+                    // A crash must be handled by the thread that causes it. Otherwise the process would end without a
+                    // message.
                     for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
                     pthread_sigmask(SIG_BLOCK, &signals, nil)
                     LoopCore(loop: loop, multi: loop.multi).run()
@@ -129,7 +133,7 @@ package final class CurlLoop: Sendable {
         var lastID = 0
         var isRunning = false
         var isStopping = false
-        /// To be joined by ``CurlLoop/shutdown()``.
+        /// The thread, which ``CurlLoop/shutdown()`` joins.
         var thread: pthread_t?
     }
 
@@ -139,7 +143,7 @@ package final class CurlLoop: Sendable {
         case resume(Int)
         case limit(Int, Int64?)
         case limitChanged
-        /// So many bytes of the common allowance.
+        /// A number of bytes of the common limit, given to one exchange.
         case turn(Int, Int)
         case forgetConnections
         case channel(Int, CurlChannel.Command)
@@ -147,7 +151,8 @@ package final class CurlLoop: Sendable {
     }
 }
 
-/// One exchange on a ``CurlLoop``; all calls are for any thread and do nothing once it has ended.
+/// One exchange on a ``CurlLoop``. All methods may be called on any thread, and have no effect once the exchange has
+/// ended.
 package struct CurlExchange: Sendable {
     let id: Int
     let loop: CurlLoop
@@ -157,12 +162,12 @@ package struct CurlExchange: Sendable {
         loop.post(.cancel(id))
     }
 
-    /// Goes on after ``CurlBodyAnswer/pause``.
+    /// Continues after ``CurlBodyAnswer/pause``.
     package func resume() {
         loop.post(.resume(id))
     }
 
-    /// Bytes per second of this exchange; nil is unlimited. Takes effect at once.
+    /// Sets the limit of this exchange in bytes per second; nil is unlimited. It takes effect at once.
     package func setRateLimit(_ bytesPerSecond: Int64?) {
         loop.post(.limit(id, bytesPerSecond))
     }
@@ -170,15 +175,15 @@ package struct CurlExchange: Sendable {
 
 /// The multi handle, freed with its owner.
 ///
-/// Safe to share: other threads only call `curl_multi_wakeup`, which libcurl allows, and the loop's thread keeps the
-/// owner alive while it uses the rest.
+/// Safe to share: other threads only call `curl_multi_wakeup`, which libcurl allows. The loop's thread keeps the owner
+/// alive while it makes any other call.
 final class Multi: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
-    /// Of all connections: the last of them are closed with the handle.
+    /// The sockets of all connections. The last ones are closed when the handle is freed.
     let sockets = Sockets()
 
     init() {
-        // Once per process, before the first handle, and never undone.
+        // libcurl is initialized once per process, before the first handle, and never cleaned up.
         _ = Self.library
         guard let handle = curl_multi_init() else { fatalError("libcurl could not be started: no memory") }
         self.handle = handle

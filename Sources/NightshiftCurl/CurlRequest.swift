@@ -1,46 +1,46 @@
 package import NightshiftAPI
 
-/// One HTTP request with everything libcurl has to know about how it travels.
+/// One HTTP request with all settings that libcurl needs to send it.
 package struct CurlRequest: Sendable {
-    /// Absolute and encoded; `http` or `https`, without user name and password.
+    /// An absolute and encoded URL; `http` or `https`, without user name and password.
     package var url: String
     package var method: String
     package var headers: [CurlField]
     package var body: CurlBody
-    /// Whether a body of more than 1 MiB waits until the server wants it (`Expect: 100-continue`).
+    /// Whether a body of more than 1 MiB is sent only after the server has agreed (`Expect: 100-continue`).
     package var asksBeforeLargeBody = true
-    /// Whether libcurl may send the body once more, unasked, where a connection kept from before turns out to be dead. What
-    /// arrived over that one nobody knows.
+    /// Whether libcurl may send the body again by itself if a reused connection turns out to be dead. The bytes that
+    /// had arrived over that connection are unknown.
     package var mayRepeatBody = true
-    /// Sent to this URL's server only: libcurl follows no redirects here.
+    /// The credential for this URL's server only: libcurl does not follow redirects here.
     package var credential: CurlCredential?
-    /// Seconds without a byte in either direction, connecting included; nil waits for ever once it is connected.
-    /// Time in which the exchange was paused on this side does not count.
+    /// Seconds without a byte in either direction, including connecting; nil disables the timeout once the request is
+    /// connected. Time in which this side paused the exchange does not count.
     package var idleTimeout: Double?
-    /// A Unix socket to connect to in place of the URL's host.
+    /// A Unix socket to connect to instead of the URL's host.
     package var unixSocket: String?
-    /// Looks at the connections to ``unixSocket`` before the request is sent, and says why one is not to be used; nil where it
-    /// may be, or is not connected yet. Called on the loop's thread with a descriptor.
+    /// Checks the connections to ``unixSocket`` before the request is sent. Returns the reason to reject a connection;
+    /// nil if it may be used or is not connected yet. Called on the loop's thread with a descriptor.
     package var unixPeerObjection: (@Sendable (_ descriptor: Int32) -> String?)?
-    /// Nil, or empty, for none. Variables of this process never count.
+    /// The URL of a proxy; nil or empty for no proxy. Environment variables of this process are ignored.
     package var proxy: String?
-    /// A PEM file whose certificates are trusted in place of the system's.
+    /// A PEM file whose certificates are trusted instead of the system's.
     package var certificateAuthority: String?
     package var clientCertificate: String?
     package var clientKey: String?
-    /// The oldest version of TLS that is spoken with the server, not with a proxy; nil is 1.2.
+    /// The minimum TLS version for the server, not for a proxy; nil is 1.2.
     package var minimumTLSVersion: TLSVersion?
-    /// The newest one; nil is no bound.
+    /// The maximum TLS version for the server; nil is no maximum.
     package var maximumTLSVersion: TLSVersion?
     package var tlsHook: (any CurlTLSHook)?
     /// Whether HTTP/2 is not offered.
     package var usesHTTP1 = false
-    /// How the user name and password of ``proxy`` are shown.
+    /// The authentication scheme for the user name and password of ``proxy``.
     package var proxyScheme = CurlCredential.Scheme.basic
-    /// Bytes per second, both directions together; nil is unlimited.
+    /// The limit in bytes per second for both directions together; nil is unlimited.
     package var rateLimit: Int64?
-    /// From so many missing bytes on, the rest of a body over plain HTTP/1 is left in the socket for
-    /// ``CurlDelegate/received(from:atMost:)``, and the connection serves no other request afterwards; nil: never.
+    /// The number of missing bytes from which the rest of a body over plain HTTP/1 is left in the socket for
+    /// ``CurlDelegate/received(from:atMost:)``. The connection then serves no other request. Nil disables this.
     package var socketBodyBytes: Int64?
 
     package init(url: String, method: String = "GET", headers: [CurlField] = [], body: CurlBody = .none) {
@@ -52,14 +52,14 @@ package struct CurlRequest: Sendable {
 
     /// A request to the server at a Unix socket.
     ///
-    /// - Parameter path: with its query, encoded.
+    /// - Parameter path: the encoded path with its query.
     package init(unixSocket: String, method: String, path: String) {
         self.init(url: "http://localhost" + path, method: method)
         self.unixSocket = unixSocket
     }
 }
 
-/// One header field as it is written or was read.
+/// One header field of a request or a response.
 package struct CurlField: Hashable, Sendable {
     package var name: String
     package var value: String
@@ -78,7 +78,7 @@ package struct CurlCredential: Hashable, Sendable {
     package var scheme: Scheme
 
     package enum Scheme: Sendable {
-        /// Basic or Digest, whichever the server offers, Digest first. Costs a round trip to find out.
+        /// Basic or Digest, depending on the server's offer; Digest is preferred. Finding out costs a round trip.
         case any
         case basic
         case digest
@@ -92,7 +92,8 @@ package struct CurlCredential: Hashable, Sendable {
 }
 
 extension CurlRequest {
-    /// Why this request must not be written to a connection, or nil: a line break in the wrong place would make it two.
+    /// The reason for which this request must not be sent, or nil. A line break in the wrong place would split it into
+    /// two requests.
     var flaw: String? {
         if method.isEmpty || !method.utf8.allSatisfy(Self.isTokenByte) { return "the method is not a token" }
         for field in headers {
@@ -112,7 +113,7 @@ extension CurlRequest {
         return nil
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Whether a byte may occur in a token (RFC 9110, section 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

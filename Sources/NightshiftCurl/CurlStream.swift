@@ -1,9 +1,10 @@
 import CNightshift
 import Synchronization
 
-/// A response whose body is read as it comes; a reader that does not read holds the server up and uses no more memory.
+/// A response whose body is read as it arrives. If the reader stops reading, the server is slowed down and memory does
+/// not grow.
 ///
-/// For one reader. Letting go of it, or cancelling the reading task, ends the exchange.
+/// It supports one reader. Releasing it or cancelling the reading task ends the exchange.
 package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
     package let head: CurlHead
     private let buffer: StreamBuffer
@@ -21,7 +22,7 @@ package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     package func makeAsyncIterator() -> CurlStream { self }
 
-    /// All bytes that have come since the last call; nil at the end of a whole body. Throws ``CurlEnd``.
+    /// Returns all bytes that arrived since the last call; nil at the end of a complete body. Throws ``CurlEnd``.
     package func next() async throws -> [UInt8]? {
         try await next(isolation: #isolation)
     }
@@ -35,16 +36,16 @@ package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 }
 
-/// A whole response in memory.
+/// A complete response in memory.
 package struct CurlResponse: Sendable {
     package var head: CurlHead
     package var body: [UInt8]
 }
 
 extension CurlLoop {
-    /// Sends a request and returns when the response's head is there. Throws ``CurlEnd``.
+    /// Sends a request and returns when the response's head has arrived. Throws ``CurlEnd``.
     ///
-    /// - Parameter bufferLimit: bytes kept for a reader that is slower than they come.
+    /// - Parameter bufferLimit: the maximum number of bytes buffered for a slow reader.
     package func stream(_ request: CurlRequest, bufferLimit: Int = 262_144) async throws(CurlEnd) -> CurlStream {
         let buffer = StreamBuffer(limit: bufferLimit)
         let exchange = begin(request, delegate: buffer)
@@ -53,7 +54,7 @@ extension CurlLoop {
         return CurlStream(head: head, buffer: buffer, exchange: exchange)
     }
 
-    /// Sends a request and returns the whole response. Throws ``CurlEnd``, with code 63 where the body is larger than
+    /// Sends a request and returns the complete response. Throws ``CurlEnd``, with code 63 if the body is larger than
     /// `bodyLimit`.
     package func send(_ request: CurlRequest, bodyLimit: Int = 16 << 20) async throws(CurlEnd) -> CurlResponse {
         let stream = try await stream(request)
@@ -70,7 +71,7 @@ extension CurlLoop {
     }
 }
 
-/// Stands between the loop's thread and one reading task.
+/// Passes a response from the loop's thread to one reading task.
 private final class StreamBuffer: CurlDelegate {
     private let limit: Int
     private let state = Mutex(State())
@@ -82,7 +83,7 @@ private final class StreamBuffer: CurlDelegate {
         var end: CurlEnd?
         var waiter: Waiter?
 
-        /// Takes the step that the waiter can have now; nil where it has to wait on.
+        /// Returns the step that the waiter can take now; nil if it must keep waiting.
         mutating func takeStep(for wish: Waiter.Wish) -> Step? {
             switch wish {
             case .head:
@@ -120,7 +121,7 @@ private final class StreamBuffer: CurlDelegate {
     func next(of exchange: CurlExchange) async -> Step { await wait(for: .bytes, of: exchange) }
 
     private func wait(for wish: Waiter.Wish, of exchange: CurlExchange) async -> Step {
-        // Cancelling ends the exchange, and its end ends the wait.
+        // Cancelling ends the exchange, which in turn ends the wait.
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let step = state.withLock { state -> Step? in

@@ -1,18 +1,18 @@
-/// Takes part in a request's TLS handshakes; for libcurl over OpenSSL only, all else ends the request.
+/// Takes part in a request's TLS handshakes. It requires libcurl over OpenSSL; any other TLS library ends the request.
 package protocol CurlTLSHook: AnyObject, Sendable {
-    /// Only requests of the same group use each other's connections and TLS sessions: what a hook has let pass was seen in
-    /// the handshake and never again. Nil is the group of all requests without a hook.
+    /// The group of requests that may reuse each other's connections and TLS sessions, because a hook checks a
+    /// certificate only during the handshake. Nil is the group of all requests without a hook.
     var connectionGroup: String? { get }
 
-    /// Whether the server's name is the hook's to check; libcurl then does not.
+    /// Whether the hook checks the server's name instead of libcurl.
     var checksName: Bool { get }
 
-    /// Called on the loop's thread before each handshake, the one with an https proxy included.
+    /// Called on the loop's thread before each handshake, including the one with an https proxy.
     ///
-    /// What is set up here may be called as long as the context lives, which is longer than the exchange. Returns whether
-    /// the handshake may begin.
+    /// Callbacks that are set here may be called as long as the context lives, which is longer than the exchange.
+    /// Returns whether the handshake may begin.
     ///
-    /// - Parameter context: OpenSSL's `SSL_CTX`. A proxy's is one whose newest allowed version is said to be TLS 1.3; an
-    ///   origin's leaves it open.
+    /// - Parameter context: OpenSSL's `SSL_CTX`. A proxy's context has TLS 1.3 as its maximum version; an origin's does
+    ///   not set that maximum.
     func prepare(context: UnsafeMutableRawPointer) -> Bool
 }

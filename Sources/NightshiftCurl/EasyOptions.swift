@@ -1,24 +1,25 @@
 import CNightshift
 import NightshiftAPI
 
-/// Sets options of one libcurl handle and remembers the first that was refused.
+/// Sets options of one libcurl handle and records the first that was refused.
 struct EasyOptions {
     private let easy: UnsafeMutableRawPointer
     private(set) var failed: CURLcode?
 
-    /// Bytes asked of the socket at once, the most that libcurl takes. It hands them on in pieces of 16 KiB whatever this
-    /// is; plain HTTP costs 0.83 s of processor time per GiB with it, 1.0 s with 16 KiB, TLS the same with any size.
+    /// The number of bytes read from the socket at once, which is libcurl's maximum. libcurl delivers them in pieces of
+    /// 16 KiB regardless. Plain HTTP takes 0.83 s of CPU time per GiB with it and 1.0 s with 16 KiB. TLS takes the same
+    /// time with any size.
     static let receiveBuffer = 524_288
-    /// Bytes asked of the file to send at once.
+    /// The number of bytes read at once from the file to send.
     static let sendBuffer = 262_144
-    /// Bodies larger than this are only sent once the server has said that it wants them (RFC 9110, section 10.1.1).
+    /// The size above which a body is sent only after the server has agreed (RFC 9110, section 10.1.1).
     static let unannouncedBody: Int64 = 1 << 20
 
     init(_ easy: UnsafeMutableRawPointer) {
         self.easy = easy
     }
 
-    /// Everything but the callbacks. The list returned has to live as long as the handle.
+    /// Sets all options except the callbacks. The returned list must live as long as the handle.
     mutating func set(
         _ request: CurlRequest, share: UnsafeMutableRawPointer?, errorText: UnsafeMutablePointer<CChar>
     ) -> UnsafeMutablePointer<curl_slist>? {
@@ -52,12 +53,12 @@ struct EasyOptions {
     private mutating func setRoute(_ request: CurlRequest) {
         if let path = request.unixSocket { set(CURLOPT_UNIX_SOCKET_PATH, path) }
         setProxy(request.proxy)
-        // Fields of the request are for the server, not for a proxy that only makes a tunnel.
+        // Header fields of the request are for the server, not for a proxy that only makes a tunnel.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     }
 
-    /// Sets what libcurl would otherwise take from the environment of this process, which may be that of anyone: the proxy, and the
-    /// hosts that are asked without it.
+    /// Sets the proxy and the hosts that bypass it. libcurl would otherwise take both from the environment of this
+    /// process, which may be untrusted.
     mutating func setProxy(_ proxy: String?) {
         set(CURLOPT_PROXY, proxy ?? "")
         set(CURLOPT_NOPROXY, "")
@@ -66,7 +67,7 @@ struct EasyOptions {
     private mutating func setSecurity(_ request: CurlRequest) {
         set(CURLOPT_HTTP_VERSION, request.usesHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         let oldest = request.minimumTLSVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        // A bound of 1.3 would bound nothing, and is a proxy's mark.
+        // A maximum of 1.3 would have no effect, and it identifies a proxy's context.
         let newest = request.maximumTLSVersion == .tls12 ? CURL_SSLVERSION_MAX_TLSv1_2 : CURL_SSLVERSION_MAX_NONE
         set(CURLOPT_SSLVERSION, oldest | newest)
         if let path = request.certificateAuthority {
@@ -83,7 +84,7 @@ struct EasyOptions {
                 return
             }
             if hook.checksName { set(CURLOPT_SSL_VERIFYHOST, 0) }
-            // A bound that bounds nothing, by which the hook knows a proxy's context.
+            // This maximum has no effect except that the hook identifies a proxy's context by it.
             set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_TLSv1_3)
         }
     }
@@ -107,13 +108,13 @@ struct EasyOptions {
         return Int(bitPattern: schemes)
     }
 
-    /// Whether what libcurl hands to a hook is OpenSSL's.
+    /// Whether libcurl passes OpenSSL objects to a hook.
     private static let hasOpenSSL =
         curl_version_info(CURLVERSION_FIRST)?.pointee.ssl_version.map { String(cString: $0).hasPrefix("OpenSSL/") }
         == true
 
     private mutating func setMethod(_ request: CurlRequest) {
-        // A body of known length, or none where the method is expected to have one: then its length 0 is said.
+        // The body has a known length. A method that is expected to have a body announces length 0 if it has none.
         if request.body.size > 0 || ["POST", "PUT", "PATCH"].contains(request.method) {
             set(CURLOPT_UPLOAD, 1)
             failed = failed ?? check(nightshift_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, Int(request.body.size)))
@@ -127,11 +128,11 @@ struct EasyOptions {
     }
 
     private mutating func setHeaders(_ request: CurlRequest) -> UnsafeMutablePointer<curl_slist>? {
-        // A semicolon is libcurl's way to say that a field has an empty value.
+        // libcurl's syntax for a field with an empty value is a semicolon.
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         let asksFirst = request.body.size > Self.unannouncedBody && request.asksBeforeLargeBody
         if !asksFirst, !request.headers.contains(where: { $0.isNamed("expect") }) {
-            // libcurl would add it to every PUT; a name alone takes it out.
+            // libcurl would add this field to every PUT. A name without a value removes it.
             lines.append("Expect:")
         }
         var list: UnsafeMutablePointer<curl_slist>?

@@ -1,9 +1,11 @@
-/// Collects the lines of response heads as libcurl hands them over, one after the other, and keeps them bounded.
+/// Collects the lines of response heads from libcurl and limits their size and number.
 struct HeadReader {
-    /// Bytes of one head, and of the trailer fields; libcurl itself would take several hundred KiB.
+    /// The maximum size of one head, and of the trailer fields, in bytes. libcurl itself would accept several hundred
+    /// KiB.
     static let maximumBytes = 65_536
-    /// Heads while no byte of the request's body goes out: interim responses and answered challenges. Without a bound a server
-    /// could send 103s for ever; one that acknowledges what it gets may do so as often as it gets something.
+    /// The maximum number of heads while no byte of the request's body is sent: interim responses and answered
+    /// challenges. Without a maximum a server could send 103 responses for ever. A server that acknowledges bytes may
+    /// do so as often as it receives some.
     static let maximumHeads = 1_000
 
     private var status = 0
@@ -11,7 +13,7 @@ struct HeadReader {
     private var fields: [CurlField] = []
     private var bytes = 0
     private var heads = 0
-    /// Lines after the final head are trailers, which nobody asks for.
+    /// Whether the final head is complete. Later lines are trailers, which are ignored.
     var isPastHead = false
 
     enum Result {
@@ -20,7 +22,7 @@ struct HeadReader {
         case tooLarge
     }
 
-    /// Bytes of the request's body have gone out.
+    /// Records that bytes of the request's body were sent.
     mutating func moved() {
         heads = 0
     }
@@ -41,7 +43,7 @@ struct HeadReader {
             return status == 0 ? .more : .head(CurlHead(status: status, version: version, fields: fields))
         }
         if let first = line.first, first == 32 || first == 9 {
-            // A value that goes on in the next line (RFC 9112, section 5.2).
+            // This is a value that continues on the next line (RFC 9112, section 5.2).
             if let last = fields.indices.last { fields[last].value += " " + Self.string(text) }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let name = Self.string(Self.trimmed(text[..<colon]))
@@ -66,7 +68,7 @@ struct HeadReader {
         return text
     }
 
-    /// A URL keeps its bytes: where they are not UTF-8, those beyond ASCII are percent-encoded, as browsers do.
+    /// Decodes a URL. If its bytes are not UTF-8, those outside of ASCII are percent-encoded, as in browsers.
     private static func url(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return bytes.map { byte in
@@ -74,7 +76,7 @@ struct HeadReader {
         }.joined()
     }
 
-    /// Field values are UTF-8 in practice and ISO 8859-1 by tradition (RFC 9110, section 5.5).
+    /// Decodes a field value, which is UTF-8 in practice and ISO 8859-1 by tradition (RFC 9110, section 5.5).
     private static func string(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

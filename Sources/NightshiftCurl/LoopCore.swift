@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The state of the loop's thread; never leaves that thread.
+/// The state of the loop's thread. It is used on that thread only.
 final class LoopCore {
     private let loop: CurlLoop
     private let multi: Multi
@@ -10,20 +10,20 @@ final class LoopCore {
     private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
     private var connections = ConnectionPools()
     private var channels = ChannelTable()
-    /// Those whose body is moved without libcurl, and the way that it takes.
+    /// The transfers whose body is moved without libcurl.
     private var socketTransfers: [Transfer] = []
     private var pipe: BodyPipe?
     private var watched: [curl_waitfd] = []
     private var isStopping = false
-    /// When a transfer has to be looked after next, whatever the network does.
+    /// The time at which the next transfer needs attention, regardless of network events.
     private var nextAttention = Double.infinity
-    /// The time at which connections that nothing uses are closed.
+    /// The time at which unused connections are closed.
     private var idleEnd = Double.infinity
 
-    /// Connections to one host where they are shared, each with 100 streams as a rule: without a bound libcurl would make
-    /// one for each exchange that finds no room on the first.
+    /// The maximum number of shared connections to one host, each usually with 100 streams. Without a maximum libcurl
+    /// would open one for each exchange that finds no free stream on the first.
     private static let sharedConnections = 8
-    /// Connections that are kept for reuse beside those in use: enough for the next tasks of a few hosts.
+    /// The maximum number of idle connections that are kept for reuse: enough for the next tasks of a few hosts.
     private static let mostIdle = 16
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
@@ -40,12 +40,12 @@ final class LoopCore {
     var sharesConnections: Bool { loop.sharesConnections }
     var idleSeconds: Int { loop.idleSeconds }
 
-    /// Nothing begun from now on uses a connection of this pool.
+    /// Removes a pool from use by new exchanges.
     func retire(_ pool: ConnectionPool) {
         connections.retire(pool)
     }
 
-    /// Seconds on a clock that only goes forward.
+    /// Seconds on a monotonic clock.
     static func now() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -84,7 +84,7 @@ final class LoopCore {
             }
         case .limit(let id, let rate):
             if let transfer = transfers[id] {
-                // libcurl takes it ill where there is no connection yet.
+                // libcurl reports an error for this if there is no connection yet.
                 let waits = transfer.waitsForLimit
                 transfer.setLimit(rate)
                 if waits { unpause(transfer) }
@@ -123,7 +123,7 @@ final class LoopCore {
     private var pollMilliseconds: Int32 {
         let next = min(nextAttention, idleEnd)
         guard next < .infinity else { return .max }
-        // Rounded up: waking just before the time would mean to wake twice.
+        // The timeout is rounded up, because waking just before the time would require a second wake-up.
         return Int32(saturating: min(max((next - Self.now()) * 1000, 0).rounded(.up), 1e9))
     }
 
@@ -145,7 +145,7 @@ final class LoopCore {
         }
     }
 
-    /// From now on the transfer's body is ours to move; libcurl closes its descriptor.
+    /// Takes the transfer's body over from libcurl, which closes its own descriptor.
     private func takeFromLibcurl(_ transfer: Transfer) {
         guard !socketTransfers.contains(where: { $0 === transfer }) else { return }
         curl_multi_remove_handle(multi.handle, transfer.easy)
@@ -173,7 +173,8 @@ final class LoopCore {
         }
     }
 
-    /// libcurl's bound is of all connections, those in use included; it looks at it when an exchange ends, which counts here still.
+    /// Limits the idle connections. libcurl's maximum counts all connections, including those in use. libcurl applies
+    /// it when an exchange ends, and that exchange is still counted here.
     private func boundIdleConnections() {
         let most = max(transfers.count, 1) - 1 + Self.mostIdle
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, most)
@@ -185,7 +186,7 @@ final class LoopCore {
         connections = ConnectionPools()
     }
 
-    /// The way from sockets into files; nil where there are no descriptors for it.
+    /// The pipe that moves bytes from sockets to files; nil if there are no descriptors for it.
     func bodyPipe() -> BodyPipe? {
         pipe = pipe ?? BodyPipe()
         return pipe
@@ -195,7 +196,7 @@ final class LoopCore {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         transfersByHandle[transfer.easy] = nil
         loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
-        // Nobody is left to look after: no wake-up for what the last one had still planned.
+        // No transfer is left, so the wake-ups planned for the last one are dropped.
         if transfers.isEmpty {
             nextAttention = .infinity
             idleEnd = Self.now() + Double(loop.idleSeconds)
@@ -203,7 +204,7 @@ final class LoopCore {
         boundIdleConnections()
         curl_multi_remove_handle(multi.handle, transfer.easy)
         socketTransfers.removeAll { $0 === transfer }
-        // A megabyte is not kept for nobody.
+        // The pipe's buffer of one megabyte is freed when it is not used.
         if socketTransfers.isEmpty { pipe = nil }
         transfer.closeSocketBody()
         transfer.delegate.ended(end)
@@ -217,7 +218,7 @@ final class LoopCore {
         case .open(let request, let delegate): open(ChannelCore(request, delegate: delegate, sockets: sockets), id)
         case .send(let bytes): end = channels.channel(id)?.send(bytes)
         case .resume: end = channels.channel(id)?.resume()
-        // What was sent before went out as far as the socket takes it.
+        // Bytes queued earlier were sent as far as the socket accepts them.
         case .close: end = .cancelled
         }
         if let end { endChannel(id, end) }
@@ -265,7 +266,7 @@ final class LoopCore {
         }
         for transfer in Array(transfers.values) {
             if transfer.wakes(now) { unpause(transfer) }
-            // That may have ended it.
+            // The call above may have ended the transfer.
             guard transfers[transfer.id] != nil else { continue }
             if let end = transfer.idleEnd(now) {
                 self.end(transfer, end)
@@ -275,7 +276,7 @@ final class LoopCore {
         }
     }
 
-    /// Unpauses a transfer; what was held back is delivered in here, and may be refused again.
+    /// Unpauses a transfer. The bytes that were held back are delivered during this call, and may be refused again.
     private func unpause(_ transfer: Transfer) {
         if let end = transfer.unpause() {
             self.end(transfer, end)
@@ -286,7 +287,7 @@ final class LoopCore {
 
     // MARK: - The common rate limit
 
-    /// Whether `transfer` may move bytes now. If not, it has its place in the queue and is to pause.
+    /// Whether `transfer` may move bytes now. If not, it has been queued and must pause.
     func admits(_ transfer: Transfer, now: Double) -> Bool {
         guard loop.limit.isLimited, transfer.turnBytes <= 0 else { return true }
         if !transfer.isQueued {
@@ -296,7 +297,7 @@ final class LoopCore {
         return false
     }
 
-    /// Whether bytes have to be counted at all.
+    /// Whether a common limit is set, so that bytes must be counted.
     var isLimited: Bool { loop.limit.isLimited }
 
     func countBytes(_ count: Int, of transfer: Transfer) {
@@ -312,7 +313,7 @@ final class LoopCore {
         unpause(transfer)
     }
 
-    /// Turns and places from before are void: whoever still has to wait asks again.
+    /// Discards all turns and queue positions. Exchanges that still have to wait queue again.
     private func limitChanged() {
         for transfer in Array(transfers.values) {
             transfer.turnBytes = 0

@@ -1,17 +1,18 @@
 import CNightshift
 import Glibc
 
-/// What has moved so far, as libcurl and the kernel count it; compared, never interpreted.
+/// The number of bytes moved so far, as counted by libcurl and the kernel. Values are only compared.
 struct Progress: Equatable {
     var received: Int64 = 0
     private var sent: Int64 = 0
     private var steps: Int64 = 0
-    /// Bytes that the peer has not acknowledged: the tail of an upload shows only here.
+    /// The number of sent bytes that the peer has not acknowledged. The progress of an upload's last bytes is visible
+    /// only here.
     private var unsent: Int32 = 0
 
     init() {}
 
-    /// Of a body that is moved without libcurl.
+    /// The progress of a body that is moved without libcurl.
     init(missing: Int64) {
         received = -missing
     }

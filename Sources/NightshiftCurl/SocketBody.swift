@@ -1,28 +1,28 @@
 import CNightshift
 import Glibc
 
-/// The rest of a body that libcurl has left to us: bytes that wait in its connection's socket, or are still to come.
+/// The rest of a body that libcurl has handed over: bytes that wait in its connection's socket or have not arrived yet.
 ///
-/// For the loop's thread. Closes the connection in the end: libcurl has given it up.
+/// It is used on the loop's thread. It closes the connection at the end, because libcurl no longer uses it.
 package final class CurlSocketBody {
     let socket: Int32
     private let pipe: BodyPipe
-    /// Bytes that have not been taken from the socket yet.
+    /// The number of bytes that have not been taken from the socket yet.
     package private(set) var rest: Int64
     private(set) var condition = Condition.open
     private var isMovable = true
 
     enum Condition: Equatable {
         case open
-        /// Nothing waits in the socket now.
+        /// The socket has no bytes to read now.
         case drained
-        /// The peer has closed the connection before the body's end.
+        /// The peer closed the connection before the end of the body.
         case ended
-        /// The connection has failed, with this `errno`.
+        /// The connection failed with this `errno`.
         case failed(Int32)
     }
 
-    /// Keeps a descriptor of its own; nil where there is none left.
+    /// Duplicates the descriptor; nil if no descriptors are left.
     init?(of socket: Int32, rest: Int64, through pipe: BodyPipe) {
         self.socket = nightshift_duplicate(socket)
         guard self.socket >= 0 else { return nil }
@@ -34,7 +34,7 @@ package final class CurlSocketBody {
         close(socket)
     }
 
-    /// Moves up to `count` bytes, no more than the body has, to `offset` of a file, and does not wait for them.
+    /// Moves up to `count` bytes of the body to `offset` of a file, without waiting for more to arrive.
     ///
     /// Bytes that the file refuses are lost.
     package func move(to file: Int32, at offset: Int64, atMost count: Int) -> CurlMove {

@@ -1,21 +1,21 @@
 import CNightshift
 import Glibc
 
-/// Whether libcurl has handed on every byte that it has taken from a connection's socket.
+/// Determines whether libcurl has delivered every byte that it has read from a connection's socket.
 ///
-/// Only then may somebody else go on reading there: what libcurl keeps in its buffers, and how it cuts what it hands on,
-/// differs between its versions. The kernel knows how much was taken.
+/// Only then may other code continue to read from the socket: the bytes that libcurl buffers, and the pieces that it
+/// delivers, differ between its versions. The kernel knows how many bytes were read.
 struct SocketLedger {
     let socket: Int32
-    /// Taken for earlier responses on the same connection.
+    /// The number of bytes read for earlier responses on the same connection.
     private let takenBefore: Int64
     private var handedOn: Int64 = 0
     private var looks = 0
 
-    /// Pieces of a body after which it is given up; libcurl's buffer has 32 of them.
+    /// The number of pieces of a body after which the check is abandoned. libcurl's buffer holds 32 of them.
     private static let maximumLooks = 64
 
-    /// To be called before the request is sent; nil for a socket of which the kernel does not tell.
+    /// Must be called before the request is sent. Returns nil for a socket whose byte count the kernel does not report.
     init?(_ socket: Int32) {
         self.socket = socket
         guard let taken = Self.taken(from: socket) else { return nil }
@@ -26,17 +26,19 @@ struct SocketLedger {
         handedOn += Int64(count)
     }
 
-    /// Nil once it is not worth asking any more.
+    /// Whether all bytes were delivered; nil once further checks are not worthwhile.
     mutating func isBalanced() -> Bool? {
         looks += 1
         guard looks <= Self.maximumLooks, let taken = Self.taken(from: socket) else { return nil }
         return taken - takenBefore == handedOn
     }
 
-    /// Bytes that were read from a socket, as far as nothing comes in while we look; nothing else reads it.
+    /// The number of bytes read from a socket; -1 if bytes keep arriving meanwhile, nil if the kernel does not report it.
+    /// Nothing else reads the socket.
     private static func taken(from socket: Int32) -> Int64? {
         var (before, after): (Int32, Int32) = (0, 0)
-        // What comes in between would be counted as taken, or the peer's end as a byte: once more, then not balanced.
+        // Bytes that arrive between the two calls would count as read, and so would the peer's end. So the check is
+        // tried twice.
         for _ in 0..<2 {
             guard ioctl(socket, UInt(FIONREAD), &before) == 0 else { return nil }
             let received = nightshift_tcp_received(socket)

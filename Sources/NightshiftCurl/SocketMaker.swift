@@ -1,22 +1,23 @@
 import CNightshift
 import Glibc
 
-/// Makes the sockets of one exchange, among those of its loop. Has to live as long as the exchange.
+/// Creates the sockets of one exchange among those of its loop. It must live as long as the exchange.
 final class SocketMaker {
     private let sockets: Sockets
     private let unixSocket: String?
-    /// Why the exchange's last socket could not be made; 0 where it was. libcurl does not tell (CURLINFO_OS_ERRNO).
+    /// The `errno` with which the exchange's last socket could not be created; 0 if it was. libcurl does not report it
+    /// (CURLINFO_OS_ERRNO).
     private var failure: Int32 = 0
 
-    /// - Parameter unixSocket: where its connections lead to, if not to a host.
+    /// - Parameter unixSocket: the Unix socket that the connections lead to, if they do not lead to a host.
     init(_ sockets: Sockets, unixSocket: String? = nil) {
         self.sockets = sockets
         self.unixSocket = unixSocket
     }
 
-    /// Has the connections of the exchange opened here, and closed by its loop's sockets.
+    /// Sets the options by which the connections of the exchange are opened here and closed by its loop's sockets.
     ///
-    /// - Parameter idleSeconds: seconds for which a kept connection may have been idle, where the exchange takes one.
+    /// - Parameter idleSeconds: the maximum idle time of a connection that the exchange reuses.
     func set(_ options: inout EasyOptions, idleSeconds: Int? = nil) {
         sockets.set(&options)
         if let idleSeconds { options.set(CURLOPT_MAXAGE_CONN, idleSeconds) }
@@ -31,7 +32,7 @@ final class SocketMaker {
         }
     }
 
-    /// The kernel's reason for an exchange's end; 0 where there is none.
+    /// The kernel's error that ended an exchange; 0 if there was no such error.
     func systemError(of easy: UnsafeMutableRawPointer, at code: CURLcode) -> Int32 {
         if code == CURLE_COULDNT_CONNECT, failure != 0 { return failure }
         var error = 0

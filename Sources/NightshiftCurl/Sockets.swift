@@ -1,15 +1,15 @@
 import CNightshift
 import Glibc
 
-/// The sockets of a loop's connections, which libcurl opens and closes through here.
+/// The sockets of a loop's connections, which libcurl opens and closes through this class.
 ///
-/// libcurl itself does not tell which socket an exchange has while it runs, only between which ports.
+/// libcurl itself reports only the ports of a running exchange, not its socket.
 final class Sockets {
     private var open: Set<Int32> = []
-    /// Which Unix socket they lead to, of those that were made for one.
+    /// The paths of those sockets that are connected to a Unix socket.
     private var unixSockets: [Int32: String] = [:]
 
-    /// The socket of a connection; nil where it is not one of these, or cannot be told from another.
+    /// The socket of a connection; nil if it is not one of these or not unique.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
         let matching = open.filter {
             Self.port($0, getsockname) == localPort && Self.port($0, getpeername) == peerPort
@@ -17,7 +17,7 @@ final class Sockets {
         return matching.count == 1 ? matching.first : nil
     }
 
-    /// Has the connections of an exchange closed here. This has to live longer than any of them.
+    /// Sets the options by which the connections of an exchange are closed here. This object must outlive all of them.
     func set(_ options: inout EasyOptions) {
         options.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
         options.setClose { context, socket in
@@ -30,12 +30,12 @@ final class Sockets {
         }
     }
 
-    /// Every connection to a Unix socket, in use, kept, or still being made.
+    /// The sockets of all connections to a Unix socket: in use, idle, or being opened.
     func sockets(at path: String) -> [Int32] {
         unixSockets.filter { $0.value == path }.map(\.key)
     }
 
-    /// A socket of a new connection; -1 and `errno` where there is none.
+    /// Creates the socket of a new connection. Returns -1 and sets `errno` on failure.
     func make(_ address: curl_sockaddr, for unixSocket: String?) -> Int32 {
         guard !nightshift_lacks_descriptors() else { return CURL_SOCKET_BAD }
         let socket = Glibc.socket(address.family, address.socktype | Self.closeOnExec, address.protocol)
@@ -47,7 +47,7 @@ final class Sockets {
 
     private static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
-    /// The port in one of a socket's addresses; nil where it has none.
+    /// The port in one of a socket's addresses; nil if the address has no port.
     private static func port(
         _ socket: Int32, _ address: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
     ) -> Int32? {

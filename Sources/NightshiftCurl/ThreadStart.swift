@@ -1,16 +1,16 @@
 import Glibc
 
-/// Starts threads, also where there is no room for one more at first.
+/// Starts threads, and retries while a limit does not allow another thread.
 enum ThreadStart {
-    /// Tries again as long as a limit has no room for another thread (`EAGAIN`, pthread_create(3)).
+    /// Retries as long as a limit does not allow another thread (`EAGAIN`, pthread_create(3)).
     ///
-    /// Such a limit counts the threads of all programs of the user, and others end. Whoever has asked waits: the alternative is the
-    /// end of the process, with everything that runs in it.
+    /// Such a limit counts the threads of all programs of the user, and other threads end. The caller is blocked
+    /// meanwhile, because the alternative is to end the process with all its work.
     ///
     /// - Parameters:
-    ///   - pause: what passes the time between two attempts.
-    ///   - create: makes the thread, and returns as pthread_create does.
-    /// - Returns: 0, or another reason why there is none.
+    ///   - pause: waits between two attempts.
+    ///   - create: creates the thread, and returns the same results as pthread_create.
+    /// - Returns: 0, or another error.
     static func result(
         pause: () -> Void = { _ = usleep(ThreadStart.pauseMicroseconds) }, of create: () -> Int32
     ) -> Int32 {
@@ -22,6 +22,6 @@ enum ThreadStart {
         return result
     }
 
-    /// 50 ms.
+    /// The pause between two attempts: 50 ms.
     static let pauseMicroseconds: UInt32 = 50_000
 }

@@ -2,50 +2,50 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// One exchange on the loop's thread: libcurl's handle and all that its callbacks need.
+/// One exchange on the loop's thread: libcurl's handle and the state that its callbacks need.
 final class Transfer {
     let id: Int
     let request: CurlRequest
     let delegate: any CurlDelegate
-    /// Outlives its transfers.
+    /// The loop, which outlives its transfers.
     unowned let core: LoopCore
-    /// Is valid as long as the transfer is: nobody can ask a handle that has been freed.
+    /// The libcurl handle. It is valid as long as the transfer is, so a freed handle cannot be used.
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var connections: ConnectionPool?
     private let socketMaker: SocketMaker
 
-    /// Counts what comes over a connection whose body may be left in its socket.
+    /// Counts the bytes received over a connection whose body may be left in its socket.
     private var ledger: SocketLedger?
-    /// Bytes of that body that libcurl has not handed on yet.
+    /// The number of bytes of that body that libcurl has not delivered yet.
     private var bodyRest: Int64 = 0
-    /// The rest of the body, once libcurl has nothing to do with it any more.
+    /// The rest of the body, once libcurl no longer handles it.
     private(set) var socketBody: CurlSocketBody?
 
-    /// Bytes still missing of a body whose length libcurl does not heed; nil for any other.
+    /// The missing bytes of a body whose length libcurl ignores; nil for any other body.
     private var unheededRest: Int64?
 
-    /// Bytes of a body that came over a shared connection.
+    /// The number of body bytes received over a shared connection.
     private var receivedBytes: Int64 = 0
 
     private var heads = HeadReader()
-    /// A final head that libcurl may yet answer by itself.
+    /// A final head that libcurl may still answer by itself.
     private var pendingHead: CurlHead?
     /// The HTTP version of the final response; nil before its head.
     private var finalVersion: String?
-    /// Set while a body comes whose end is the connection's.
+    /// Set while a body arrives that the end of the connection delimits.
     private var closeNotify: CloseNotify?
-    /// Where the next byte of the body to send is read.
+    /// The offset of the next byte of the body to send.
     private var sendOffset: Int64 = 0
-    /// The failure that a callback has found, in place of libcurl's own words.
+    /// The failure that a callback found, which replaces libcurl's own message.
     private var failure: (code: CURLcode, message: String, systemError: Int32)?
 
-    /// Paused by the delegate.
+    /// Whether the delegate has paused the exchange.
     var isHeld = false
-    /// Waits in the queue of the common limit.
+    /// Whether the exchange waits in the queue of the common limit.
     var isQueued = false
-    /// The bytes that are left of its present turn under the common limit.
+    /// The number of bytes left of its current turn under the common limit.
     var turnBytes = 0
     private var ownLimit: TokenBucket?
     private var wakeTime = Double.infinity
@@ -69,15 +69,15 @@ final class Transfer {
         if let period = idleCheckPeriod { idleCheckTime = progressTime + period }
     }
 
-    /// The transfer must no longer be with the multi handle.
+    /// The transfer must already be removed from the multi handle.
     deinit {
-        // Before the connections that it shares are let go, and before the texts that it points to.
+        // The handle is freed before the shared connections and before the texts that it points to.
         curl_easy_cleanup(easy)
         curl_slist_free_all(headerList)
         errorText.deallocate()
     }
 
-    /// Sets all options; an end means that the request cannot be made at all.
+    /// Sets all options. Returns an end if the request cannot be made at all.
     func prepare(_ connections: ConnectionPool) -> CurlEnd? {
         if let flaw = request.flaw {
             return CurlEnd(
@@ -111,7 +111,7 @@ final class Transfer {
             }
         }
         socketMaker.set(&options, idleSeconds: core.idleSeconds)
-        // Rather a place on a connection that is still being made than another connection.
+        // Waiting for a stream on a connection that is still being opened is preferred to another connection.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")
         if mayLeaveBody || request.unixPeerObjection != nil {
@@ -153,7 +153,7 @@ final class Transfer {
 
     // MARK: - Before the request
 
-    /// Whether nobody objects to any connection that the request may go over: libcurl does not tell which one it has taken.
+    /// Whether all connections that the request may use are acceptable. libcurl does not report which one it uses.
     private func mayBeSent() -> Bool {
         guard let objection = request.unixPeerObjection else { return true }
         for socket in core.sockets.sockets(at: request.unixSocket ?? "") {
@@ -175,7 +175,7 @@ final class Transfer {
             failure = (CURLE_WEIRD_SERVER_REPLY, "The response's header fields are too many or too large.", 0)
             return 0
         case .head(let head) where head.unrequestedTransferCoding != nil:
-            // libcurl would decode it on this thread, which all exchanges share, however large it becomes.
+            // libcurl would decode it on this thread, which all exchanges share, and the decoded size has no limit.
             failure = (
                 CURLE_BAD_CONTENT_ENCODING,
                 "The response has a transfer coding that was not requested: \(head.unrequestedTransferCoding ?? "").", 0
@@ -185,9 +185,9 @@ final class Transfer {
             delegate.received(interim: head)
         case .head(let head):
             pendingHead = head
-            // libcurl answers challenges, and a refused expectation, by itself; nothing else is followed by another head.
+            // libcurl answers challenges and a refused expectation by itself. No other head is followed by another one.
             if request.credential == nil, ![401, 407, 417].contains(head.status) { reportHead() }
-            // An error for libcurl, which would wait for the end of the connection.
+            // Returning 0 is an error for libcurl, which would otherwise wait for the end of the connection.
             if unheededRest == 0 { return 0 }
         }
         return line.count
@@ -209,7 +209,7 @@ final class Transfer {
     private func watchForCloseNotify() {
         closeNotify = CloseNotify(easy)
         guard closeNotify != nil else { return }
-        // libcurl reports progress once more between a body's end and that of the connection.
+        // libcurl reports progress once more between the end of a body and the end of the connection.
         var options = EasyOptions(easy)
         options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
         options.setProgress { context, _, _, _, _ in
@@ -230,14 +230,14 @@ final class Transfer {
             if isLimited { moved(piece.count) }
             if let rest = unheededRest {
                 unheededRest = rest - Int64(piece.count)
-                // An error for libcurl, as below.
+                // Returning 0 is an error for libcurl, as below.
                 if unheededRest == 0 { return 0 }
             }
             if core.sharesConnections {
                 receivedBytes += Int64(bytes.count)
                 leaveSharedConnection(at: receivedBytes)
             }
-            // An error for libcurl, which then closes its descriptor.
+            // Returning 0 is an error for libcurl, which then closes its descriptor.
             return ledger != nil && takesOver(after: bytes.count) ? 0 : bytes.count
         case .pause:
             isHeld = true
@@ -247,13 +247,13 @@ final class Transfer {
         }
     }
 
-    /// Lets nobody else on this connection where the body is, or has become, no small one.
+    /// Lets no other exchange use this connection if the body is large or has become large.
     private func leaveSharedConnection(at bytes: Int64) {
         guard core.sharesConnections, bytes > Self.sharedBytes, let connections else { return }
         core.retire(connections)
     }
 
-    /// Bytes of a body that share a connection with others.
+    /// The maximum number of body bytes for which an exchange shares a connection.
     private static let sharedBytes: Int64 = 1 << 20
 
     // MARK: - Receiving without libcurl
@@ -263,7 +263,7 @@ final class Transfer {
         ledger = core.sockets.socket(localPort: localPort, peerPort: peerPort).flatMap { SocketLedger($0) }
     }
 
-    /// Whether the rest of the body is ours from now on.
+    /// Takes the rest of the body over from libcurl, if possible. Returns whether it did.
     private func takesOver(after count: Int) -> Bool {
         ledger?.handOn(count)
         bodyRest -= Int64(count)
@@ -278,10 +278,10 @@ final class Transfer {
         return socketBody != nil
     }
 
-    /// Whether the socket has to be watched: neither this side nor a limit holds the body up.
+    /// Whether the socket must be watched: neither this side nor a limit pauses the body.
     var awaitsSocket: Bool { socketBody != nil && !isHeld && !isQueued && wakeTime == .infinity }
 
-    /// Moves what waits in the socket, as far as one turn reaches; the end of the exchange where it has come.
+    /// Moves the bytes that wait in the socket, up to one turn. Returns the end of the exchange if it has ended.
     func receiveFromSocket() -> CurlEnd? {
         guard let body = socketBody, !isHeld, !isQueued else { return nil }
         var allowance = Self.turnBytes
@@ -318,7 +318,7 @@ final class Transfer {
         return nil
     }
 
-    /// Bytes after which the other exchanges have their turn.
+    /// The number of bytes after which the other exchanges have their turn.
     private static let turnBytes = 1 << 20
 
     // MARK: - Sending
@@ -329,7 +329,7 @@ final class Transfer {
         let isLimited = ownLimit != nil || core.isLimited
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }
-            // Small pieces, so that a low limit does not let the server wait for long.
+            // Pieces are small, so that the server does not wait long under a low limit.
             count = min(count, CommonLimit.pieceBytes, ownLimit?.piece ?? .max)
         }
         switch request.body {
@@ -358,7 +358,7 @@ final class Transfer {
 
     private func rewind(to offset: Int64) -> Int32 {
         guard (0...request.body.size).contains(offset) else { return CURL_SEEKFUNC_FAIL }
-        // With a head it is the server that wants the body again: after a challenge, or without an expectation.
+        // If a head has arrived, the server wants the body again: after a challenge, or without an expectation.
         guard request.mayRepeatBody || pendingHead != nil else { return CURL_SEEKFUNC_FAIL }
         sendOffset = offset
         delegate.sent(offset)
@@ -388,12 +388,12 @@ final class Transfer {
         core.countBytes(count, of: self)
     }
 
-    /// Whether it is paused because its own limit or the common one is used up.
+    /// Whether the exchange is paused because its own limit or the common limit is used up.
     var waitsForLimit: Bool { isQueued || wakeTime < .infinity }
 
     func wakes(_ now: Double) -> Bool { wakeTime <= now }
 
-    /// Goes on in both directions, and pauses again where something still stands in the way. The end, where that brings it.
+    /// Continues in both directions, or pauses again if another reason remains. Returns the end if the exchange ends.
     func unpause() -> CurlEnd? {
         wakeTime = .infinity
         if socketBody != nil { return receiveFromSocket() }
@@ -403,13 +403,13 @@ final class Transfer {
 
     // MARK: - Idle time
 
-    /// When this transfer has to be looked after next.
+    /// The time at which this transfer needs attention next.
     var nextAttention: Double { min(wakeTime, idleCheckTime) }
 
-    /// Progress is sampled four times in the idle timeout, which costs nothing on the byte path.
+    /// The interval at which progress is sampled: a quarter of the idle timeout. Sampling adds no cost per byte.
     private var idleCheckPeriod: Double? { request.idleTimeout.map { max($0, 0.1) / 4 } }
 
-    /// The end of an exchange in which nothing has moved for too long.
+    /// The end of an exchange that has made no progress for too long.
     func idleEnd(_ now: Double) -> CurlEnd? {
         guard let timeout = request.idleTimeout, let period = idleCheckPeriod, now >= idleCheckTime else { return nil }
         idleCheckTime = now + period
@@ -427,7 +427,7 @@ final class Transfer {
         return end(CURLE_OPERATION_TIMEDOUT)
     }
 
-    /// Bytes of the body of a response to a challenge, which libcurl reads and throws away.
+    /// The maximum body size of a challenge response, which libcurl reads and discards.
     private static let maximumUnseenBytes: Int64 = 16 << 20
 
     // MARK: - The end
@@ -438,7 +438,7 @@ final class Transfer {
         }
         var code = failure?.code ?? code
         let phase = phase
-        // It was this side that ended it, where the response ends.
+        // This side ended the exchange because the response was complete.
         if unheededRest == 0, failure == nil, code == CURLE_WRITE_ERROR { code = CURLE_OK }
         if code == CURLE_OK { reportHead() }
         if code == CURLE_OK, let rest = unheededRest, rest > 0 {
@@ -458,8 +458,8 @@ final class Transfer {
         return end
     }
 
-    /// See ``CurlEnd/wantsHTTP1``. libcurl goes back by itself after the reset of a stream, over a second connection, and
-    /// does not say so; where the server closes the connection for that, it only calls its framing wrong.
+    /// See ``CurlEnd/wantsHTTP1``. After the reset of a stream libcurl falls back by itself, over a second connection,
+    /// and does not report it. If the server closes the connection instead, libcurl only reports a framing error.
     private func wantsHTTP1(_ code: CURLcode) -> Bool {
         guard !request.usesHTTP1, request.url.lowercased().hasPrefix("https:") else { return false }
         if code == CURLE_HTTP2 { return !heads.isPastHead }
@@ -467,7 +467,7 @@ final class Transfer {
             && Progress.long(easy, CURLINFO_NUM_CONNECTS) > 1
     }
 
-    /// A proxy's answer to CONNECT other than that the tunnel stands, or a SOCKS proxy's word about the server.
+    /// Whether a proxy refused CONNECT, or a SOCKS proxy reported that it cannot reach the server.
     private var proxyRefused: Bool {
         let status = Progress.long(easy, CURLINFO_HTTP_CONNECTCODE)
         if status >= 300, status != 407 { return true }
@@ -480,7 +480,7 @@ final class Transfer {
         return replies.contains { Int($0.rawValue) == Int(reply) }
     }
 
-    /// What a proxy wants before it makes a tunnel, where that is what stands in the way.
+    /// The proxy's demand for a credential, if it refused the tunnel for that reason.
     private var refusedTunnel: CurlRefusedTunnel? {
         guard Progress.long(easy, CURLINFO_HTTP_CONNECTCODE) == 407 else { return nil }
         let offered = UInt(bitPattern: Int(Progress.long(easy, CURLINFO_PROXYAUTH_AVAIL)))

@@ -1,20 +1,21 @@
 import NightshiftAPI
 
-/// A queue of the transfers that share a rate limit: the longest waiting moves its bytes next.
+/// A queue of the transfers that share a rate limit. The transfer that has waited longest moves its bytes next.
 ///
-/// A turn is paid for when it is given, so that whoever has one needs to ask nobody, on whatever thread.
+/// A turn is paid for when it is given. Its owner can then use it on any thread without further checks.
 package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {
     private var bucket: TokenBucket?
     private var waiting: [Ticket] = []
 
-    /// Shortest pause between two rounds of turns, in seconds: a bound for wake-ups, and short enough to look steady.
+    /// The minimum pause between two rounds of turns, in seconds. It limits wake-ups and is short enough for a steady
+    /// rate.
     package static var shortestPause: Double { 0.02 }
-    /// The fewest bytes of one turn: one piece as libcurl hands them over.
+    /// The minimum number of bytes in one turn: one piece as delivered by libcurl.
     package static var pieceBytes: Int { 16_384 }
 
     package init() {}
 
-    /// Bytes per second; nil is unlimited, and then nobody waits any more.
+    /// Sets the rate in bytes per second; nil is unlimited and ends all waiting.
     package mutating func setRate(_ bytesPerSecond: Int64?, now: Double) {
         bucket = bytesPerSecond.map { TokenBucket(bytesPerSecond: $0, now: now) }
         if bucket == nil { waiting = [] }
@@ -22,7 +23,7 @@ package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {
 
     package var isLimited: Bool { bucket != nil }
 
-    /// Takes the last place in the queue; returns when the next turns are given.
+    /// Adds an exchange to the end of the queue. Returns the time of the next turns.
     package mutating func wait(_ ticket: Ticket, now: Double) -> Double {
         if isLimited { waiting.append(ticket) }
         return nextTurn(now: now) ?? now
@@ -32,15 +33,15 @@ package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {
         waiting.removeAll { $0 == ticket }
     }
 
-    /// Bytes of a turn that nobody will use.
+    /// Returns the unused bytes of a turn to the allowance.
     package mutating func giveBack(_ bytes: Int, now: Double) {
         _ = bucket?.take(-bytes, now: now)
     }
 
-    /// Turns for the longest waiting, each of so many bytes, as far as the allowance reaches.
+    /// Gives turns to the longest waiting exchanges, each of the same number of bytes, as far as the allowance allows.
     package mutating func turns(now: Double) -> (tickets: [Ticket], bytes: Int) {
         guard let rate = bucket?.rate, !waiting.isEmpty else { return ([], 0) }
-        // Twice what a round of pauses allows, so that it is the limit that stops them and not the length of a turn.
+        // The share is twice what one pause allows, so that the limit stops the transfers and not the length of a turn.
         let share = rate * Self.shortestPause * 2 / Double(waiting.count)
         let bytes = max(Self.pieceBytes, Int(saturating: min(share, 1e9)))
         var count = 0
@@ -52,7 +53,7 @@ package struct TurnQueue<Ticket: Equatable & Sendable>: Sendable {
         return (Array(waiting.prefix(count)), bytes)
     }
 
-    /// When turns are given next; nil while nobody waits.
+    /// The time at which turns are given next; nil while no exchange waits.
     package mutating func nextTurn(now: Double) -> Double? {
         guard !waiting.isEmpty, let delay = bucket?.delay(now: now) else { return nil }
         return delay > 0 ? now + max(delay, Self.shortestPause) : now
