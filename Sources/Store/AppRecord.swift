@@ -1,21 +1,21 @@
 package import NightshiftAPI
 
-/// What is kept of an app beside its desktop entry. Times are seconds since 1970.
+/// The stored state of an app, apart from its desktop entry. Times are seconds since 1970.
 package struct AppRecord: Hashable, Sendable, Codable {
     package var id: AppID
     package var state: AppState
     package var stateSince: Double
     package var process: StoredProcess?
-    /// Nil without a process, and in a record that an earlier version has written.
+    /// The state of the app's process; nil without a process, and in a record written by an earlier version.
     package var processState: StoredProcessState?
     package var isForceQuit: Bool
-    /// Whether a process of it has ever read commands: then an exit status alone completes nothing.
+    /// Whether a process of the app has ever read commands. If so, its exit status alone completes no wake.
     package var linksLibrary: Bool
     package var lastExit: AppExit?
-    /// Background launches in a row that ended in a fault, and when the last of them did.
+    /// The number of consecutive background launches that ended in a crash. The time of the last one is stored with it.
     package var faults: Int
     package var faultAt: Double
-    /// How long tasks that it adds in the background do not start, from a moment on.
+    /// The start delay of tasks that the app adds in the background, in seconds, and the time from which it applies.
     package var startDelay: Double
     package var startDelayFrom: Double
     package var snapshotTakenAt: Double?
@@ -35,13 +35,13 @@ package struct AppRecord: Hashable, Sendable, Codable {
     }
 }
 
-/// What is kept of an app's background time.
+/// The stored background time of an app.
 package struct BackgroundRecord: Hashable, Sendable, Codable {
-    /// The user's word, which goes before the entry's and the device's.
+    /// The user's setting, which takes precedence over the desktop entry and the device.
     package var policy: BackgroundPolicy?
-    /// Those that have ended, oldest first; at most ``Limits/stints``.
+    /// The background runs that have ended, oldest first; at most ``Limits/stints``.
     package var stints: [BackgroundStint] = []
-    /// The one that goes on.
+    /// The current background run.
     package var stint: OpenStint?
     /// Background tasks that have not ended, in the order in which they began.
     package var tasks: [StoredBackgroundTask] = []
@@ -49,17 +49,17 @@ package struct BackgroundRecord: Hashable, Sendable, Codable {
     package init() {}
 }
 
-/// A stint that goes on. Its seconds are those of CLOCK_MONOTONIC, within the boot of the app's process.
+/// A current background run. Its seconds are those of CLOCK_MONOTONIC, in the boot of the app's process.
 package struct OpenStint: Hashable, Sendable, Codable {
-    /// Its ``BackgroundStint/seconds`` are those up to ``countsFrom``.
+    /// The background run. Its ``BackgroundStint/seconds`` count up to ``countsFrom``.
     package var stint: BackgroundStint
-    /// Since when its time passes; nil while that stands still.
+    /// The time since which the background time has been running; nil while it is stopped.
     package var countsFrom: Double?
-    /// Seconds that were left at ``countsFrom``, or are left while time stands still; nil without a limit.
+    /// Seconds that were left at ``countsFrom``, or are left while the time is stopped; nil without a limit.
     package var left: Double?
-    /// Whether the app was told that its time is nearly over.
+    /// Whether the app was notified that its time is nearly over.
     package var isExpiring = false
-    /// Since when it holds the device awake, in seconds since 1970.
+    /// The time in seconds since 1970 since which the task has held the device awake.
     package var heldSince: Double?
 
     package init(stint: BackgroundStint, countsFrom: Double, left: Double?) {
@@ -70,12 +70,12 @@ package struct OpenStint: Hashable, Sendable, Codable {
 }
 
 package struct StoredBackgroundTask: Hashable, Sendable, Codable {
-    /// The process that began it, where that is not the app's own.
+    /// The process that began the task, if it is not the app's main process.
     package var guest: Int32?
-    /// The process's own number for it.
+    /// The number that the process gave the task.
     package var number: Int64
     package var name: String
-    /// Seconds since 1970.
+    /// The start in seconds since 1970.
     package var since: Double
 
     package init(guest: Int32?, number: Int64, name: String, since: Double) {
@@ -87,19 +87,20 @@ package struct StoredBackgroundTask: Hashable, Sendable, Codable {
 }
 
 extension KeyedDecodingContainer {
-    /// Records that an earlier service wrote have none. What the compiler makes of ``AppRecord`` calls this.
+    /// Returns an empty record if the key is missing, as in records of earlier versions. The decoder that the compiler
+    /// generates for ``AppRecord`` calls this overload.
     func decode(_ type: BackgroundRecord.Type, forKey key: Key) throws -> BackgroundRecord {
         try decodeIfPresent(type, forKey: key) ?? BackgroundRecord()
     }
 }
 
-/// A process that is not taken for another one with the same number.
+/// The identity of a process, which distinguishes it from later processes with the same number.
 package struct StoredProcess: Hashable, Sendable, Codable {
     package var processID: Int32
-    /// Clock ticks between boot and its start.
+    /// The start time in clock ticks since boot.
     package var startTime: UInt64
     package var bootID: String
-    /// Whether the service launched it and may suspend it.
+    /// Whether the service launched the process and may suspend it.
     package var isManaged: Bool
 
     package init(processID: Int32, startTime: UInt64, bootID: String, isManaged: Bool) {

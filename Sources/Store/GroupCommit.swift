@@ -1,14 +1,14 @@
 import GRDB
 import Synchronization
 
-/// Puts the writes that come while another transaction syncs into one transaction of their own.
+/// Combines writes that arrive during the sync of a transaction into one following transaction.
 final class GroupCommit: Sendable {
-    /// One caller's part of a transaction.
+    /// One caller's operation within a transaction.
     private struct Operation {
-        /// Does the work inside the transaction; what it returns is called once that is on disk. Throws where the work has ended
-        /// the whole transaction, as on a full disk.
+        /// Performs the operation inside the transaction. The returned closure is called once the transaction is on
+        /// disk. Throws if the operation ended the whole transaction, as on a full disk.
         var perform: @Sendable (Database) throws -> Settlement
-        /// Answers the caller when the transaction has failed.
+        /// Reports to the caller that the transaction failed.
         var refuse: @Sendable (StoreError) -> Void
     }
 
@@ -35,7 +35,7 @@ final class GroupCommit: Sendable {
                 operations.append(operation)
                 return operations.count == 1
             }
-            // Later writes join the same commit: the writer's queue is serial, so a flush takes all that have gathered.
+            // Later writes join the same commit: the writer's queue is serial, so a flush takes all pending operations.
             if isFirst { flush() }
         }
         return try result.get()
@@ -73,7 +73,7 @@ final class GroupCommit: Sendable {
         } catch {
             return .failure(StoreError(error))
         }
-        guard let value else { return .failure(StoreError(.other, "The transaction gave no value.")) }
+        guard let value else { return .failure(StoreError(.other, "The transaction returned no value.")) }
         return .success(value)
     }
 }

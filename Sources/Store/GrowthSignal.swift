@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Wakes those who follow a table when it has grown. Holds no rows: they are read from the store.
+/// A signal that wakes the readers of a table when it has grown. It holds no rows; readers read them from the store.
 package final class GrowthSignal: Sendable {
     private struct State {
         var last: Int64
@@ -15,7 +15,7 @@ package final class GrowthSignal: Sendable {
         state = Mutex(State(last: last))
     }
 
-    /// The id of the last row that is on disk.
+    /// The id of the last row on disk.
     package var last: Int64 { state.withLock { $0.last } }
 
     func advance(to last: Int64) {
@@ -28,10 +28,10 @@ package final class GrowthSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// How often all were woken though nothing had grown.
+    /// The number of wakes of all readers without growth.
     package var wakes: Int { state.withLock { $0.wakes } }
 
-    /// Wakes all who wait, though nothing has grown: there is progress to look at.
+    /// Wakes all readers although the table has not grown, because there is progress to read.
     package func wakeWaiters() {
         let woken = state.withLock { state in
             state.wakes += 1
@@ -41,9 +41,10 @@ package final class GrowthSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// Returns once there is a row after `id`, at the next ``wakeWaiters()``, or when the task is cancelled.
+    /// Returns once a row after `id` exists, at the next ``wakeWaiters()``, or when the task is cancelled.
     ///
-    /// - Parameter wakes: what ``wakes`` was before its caller looked: it returns at once where all were woken since.
+    /// - Parameter wakes: the value of ``wakes`` before the caller read the table. The function returns at once if all
+    ///   readers were woken since.
     package func wait(past id: Int64, since wakes: Int? = nil) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1
@@ -52,7 +53,7 @@ package final class GrowthSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
-                    // A cancellation that came first has found no continuation to resume.
+                    // If the cancellation came first, its handler found no continuation to resume.
                     guard state.last <= id, wakes ?? state.wakes == state.wakes, !Task.isCancelled else { return true }
                     state.waiters[ticket] = continuation
                     return false

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// How long connections wait for a lock of another program, such as a backup.
+/// The time for which connections wait for a lock of another program, such as a backup.
 final class LockWaits: Sendable {
     private let latest = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// Seconds while nothing has to be done in time.
+    /// The usual wait in seconds.
     static let usual = 5.0
 
-    /// No connection waits beyond this moment, from now on.
+    /// Sets a time after which no connection waits.
     func end(at moment: ContinuousClock.Instant) {
         latest.withLock { $0 = min($0 ?? moment, moment) }
     }
 
-    /// Whether to try once more: SQLite's busy handler. Pauses before it says yes.
+    /// Whether to try again: SQLite's busy handler. Pauses before it returns true.
     func triesAgain(after tries: Int) -> Bool {
         let pause = Self.pause(tries)
         guard Self.waited(tries) + pause <= Self.usual else { return false }
@@ -22,9 +22,9 @@ final class LockWaits: Sendable {
         return true
     }
 
-    /// Seconds before a try: short at first, since most locks are.
+    /// Returns the pause in seconds before a try. It is short at first, because most locks are short.
     static func pause(_ tries: Int) -> Double { min(0.001 * Double(1 << min(tries, 6)), 0.05) }
 
-    /// Seconds of all pauses before a try.
+    /// Returns the sum of all pauses before a try, in seconds.
     static func waited(_ tries: Int) -> Double { (0..<tries).reduce(0) { $0 + pause($1) } }
 }

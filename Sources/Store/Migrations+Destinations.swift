@@ -1,7 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// What tasks with a file of their own choice need to find each other. After "0017 tasks of sessions".
+    /// Adds the column with which tasks of the same destination file find each other. Runs after "0017 tasks of
+    /// sessions".
     static func registerDestinations(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0018 destinations") { db in
             try db.execute(

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// What unreadable settings and wrong clocks need. Behind "0014 unifiedpush".
+    /// Adds columns for unreadable settings and for expiry despite wrong clocks. Runs after "0014 unifiedpush".
     static func registerExpiry(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0015 replaced settings") { db in
             try db.execute(

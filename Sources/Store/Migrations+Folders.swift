@@ -1,7 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// What tells a destination from another folder of the same path. After "0019 first answers".
+    /// Adds the identity of the destination folder, which distinguishes it from another folder with the same path. Runs
+    /// after "0019 first answers".
     static func registerFolders(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0020 folders of tasks") { db in
             try db.execute(

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// What queries about one session need, however many tasks it has. Behind "0016 expiry".
+    /// Adds indices that keep queries about one session fast with any number of tasks. Runs after "0016 expiry".
     static func registerIndices(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0017 tasks of sessions") { db in
             try db.execute(

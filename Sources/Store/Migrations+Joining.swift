@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// The columns by which equal requests find each other. After "0022 unseen ends of wakes".
+    /// Adds the column with which equal requests find each other. Runs after "0022 unseen ends of wakes".
     static func registerJoining(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0023 equal requests") { db in
             try db.execute(

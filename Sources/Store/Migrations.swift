@@ -1,6 +1,6 @@
 import GRDB
 
-/// The schema's history. Migrations are only ever appended, and use no type of the project.
+/// The history of the schema. Migrations are only appended, and use no type of the project.
 enum Migrations {
     static let all: DatabaseMigrator = {
         var migrator = DatabaseMigrator()

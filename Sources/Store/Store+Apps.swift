@@ -1,10 +1,10 @@
 import GRDB
 package import NightshiftAPI
 
-/// What is kept of apps.
+/// The stored apps.
 package struct StoredApps: Sendable {
     package var records: [AppRecord] = []
-    /// Those whose rows make no sense. The rows stay as they are until somebody removes them.
+    /// Apps with unreadable rows. The rows stay unchanged until they are removed.
     package var unreadable: [UnreadableApp] = []
 }
 
@@ -22,7 +22,7 @@ extension StoreTransaction {
         return stored
     }
 
-    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for a row that makes no sense.
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the row is invalid.
     package func app(_ id: AppID) throws -> AppRecord? {
         let text = try String.fetchOne(
             db.cachedStatement(sql: "SELECT record FROM apps WHERE id = ?"), arguments: [id.rawValue])
@@ -33,17 +33,17 @@ extension StoreTransaction {
         }
     }
 
-    /// Keeps what the steps of an app have made of its record. Its user's word in it stays as it is: a step that was decided before
-    /// that word does not undo it.
+    /// Writes the record of an app after a step of its state machine. The user's setting in the stored record is kept,
+    /// so a step that was decided earlier does not undo it.
     package func put(_ record: AppRecord) throws {
         var record = record
         if let kept = try app(record.id) { record.background.policy = kept.background.policy }
         try write(record)
     }
 
-    /// Keeps its user's word on an app's background time; nil takes it back.
+    /// Writes the user's setting for an app's background time; nil removes it.
     ///
-    /// - Parameter record: what is kept of an app of which nothing is yet.
+    /// - Parameter record: the record to write if the app has none yet.
     package func put(_ policy: BackgroundPolicy?, of record: AppRecord) throws {
         var record = try app(record.id) ?? record
         record.background.policy = policy
@@ -60,7 +60,8 @@ extension StoreTransaction {
         try db.execute(sql: "DELETE FROM apps WHERE id = ?", arguments: [id.rawValue])
     }
 
-    /// Forgets all that any part of the service keeps of an app that is removed. Its sessions, their tasks and messages stay.
+    /// Deletes the rows that all parts of the service keep of a removed app. Its sessions, their tasks and messages
+    /// stay.
     package func deleteEverything(of app: AppID) throws {
         try deleteApp(app)
         try deleteRefresh(of: app)

@@ -2,12 +2,13 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// What people have set for the device; nil where they have set nothing, and where it makes no sense.
+    /// Returns the user's device settings; nil if none were set, or if they are unreadable.
     package func deviceSettings() throws -> DeviceSettings? {
         try deviceColumn("settings").flatMap { try? Columns.decode(DeviceSettings.self, $0) }
     }
 
-    /// Keeps what people have set. What made no sense stays in a column of its own, until the next time.
+    /// Writes the user's device settings. Replaced unreadable settings stay in a column of their own until the next
+    /// replacement.
     package func put(_ settings: DeviceSettings) throws {
         if try objectionToDeviceSettings() != nil {
             try db.execute(sql: "UPDATE device SET replaced_settings = settings")
@@ -18,17 +19,17 @@ extension StoreTransaction {
                 """, arguments: [try Columns.encode(settings)])
     }
 
-    /// Where the last service was with doze; the value is the caller's own. Nil also where it makes no sense.
+    /// Returns the stored state of doze, in the caller's type; nil also if it is unreadable.
     package func doze<State: Decodable>(_ type: State.Type) throws -> State? {
         try deviceColumn("doze").flatMap { try? Columns.decode(type, $0) }
     }
 
-    /// Why what people have set makes no sense; nil where it does.
+    /// Returns the reason why the user's device settings are unreadable; nil if they can be read.
     package func objectionToDeviceSettings() throws -> String? {
         try objection(to: "settings", DeviceSettings.self)
     }
 
-    /// The same for doze.
+    /// Returns the reason why the state of doze is unreadable; nil if it can be read.
     package func objection(toDoze type: (some Decodable).Type) throws -> String? { try objection(to: "doze", type) }
 
     private func objection(to column: String, _ type: (some Decodable).Type) throws -> String? {

@@ -3,7 +3,8 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Writes down a decision; the oldest ones go when there are more than ``Limits/journalEntries``.
+    /// Writes a decision to the journal. The oldest entries are deleted if there are more than
+    /// ``Limits/journalEntries``.
     package func record(_ entry: JournalEntry) throws {
         try db.cachedStatement(
             sql: """
@@ -25,8 +26,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Entries after an id, oldest first; of some tasks, of one session, of one app and its sessions' tasks, or since a
-    /// moment (seconds since 1970), where that is asked.
+    /// Returns entries after an id, oldest first. Optional filters are tasks, a session, an app with the tasks of its
+    /// sessions, and a start time in seconds since 1970.
     package func journal(
         after: Int64, tasks: Set<TaskID>? = nil, session: SessionID? = nil, app: AppID? = nil, since: Double? = nil,
         limit: Int
@@ -46,7 +47,7 @@ extension StoreTransaction {
             arguments += [app.rawValue, app.rawValue]
         }
         if let since {
-            // The clock may have been set back since: an entry is as late as the latest one before it.
+            // The clock may have been set back, so an entry counts as no earlier than the latest entry before it.
             conditions.append("id >= (SELECT min(id) FROM journal WHERE time >= ?)")
             arguments += [since]
         }
@@ -57,7 +58,7 @@ extension StoreTransaction {
         return try rows.map(Self.entry)
     }
 
-    /// The last entries of a task, oldest first.
+    /// Returns the last entries of a task, oldest first.
     package func history(of task: TaskID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
             db, sql: "\(Self.entries) WHERE task = ? ORDER BY id DESC LIMIT ?",
@@ -65,14 +66,14 @@ extension StoreTransaction {
         return try rows.reversed().map(Self.entry)
     }
 
-    /// The last entries about an app, oldest first.
+    /// Returns the last entries about an app, oldest first.
     package func history(of app: AppID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
             db, sql: "\(Self.entries) WHERE app = ? ORDER BY id DESC LIMIT ?", arguments: [app.rawValue, limit])
         return try rows.reversed().map(Self.entry)
     }
 
-    /// The id of the oldest entry that is still kept, or nil.
+    /// Returns the id of the oldest stored entry, or nil.
     package func firstJournalEntry() throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT min(id) FROM journal")
     }
@@ -81,12 +82,12 @@ extension StoreTransaction {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'journal'")) ?? 0
     }
 
-    /// With the app that a task belongs to.
+    /// The query of entries, with the app that owns the task.
     private static let entries =
         "SELECT *, (SELECT sessions.app FROM sessions WHERE sessions.id = journal.session) AS owner FROM journal"
 
     private static func entry(_ row: Row) throws -> JournalEntry {
-        // One that makes no sense takes no other with it, and keeps its place.
+        // An unreadable entry keeps its place and does not affect others.
         let decision = Decision(rawValue: row["decision"]) ?? .unreadable
         var wait: Wait?
         let detail: String? = row["detail"]

@@ -1,7 +1,7 @@
 import GRDB
 package import NightshiftAPI
 
-/// The rows of location that could be read, and what they are called that could not.
+/// The readable rows of location, and the names of unreadable ones.
 package struct StoredLocation<App: Sendable, Device: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
@@ -10,9 +10,9 @@ package struct StoredLocation<App: Sendable, Device: Sendable>: Sendable {
     package init() {}
 }
 
-/// What is known of regions and significant changes: records whose form is their owner's.
+/// The stored state of regions and significant changes. The feature defines the form of the records.
 extension StoreTransaction {
-    /// All that is kept. A row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     package func location<App: Decodable & Sendable, Device: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredLocation<App, Device> {
@@ -30,15 +30,15 @@ extension StoreTransaction {
         try putDeviceRecord(record, in: .location)
     }
 
-    /// Forgets what is kept of an app that is gone, and what it was to be woken for.
+    /// Deletes the location state and location wakes of a removed app.
     package func deleteLocation(of app: AppID) throws {
         try deleteRows(of: app, from: RecordTable.location.apps)
         try deleteLocationWakes(of: app)
     }
 
-    /// Takes back what an app was to be told of its location and was not yet.
+    /// Deletes pending location wakes of an app.
     ///
-    /// - Parameter region: the one that it is about; all regions, and significant changes, where none is named.
+    /// - Parameter region: the region of the wakes; nil for all regions and significant changes.
     package func deleteLocationWakes(of app: AppID, region: String? = nil) throws {
         if let region {
             try db.execute(
@@ -49,7 +49,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Takes back that an app was to be told of a significant change.
+    /// Deletes an app's pending wake for a significant change.
     package func deleteSignificantChangeWake(of app: AppID) throws {
         try deleteWakes(of: app, by: [.significantChange], from: "wakes")
     }

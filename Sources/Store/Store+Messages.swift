@@ -1,7 +1,7 @@
 import GRDB
 package import NightshiftAPI
 
-/// A message as the store keeps it; what it tells is in its task's row.
+/// A stored message. Its content is in its task's row.
 package struct StoredMessage: Hashable, Sendable {
     package var id: Int64
     package var kind: SessionMessage.Kind
@@ -16,22 +16,22 @@ package struct StoredMessage: Hashable, Sendable {
     }
 }
 
-/// A message's row, whether it can be read or not.
+/// A message's row, readable or not.
 package struct MessageRow: Sendable {
     package var id: Int64
-    /// Nil for one that this version does not know.
+    /// The kind of the message; nil if this version does not know it.
     package var kind: SessionMessage.Kind?
-    /// Nil where what it tells, or its task, makes no sense: it takes no other with it.
+    /// The message; nil if its content or its task is unreadable. Other messages are not affected.
     package var message: StoredMessage?
 }
 
 extension StoreTransaction {
-    /// The session's messages after an id that can be read, in order.
+    /// Returns the session's readable messages after an id, in order.
     package func messages(_ session: SessionID, after: Int64, limit: Int) throws -> [StoredMessage] {
         try messageRows(session, after: after, limit: limit).compactMap(\.message)
     }
 
-    /// The session's messages after an id, in order, with those that cannot be read.
+    /// Returns all rows of the session's messages after an id, in order, including unreadable ones.
     package func messageRows(_ session: SessionID, after: Int64, limit: Int) throws -> [MessageRow] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -42,7 +42,7 @@ extension StoreTransaction {
         return try rows.map(messageRow)
     }
 
-    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for one that makes no sense.
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the message is invalid.
     package func message(_ id: Int64, of session: SessionID) throws -> StoredMessage? {
         guard let row = try messageRow(id, of: session) else { return nil }
         guard let message = row.message else { throw StoreError(.unreadable, "Message \(id) cannot be read.") }
@@ -59,7 +59,8 @@ extension StoreTransaction {
         return try row.map(messageRow)
     }
 
-    /// Asks the task's app, unless the same is asked in its session already: then the task waits for that answer.
+    /// Asks the task's app, unless the same question is already pending in its session. In that case, the task waits
+    /// for that answer.
     package func putChallenge(of task: TaskRecord, _ challenge: Challenge) throws {
         try db.cachedStatement(
             sql: """
@@ -83,14 +84,14 @@ extension StoreTransaction {
         try db.cachedStatement(sql: "DELETE FROM messages WHERE id = ?").execute(arguments: [id])
     }
 
-    /// Takes back what the task's app was asked and has not answered.
+    /// Deletes the unanswered questions to the task's app.
     package func deleteQuestions(_ task: TaskID) throws {
         try db.execute(
             sql: "DELETE FROM messages WHERE task = ? AND kind IN ('challenge', 'delayedRequest')",
             arguments: [task.rawValue])
     }
 
-    /// Whether the task's app has something to hear of it still.
+    /// Whether messages about the task are pending for its app.
     package func hasMessages(_ task: TaskID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE task = ?)"),

@@ -1,23 +1,24 @@
 import GRDB
 package import NightshiftAPI
 
-/// Notifications of apps: those that wait, those that are shown, and what is known of each app.
+/// Pending and shown notifications of apps, and the notification state of each app.
 ///
-/// Whoever has one to show writes its row in the transaction that makes it true, and then wakes the part that shows it.
+/// A part that has a notification to show writes its row in the transaction of the event, and then wakes the part that
+/// shows it.
 extension StoreTransaction {
-    /// Has a notification shown. One of the app with the same identifier that waits is replaced; one that is shown stays until
-    /// this one takes its place. Where too many of the app wait, the oldest goes.
+    /// Adds a notification to show. It replaces a pending one of the app with the same identifier. A shown one stays
+    /// until this one replaces it. If the app has too many pending notifications, the oldest is deleted.
     ///
-    /// - Parameter due: seconds since 1970 from which on it is shown; nil where it waits for
+    /// - Parameter due: the time in seconds since 1970 from which it is shown; nil if it waits for
     ///   ``releaseNotification(_:of:at:)``.
     package func putNotification(_ notification: AppNotification, for app: AppID, due: Double?) throws {
         try put(StoredNotification(app: app, notification: notification, due: due))
     }
 
-    /// Lets a notification be shown that waits to be released.
+    /// Releases a pending notification so that it is shown.
     ///
     /// - Parameter time: seconds since 1970.
-    /// - Returns: whether there was one; where its user wants none of the app, it may have gone.
+    /// - Returns: whether it existed. It may have been deleted if the user has switched the notifications of the app off.
     @discardableResult
     package func releaseNotification(_ identifier: String, of app: AppID, at time: Double) throws -> Bool {
         try db.cachedStatement(
@@ -29,8 +30,8 @@ extension StoreTransaction {
         return db.changesCount > 0
     }
 
-    /// Writes a notification, in the place of the one with its key. Of those of the app that wait, and of those that are
-    /// shown, ``Limits/notifications`` stay, the newest.
+    /// Writes a notification and replaces the one with its key. Of the app's pending notifications, and of its shown
+    /// ones, the newest ``Limits/notifications`` are kept.
     package func put(_ stored: StoredNotification) throws {
         try deleteNotification(stored.key)
         try db.cachedStatement(
@@ -51,11 +52,11 @@ extension StoreTransaction {
         ).execute(arguments: [stored.app.rawValue, stored.state == .shown, Limits.notifications])
     }
 
-    /// Notes that a notification is shown: it takes the place of the one with its identifier that was, and waits no longer.
+    /// Records that a notification is shown: it replaces an older one with its identifier, and is no longer pending.
     ///
     /// - Parameters:
-    ///   - place: nil where the server that shows it cannot tell of it.
-    ///   - next: of one that repeats, when it is shown again.
+    ///   - place: nil if the server that shows it cannot report events about it.
+    ///   - next: the next time that a repeating notification is shown.
     package func notificationShown(
         _ notification: AppNotification, of app: AppID, place: StoredNotification.Place?, next: Double? = nil
     ) throws {
@@ -75,14 +76,14 @@ extension StoreTransaction {
         try put(shown)
     }
 
-    /// Notes that the time of a notification has come, whatever the wall clock says from now on.
+    /// Records that a notification is due, regardless of later changes of the wall clock.
     package func notificationIsDue(_ identifier: String, of app: AppID) throws {
         try db.cachedStatement(
             sql: "UPDATE notifications SET state = 'due' WHERE app = ? AND identifier = ? AND state = 'pending'"
         ).execute(arguments: [app.rawValue, identifier])
     }
 
-    /// Notes that the server that shows a notification has nothing more to tell of it.
+    /// Records that the server will report no more events about a shown notification.
     package func forgetPlace(_ identifier: String, of app: AppID) throws {
         try db.cachedStatement(
             sql: """
@@ -102,13 +103,13 @@ extension StoreTransaction {
         try putRecord(record, of: app, in: .notifications)
     }
 
-    /// Forgets what is kept of an app that is gone, what its user has chosen included.
+    /// Deletes the notification state of a removed app, including the user's settings for it.
     package func deleteNotifications(of app: AppID) throws {
         try deleteRows(of: app, from: RecordTable.notifications.apps, "notifications")
         try deleteWakes(of: app, by: [.response], from: "wakes")
     }
 
-    /// All that is kept. A row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     package func notifications<App: Decodable & Sendable>(_ app: App.Type) throws -> StoredNotifications<App> {
         var kept = StoredNotifications<App>()
         try readRecords(in: .notifications, into: &kept.apps, unreadable: &kept.unreadable)
@@ -123,14 +124,14 @@ extension StoreTransaction {
         return kept
     }
 
-    /// Those of one app that can be read, oldest first.
+    /// Returns the readable notifications of one app, oldest first.
     package func notifications(of app: AppID) throws -> [StoredNotification] {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT * FROM notifications WHERE app = ? ORDER BY id"), arguments: [app.rawValue]
         ).compactMap(Self.notification)
     }
 
-    /// Nil where it makes no sense.
+    /// Returns the notification of a row; nil if the row is invalid.
     private static func notification(_ row: Row) -> StoredNotification? {
         guard let notification = try? Columns.decode(AppNotification.self, row["record"]),
             notification.identifier == row["identifier"], let state = StoredNotification.State(rawValue: row["state"])

@@ -2,15 +2,15 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// A push that came, with what its part knows of it.
+/// A received push with the record of its feature.
 package struct StoredPush<Record: Sendable>: Sendable {
     /// The provider's `apns-id`.
     package var id: String
     package var app: AppID
     package var record: Record
-    /// Nil once nobody waits for it.
+    /// The payload; nil once it is no longer needed.
     package var payload: Data?
-    /// The number of the wake that was asked for it: ``WantedWake/through``.
+    /// The number of the wake for the push: ``WantedWake/through``.
     package var wake: Int64?
 
     package init(id: String, app: AppID, record: Record, payload: Data?, wake: Int64? = nil) {
@@ -22,20 +22,20 @@ package struct StoredPush<Record: Sendable>: Sendable {
     }
 }
 
-/// The rows of remote notifications that could be read, and what they are called that could not.
+/// The readable rows of remote notifications, and the names of unreadable ones.
 package struct StoredPushes<App: Sendable, Device: Sendable, Record: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
-    /// In the order in which they came.
+    /// The pushes in the order of arrival.
     package var pushes: [StoredPush<Record>] = []
     package var unreadable: [String] = []
 
     package init() {}
 }
 
-/// What is known of remote notifications: records whose form is their owner's, and the pushes that came.
+/// The stored state of remote notifications, and the received pushes. The feature defines the form of the records.
 extension StoreTransaction {
-    /// All that is kept. A row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     package func pushes<App: Decodable & Sendable, Device: Decodable & Sendable, Record: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type, _ push: Record.Type
     ) throws -> StoredPushes<App, Device, Record> {
@@ -65,13 +65,13 @@ extension StoreTransaction {
         try putDeviceRecord(record, in: .push)
     }
 
-    /// Forgets what is kept of an app that is gone, ends of its pushes' wakes included.
+    /// Deletes the push state of a removed app, including the ends of its push wakes.
     package func deletePushes(of app: AppID) throws {
         try deleteRows(of: app, from: RecordTable.push.apps, "push_messages")
         try deleteWakes(of: app, by: [.push], from: "wakes", "wake_ends")
     }
 
-    /// A push as it is known now. The number of its wake stays.
+    /// Writes the current state of a push. The number of its wake is kept.
     package func putPushMessage(_ id: String, of app: AppID, _ record: some Encodable, payload: Data?) throws {
         try db.cachedStatement(
             sql: """
@@ -81,8 +81,8 @@ extension StoreTransaction {
         ).execute(arguments: [id, app.rawValue, try Columns.encode(record), payload])
     }
 
-    /// Has an app woken for a push, after ``putPushMessage(_:of:_:payload:)``. One under the same key that waits for its app
-    /// already, and has not begun, is replaced.
+    /// Adds a wake for a push, after ``putPushMessage(_:of:_:payload:)``. It replaces a pending wake with the same key
+    /// that has not begun.
     package func putPushWake(
         _ id: String, of app: AppID, key: String = "", payload: Data, patience: Double?, now: ClockReading
     ) throws {
@@ -96,7 +96,7 @@ extension StoreTransaction {
         for id in ids { try statement.execute(arguments: [id]) }
     }
 
-    /// The push that a wake was asked for.
+    /// Returns the push of a wake.
     package func pushMessage(ofWake wake: Int64) throws -> String? {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM push_messages WHERE wake = ?"), arguments: [wake])

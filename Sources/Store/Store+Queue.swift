@@ -1,13 +1,13 @@
 import GRDB
 package import NightshiftAPI
 
-/// The head of a queue, as much of it as admission needs.
+/// The first task of a queue, with the fields needed for admission.
 package struct QueuedTask: Hashable, Sendable {
     package var id: TaskID
     package var lane: LaneID
     package var priority: Double
     package var isLarge: Bool
-    /// Attempts in a row that left nothing to continue from.
+    /// Consecutive attempts that left no bytes to resume from.
     package var fruitless: Int
 
     package init(id: TaskID, lane: LaneID, priority: Double, isLarge: Bool, fruitless: Int = 0) {
@@ -19,13 +19,13 @@ package struct QueuedTask: Hashable, Sendable {
     }
 }
 
-/// A lane with what its session allows.
+/// A lane with the limits of its session.
 package struct Lane: Hashable, Sendable {
     package var id: LaneID
     package var session: SessionID
     package var origin: String
     package var maximumConnections: Int
-    /// As its tasks name it, without name and password; nil where they leave it to the service.
+    /// The proxy named by the tasks, without name and password; nil if the service chooses it.
     package var proxy: String?
 
     package init(id: LaneID, session: SessionID, origin: String, maximumConnections: Int, proxy: String? = nil) {
@@ -37,15 +37,15 @@ package struct Lane: Hashable, Sendable {
     }
 }
 
-/// When each kind of time in the queue comes next; nil where none is waited for.
+/// The next time of each kind in the queue; nil if no task waits for it.
 package struct QueueTimes: Hashable, Sendable {
-    /// Boot seconds at which a pause ends.
+    /// The end of a pause in boot seconds.
     package var notBefore: Double?
-    /// Seconds since 1970 of a begin date.
+    /// A begin date in seconds since 1970.
     package var beginAt: Double?
-    /// Boot seconds at which a task needs less of the device.
+    /// The time in boot seconds at which a task's requirements are relaxed.
     package var loosensAt: Double?
-    /// Boot seconds of a resource timeout.
+    /// The end of a resource timeout in boot seconds.
     package var deadline: Double?
 
     package init(
@@ -58,13 +58,14 @@ package struct QueueTimes: Hashable, Sendable {
     }
 }
 
-/// The query that every reading of the queue makes for each lane. It has to stay a few steps in an index, however long
-/// the queue is.
+/// The query that each reading of the queue makes for every lane. It must need only a few steps in an index, however
+/// long the queue is.
 package enum QueueStatements {
     private static let canStart = "state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL"
     private static let isReady = "lane = ?1 AND \(canStart)"
 
-    /// Goes from one class to the next in the index, without touching the tasks in between.
+    /// The query of the classes of requirements. It moves from class to class in the index, without reading the tasks
+    /// in between.
     package static let rules = """
         WITH RECURSIVE class (rules) AS (
             SELECT (SELECT rules FROM tasks WHERE \(isReady) ORDER BY rules LIMIT 1)
@@ -81,7 +82,8 @@ package enum QueueStatements {
         ORDER BY priority DESC, fruitless, id LIMIT ?4
         """
 
-    /// By itself SQLite would choose the index of all tasks of a lane, and walk past those that have ended.
+    /// The query of lanes with waiting tasks. The index is named because SQLite would otherwise choose the index of all
+    /// tasks of a lane, and would also read tasks that have ended.
     package static let lanes = """
         SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin, lanes.proxy AS proxy,
             coalesce(sessions.connections, 1) AS connections
@@ -91,7 +93,7 @@ package enum QueueStatements {
 }
 
 extension StoreTransaction {
-    /// Lanes in which a task could start now.
+    /// Returns lanes in which a task could start now.
     package func readyLanes() throws -> [Lane] {
         let rows = try Row.fetchAll(db.cachedStatement(sql: QueueStatements.lanes))
         return rows.map {
@@ -101,20 +103,20 @@ extension StoreTransaction {
         }
     }
 
-    /// The rules of a lane's tasks that could start, each once: as many steps in the index as there are different ones.
+    /// Returns the different rules of a lane's ready tasks. It takes one step in the index for each of them.
     package func readyRules(lane: LaneID) throws -> [TransferRules] {
         let statement = try db.cachedStatement(sql: QueueStatements.rules)
         return try Int64.fetchAll(statement, arguments: [lane.rawValue]).compactMap { code in
             if let rules = TransferRules(code: code) { return rules }
-            // Reading the tasks that have such ones names them; the others go on.
+            // Reading the tasks with invalid rules reports them as unreadable. Other tasks are not affected.
             _ = try fetchTasks("WHERE tasks.lane = ? AND tasks.rules = ?", [lane.rawValue, code])
             return nil
         }
     }
 
-    /// The first tasks of a lane that could start, best first, of one class: equal rules, and one size.
+    /// Returns the first ready tasks of one class of a lane, best first. A class has equal rules and one size.
     ///
-    /// - Parameter hasFailed: those whose last attempt left nothing to continue from, or those that have none such.
+    /// - Parameter hasFailed: whether to return tasks whose last attempt left no bytes to resume from, or the others.
     package func readyTasks(
         lane: LaneID, rules: TransferRules, isLarge: Bool, hasFailed: Bool = false, limit: Int
     ) throws -> [QueuedTask] {
@@ -126,7 +128,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Makes tasks ready whose pause is over or whose begin date has come; whose app wants to be asked first, it is.
+    /// Makes tasks ready whose pause is over or whose begin date has come. If the app wants to be asked first, a
+    /// question is added.
     package func releaseDue(bootSeconds: Double, wallSeconds: Double) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET not_before = NULL WHERE state = 'waiting' AND not_before <= ?"
@@ -146,8 +149,8 @@ extension StoreTransaction {
         ).execute(arguments: [wallSeconds])
     }
 
-    /// Writes down that attempts of these tasks are under way, where their rows do not know of them yet: a service that dies
-    /// leaves a trace of them.
+    /// Writes the attempts of running tasks whose rows do not count them yet, so that they are known after a crash of
+    /// the service.
     package func noteAttempts(_ records: [TaskRecord]) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -161,9 +164,9 @@ extension StoreTransaction {
         }
     }
 
-    /// Lets every task that waits for its next attempt try now, as if none had failed before.
+    /// Ends the pauses of all tasks that wait for their next attempt, and resets their failures.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of tasks.
     package func endAllWaits() throws -> Int {
         try db.execute(
             sql: """
@@ -174,7 +177,7 @@ extension StoreTransaction {
         return db.changesCount
     }
 
-    /// Lets the tasks that wait for this reason try now.
+    /// Ends the pauses of the tasks that wait for this reason.
     package func endWaits(for reason: WaitReason) throws {
         try db.execute(
             sql: """
@@ -183,7 +186,7 @@ extension StoreTransaction {
                 """, arguments: [reason.rawValue])
     }
 
-    /// Ends every pause of the tasks of `origin`, or of all: the cause may be gone.
+    /// Ends the retry pauses of the tasks of `origin`, or of all tasks, because the cause may be gone.
     package func endPauses(origin: String?) throws {
         guard let origin else {
             try db.execute(
@@ -200,7 +203,7 @@ extension StoreTransaction {
                 """, arguments: [origin])
     }
 
-    /// Lets go what waits for somebody to log in to the network.
+    /// Ends the pauses of tasks that wait for a login to the network.
     package func endPortalPauses() throws {
         try db.execute(
             sql: """
@@ -209,7 +212,7 @@ extension StoreTransaction {
                 """)
     }
 
-    /// When the queue changes by the mere passing of time.
+    /// Returns the next times at which the queue changes without an event.
     package func nextTimes() throws -> QueueTimes {
         func next(_ column: String) throws -> Double? {
             try Double.fetchOne(
@@ -221,7 +224,7 @@ extension StoreTransaction {
             deadline: try next("deadline"))
     }
 
-    /// Tasks whose resource timeout has passed.
+    /// Returns tasks whose resource timeout has passed.
     package func overdueTasks(bootSeconds: Double, limit: Int) throws -> [TaskID] {
         try Int64.fetchAll(
             db,
@@ -252,7 +255,7 @@ extension StoreTransaction {
             sql: "UPDATE tasks SET lane = ? WHERE id = ?", arguments: [record.lane.rawValue, record.id.rawValue])
     }
 
-    /// Forgets lanes without tasks.
+    /// Deletes lanes without tasks.
     package func deleteEmptyLanes() throws {
         try db.execute(sql: "DELETE FROM lanes WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id)")
     }

@@ -1,13 +1,14 @@
 import GRDB
 import NightshiftAPI
 
-/// Where a part of the service keeps a record of each app, and maybe one of the device. The form of records is the part's own.
+/// The tables in which a feature keeps a record of each app, and optionally one of the device. The feature defines the
+/// form of the records.
 struct RecordTable {
-    /// Its rows have an app and a record.
+    /// The table with an app and a record in each row.
     let apps: String
-    /// Has one row; nil where nothing is kept of the device.
+    /// The table with a single row; nil if the feature keeps no record of the device.
     let device: String?
-    /// What the records tell of, for rows that cannot be read.
+    /// The subject of the records, used to name unreadable rows.
     let subject: String
 
     static let refresh = RecordTable(apps: "refresh_apps", device: "refresh_device", subject: "refresh")
@@ -17,7 +18,7 @@ struct RecordTable {
 }
 
 extension StoreTransaction {
-    /// Reads the records of apps, and what those are called that make no sense: they take no other with them.
+    /// Returns the readable records of apps, and adds the names of unreadable ones, which do not affect others.
     func readRecords<App: Decodable>(
         in table: RecordTable, into records: inout [AppID: App], unreadable: inout [String]
     ) throws {
@@ -31,7 +32,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Reads the record of the device; nil where there is none, or one that makes no sense.
+    /// Returns the record of the device; nil if it is missing or unreadable.
     func readDeviceRecord<Device: Decodable>(in table: RecordTable, unreadable: inout [String]) throws -> Device? {
         guard let device = table.device, let text = try String.fetchOne(db, sql: "SELECT record FROM \(device)") else {
             return nil
@@ -48,22 +49,22 @@ extension StoreTransaction {
     }
 
     func putDeviceRecord(_ record: some Encodable, in table: RecordTable) throws {
-        guard let device = table.device else { throw StoreError(.other, "No \(table.subject) is kept of the device.") }
+        guard let device = table.device else { throw StoreError(.other, "The store has no table for \(table.subject) of the device.") }
         try db.cachedStatement(
             sql: "INSERT INTO \(device) (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1"
         ).execute(arguments: [try Columns.encode(record)])
     }
 
-    /// Deletes every row of an app from tables that name it.
+    /// Deletes every row of an app from the given tables.
     func deleteRows(of app: AppID, from tables: String...) throws {
         for table in tables {
             try db.execute(sql: "DELETE FROM \(table) WHERE app = ?", arguments: [app.rawValue])
         }
     }
 
-    /// Takes back what an app was to be woken for by these sources.
+    /// Deletes an app's pending wakes from these sources.
     ///
-    /// - Parameter tables: of wakes, and where their part waits for what comes of them, of their ends.
+    /// - Parameter tables: the table of wakes, and the table of their ends if the feature uses their results.
     func deleteWakes(of app: AppID, by sources: [WakeSource], from tables: String...) throws {
         let list = sources.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         for table in tables {

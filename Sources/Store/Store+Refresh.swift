@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// A task that an app has submitted, until it has ended. Times are seconds since 1970.
+/// A task submitted by an app, until it has ended. Times are seconds since 1970.
 package struct StoredScheduledTask: Hashable, Sendable {
     package var app: AppID
     package var task: ScheduledTask
     package var submitted: Double
-    /// Since when it runs; nil while it waits.
+    /// The time since which the task has been running; nil while it waits.
     package var began: Double?
     package var progress: ScheduledTaskProgress?
 
@@ -19,7 +19,7 @@ package struct StoredScheduledTask: Hashable, Sendable {
 
     package var key: Key { Key(app: app, identifier: task.identifier, isRunning: began != nil) }
 
-    /// One that runs and one that waits may have the same identifier.
+    /// The key of a task. A running task and a waiting one may have the same identifier.
     package struct Key: Hashable, Sendable {
         package var app: AppID
         package var identifier: String
@@ -33,7 +33,7 @@ package struct StoredScheduledTask: Hashable, Sendable {
     }
 }
 
-/// The rows of background refresh that could be read, and what they are called that could not.
+/// The readable rows of background refresh, and the names of unreadable ones.
 package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
@@ -43,9 +43,10 @@ package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
     package init() {}
 }
 
-/// What is known of background refresh: records whose form is their owner's, and the tasks that apps have submitted.
+/// The stored state of background refresh, and the tasks that apps have submitted. The feature defines the form of the
+/// records.
 extension StoreTransaction {
-    /// All that is kept. A row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     package func refresh<App: Decodable & Sendable, Device: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredRefresh<App, Device> {
@@ -72,7 +73,7 @@ extension StoreTransaction {
         try putDeviceRecord(record, in: .refresh)
     }
 
-    /// Forgets what is kept of an app that is gone, ends of its wakes and tasks included.
+    /// Deletes the refresh state of a removed app, including its tasks and the ends of its wakes.
     package func deleteRefresh(of app: AppID) throws {
         try deleteRows(of: app, from: RecordTable.refresh.apps, "scheduled_tasks")
         try deleteWakes(of: app, by: [.fetch, .processing, .continued], from: "wakes", "wake_ends")
@@ -80,9 +81,9 @@ extension StoreTransaction {
 
     // MARK: - Bytes
 
-    /// Bytes that the rows of an app's transfers count, received and sent.
+    /// Returns the bytes received and sent by an app's transfers, according to their rows.
     package func transferBytes(of app: AppID) throws -> Int64 {
-        // REAL, as a sum of integers that overflows is an error of the database.
+        // The sum is REAL, because an overflow of an integer sum is a database error.
         let sum =
             try Double.fetchOne(
                 db.cachedStatement(
@@ -93,13 +94,13 @@ extension StoreTransaction {
         return Int64(saturating: sum)
     }
 
-    /// Notes what an app's transfers have moved so far: its fetch begins. Behind ``putRefresh(_:of:)``.
+    /// Records the transferred bytes of an app at the start of a fetch. Called after ``putRefresh(_:of:)``.
     package func noteFetchBegins(of app: AppID) throws {
         try db.cachedStatement(sql: "UPDATE refresh_apps SET begun_bytes = ? WHERE app = ?")
             .execute(arguments: [try transferBytes(of: app), app.rawValue])
     }
 
-    /// What an app's transfers have moved since its last fetch began. Rows that were removed since count for nothing.
+    /// Returns the bytes that an app's transfers have moved since its last fetch began. Deleted rows do not count.
     package func bytesSinceFetchBegan(of app: AppID) throws -> Int64 {
         let begun = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT begun_bytes FROM refresh_apps WHERE app = ?"), arguments: [app.rawValue])
@@ -127,7 +128,7 @@ extension StoreTransaction {
             .execute(arguments: [key.app.rawValue, key.identifier, key.isRunning])
     }
 
-    /// Nil where it makes no sense.
+    /// Returns the task of a row; nil if the row is invalid.
     private static func scheduledTask(_ row: Row) -> StoredScheduledTask? {
         guard let task = try? Columns.decode(ScheduledTask.self, row["task"]), task.identifier == row["identifier"],
             task.kind.rawValue == row["kind"]
@@ -142,9 +143,9 @@ extension StoreTransaction {
 
     // MARK: - Use
 
-    /// Deletes the journal entries that show when an app was used, such as its states and launches by a person.
+    /// Deletes the journal entries that show when an app was used, such as its states and manual launches.
     ///
-    /// - Parameter app: nil for all apps, and the use of the device.
+    /// - Parameter app: nil for all apps and the use of the device.
     package func deleteUse(of app: AppID? = nil) throws {
         for decision in [Decision.useBegan, .useEnded, .appEntered] {
             try db.execute(
@@ -162,7 +163,7 @@ extension StoreTransaction {
         if app == nil { try deleteUseOfDevice() }
     }
 
-    /// Forgets when somebody was at the device: doze, which tells it by its ends, and the condition `idle`.
+    /// Deletes entries that show when the device was used: the ends of doze, and the condition `idle`.
     private func deleteUseOfDevice() throws {
         let doze: [Decision] = [.dozeBegan, .dozeEnded, .windowOpened, .windowClosed]
         for decision in doze {
@@ -178,7 +179,8 @@ extension StoreTransaction {
                 try db.execute(sql: "DELETE FROM journal WHERE id = ?", arguments: [row["id"] as Int64])
                 continue
             }
-            // The words of a change name each condition, too; what a service began with is said by its conditions alone.
+            // The text of a change also names each condition. An entry of the service's start shows them only as
+            // inputs.
             let detail = (row["detail"] as String?).flatMap { $0.contains("idle: ") ? nil : $0 }
             try db.execute(
                 sql: "UPDATE journal SET inputs = ?, detail = ? WHERE id = ?",

@@ -2,25 +2,25 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// The conditions that tasks need of the device. Only the rows have them, so that a running task can be saved without
-/// undoing a change.
+/// The device requirements of tasks. Only the rows contain them, so that saving a running task does not undo a change.
 extension StoreTransaction {
-    /// Writes what a task needs, and when it needs less.
+    /// Writes a task's requirements, and the time at which they are relaxed.
     package func putRules(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET rules = ?, loosens_at = ?, discretion_forced = ? WHERE id = ?"
         ).execute(arguments: [record.rules.code, record.loosensAt, record.isDiscretionForced, record.id.rawValue])
     }
 
-    /// Tasks whose time has come to need less, the longest due first.
+    /// Returns tasks whose requirements have to be relaxed, the longest due first.
     package func tasksToLoosen(bootSeconds: Double, limit: Int) throws -> [TaskRecord] {
         try fetchTasks(
             "WHERE tasks.state = 'waiting' AND tasks.loosens_at <= ? ORDER BY tasks.loosens_at LIMIT ?",
             [bootSeconds, limit])
     }
 
-    /// Lets an app's tasks start that were held back because it was in the background. Its user is back: this belongs into
-    /// the transaction that says so, and then a task added later is added by an app in front.
+    /// Releases the tasks of an app that were blocked because it was in the background. Call this in the transaction
+    /// that records that the app is in the foreground. A task that is added later then counts as added in the
+    /// foreground.
     package func liftHolds(of app: AppID, at time: Date) throws {
         try endStartDelay(of: app)
         let lifted = try liftForcedDiscretion(of: app)
@@ -28,7 +28,7 @@ extension StoreTransaction {
         try record(.conditionsLifted(of: app, tasks: lifted, at: time))
     }
 
-    /// Ends the pauses of an app's tasks that were held back because it was woken often.
+    /// Ends the pauses of an app's tasks that were delayed because the app was woken often.
     package func endStartDelay(of app: AppID) throws {
         try db.execute(
             sql: """
@@ -38,14 +38,14 @@ extension StoreTransaction {
                 """, arguments: [app.rawValue])
     }
 
-    /// Lets an app's tasks that wait for a good moment only because it added them in the background wait for none.
+    /// Ends the discretion of an app's tasks that are discretionary only because it added them in the background.
     ///
-    /// - Returns: how many these were.
+    /// - Returns: the number of these tasks.
     package func liftForcedDiscretion(of app: AppID) throws -> Int {
         let condition = """
             discretion_forced AND ended_at IS NULL AND session IN (SELECT id FROM sessions WHERE app = ?)
             """
-        // By itself SQLite would choose the index of all tasks that have not ended.
+        // The index is named because SQLite would otherwise choose the index of all unfinished tasks.
         let tasks = "tasks INDEXED BY tasks_discretion_forced"
         let codes = try Int64.fetchAll(
             db, sql: "SELECT DISTINCT rules FROM \(tasks) WHERE \(condition)", arguments: [app.rawValue])

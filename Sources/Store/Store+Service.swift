@@ -2,7 +2,7 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Stores a reading of the clocks, so that a later boot knows how long it was off.
+    /// Stores a reading of the clocks, so that the service knows after a boot how long the machine was off.
     package func putClock(_ now: ClockReading) throws {
         try db.cachedStatement(
             sql: """
@@ -13,13 +13,13 @@ extension StoreTransaction {
         ).execute(arguments: [now.bootID, now.bootSeconds, now.wallSeconds])
     }
 
-    /// Makes every boot time in the database one of the present boot.
+    /// Converts every boot time in the database to the current boot.
     func moveIntoPresentBoot(_ now: ClockReading) throws {
         if let row = try Row.fetchOne(db, sql: "SELECT * FROM clock") {
             let last = ClockReading(
                 bootID: row["boot_id"], bootSeconds: row["boot_seconds"], wallSeconds: row["wall_seconds"])
             if last.bootID != now.bootID {
-                // A pause may end early by a clock that is wrong; a task may not.
+                // If the wall clock is wrong, a pause may end too early, but a task must not.
                 try db.execute(
                     sql: """
                         UPDATE tasks SET deadline = deadline + ?1, loosens_at = loosens_at + ?1,
@@ -33,8 +33,8 @@ extension StoreTransaction {
         try putClock(now)
     }
 
-    /// Seconds that were seen to pass before the present boot; its boot seconds come on top. What is deleted after a time counts
-    /// in them, since the wall clock may be wrong.
+    /// Returns the seconds that the service observed before the current boot. The boot seconds are added to them.
+    /// Deletion after a period uses these seconds, because the wall clock may be wrong.
     package func secondsSeenBefore() throws -> Double {
         try Double.fetchOne(db, sql: "SELECT seen_before FROM clock") ?? 0
     }
@@ -45,7 +45,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Keeps settings that are complete but for a rate limit of none.
+    /// Writes complete settings. Only the rate limit may be nil.
     package func put(rateLimit: Int64?, maximumTransfers: Int) throws {
         try db.execute(
             sql: """

@@ -2,7 +2,7 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Makes the session or replaces its settings; whose it is stays as it was made.
+    /// Creates the session or replaces its settings. Its owner is not changed.
     package func putSession(_ id: SessionID, _ settings: SessionSettings) throws {
         try db.execute(
             sql: """
@@ -16,7 +16,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// Makes the session that `app` calls `name`, or replaces its settings; returns the number of its next task.
+    /// Creates the session that `app` names `name`, or replaces its settings. Returns the number of its next task.
     package func putSession(_ app: AppID, _ name: String, _ settings: SessionSettings) throws -> Int64 {
         let id = SessionID(app: app, identifier: name)
         try db.execute(
@@ -33,7 +33,7 @@ extension StoreTransaction {
         return try sessionRow(id).nextTaskIdentifier
     }
 
-    /// Gives a session to the app of which it has the name, where somebody else has made it without one.
+    /// Assigns a session to the app whose name it carries, if it was created without an owner.
     package func claimSession(_ app: AppID, _ name: String) throws {
         let id = SessionID(app: app, identifier: name)
         guard let settings = try sessionSettings(id) else { return }
@@ -42,20 +42,21 @@ extension StoreTransaction {
             arguments: [app.rawValue, name, settings.sessionSendsLaunchEvents, id.rawValue])
     }
 
-    /// What an app calls its sessions, in the order they were made.
+    /// Returns the app's names of its sessions, in the order of creation.
     package func sessionNames(of app: AppID) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT name FROM sessions WHERE app = ? ORDER BY id", arguments: [app.rawValue])
     }
 
-    /// The settings of the session, nil where there is none. Those that make no sense are the defaults: see ``sessions(_:)``.
+    /// Returns the settings of the session; nil if it does not exist. Unreadable settings are replaced by the defaults:
+    /// see ``sessions(_:)``.
     package func sessionSettings(_ id: SessionID) throws -> SessionSettings? {
         let text = try String.fetchOne(
             db.cachedStatement(sql: "SELECT settings FROM sessions WHERE identifier = ?"), arguments: [id.rawValue])
         return text.map { Self.settings($0).value }
     }
 
-    /// Sessions whose settings make no sense.
+    /// Returns sessions with unreadable settings.
     package func unreadableSessions() throws -> [(id: SessionID, reason: String)] {
         try Row.fetchAll(db, sql: "SELECT identifier, settings FROM sessions ORDER BY id").compactMap { row in
             Self.settings(row["settings"]).objection.map { (SessionID(rawValue: row["identifier"]), $0) }
@@ -70,7 +71,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Every session with its numbers of tasks, in the order they were made.
+    /// Returns every session with its numbers of tasks, in the order of creation.
     package func sessions(_ id: SessionID? = nil) throws -> [SessionStatus] {
         let rows = try Row.fetchAll(
             db,
@@ -96,7 +97,7 @@ extension StoreTransaction {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sessions") ?? 0
     }
 
-    /// Forgets the session and every task of it.
+    /// Deletes the session and its tasks.
     package func deleteSession(_ id: SessionID) throws {
         try db.execute(sql: "DELETE FROM sessions WHERE identifier = ?", arguments: [id.rawValue])
     }

@@ -1,15 +1,15 @@
 import GRDB
 package import NightshiftAPI
 
-/// Tasks that were under way when a fault ended the service: see `docs/decisions/0021`.
+/// Tasks that were running when a crash ended the service: see `docs/decisions/0021`.
 extension StoreTransaction {
-    /// How many faults each of them was under way at.
+    /// Returns the number of crashes during which each task was running.
     package func faults() throws -> [TaskID: Int] {
         let rows = try Row.fetchAll(db, sql: "SELECT task, faults FROM starts")
         return rows.reduce(into: [:]) { $0[TaskID($1["task"])] = $1["faults"] }
     }
 
-    /// Writes down how many faults tasks that have not ended were under way at.
+    /// Writes the number of crashes during which unfinished tasks were running.
     package func putFaults(_ faults: [TaskID: Int]) throws {
         for (task, count) in faults {
             try db.execute(
@@ -20,14 +20,14 @@ extension StoreTransaction {
         }
     }
 
-    /// Nothing is held against these any more.
+    /// Clears the recorded crashes of these tasks.
     package func forgetFaults(_ tasks: Set<TaskID>) throws {
         for task in tasks {
             try db.execute(sql: "DELETE FROM starts WHERE task = ?", arguments: [task.rawValue])
         }
     }
 
-    /// Lets tasks whose rows make no sense wait for a person, so that the queue does not come back to them.
+    /// Suspends tasks with unreadable rows, so that the queue does not return to them.
     package func setAside(_ tasks: [UnreadableTask]) throws {
         for task in tasks {
             try db.execute(

@@ -1,9 +1,9 @@
 import GRDB
 package import NightshiftAPI
 
-/// The queries that pages of tasks are made of.
+/// The queries for pages of tasks.
 package enum TaskStatements {
-    /// Rows of tasks with what is read beside them.
+    /// The rows of tasks with columns of related tables.
     package static let rows = """
         SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
             sessions.connections AS connections
@@ -15,7 +15,8 @@ package enum TaskStatements {
 }
 
 extension StoreTransaction {
-    /// The tasks that ended last, as the journal's last ten thousand entries have it, and are ended still.
+    /// Returns the tasks that ended last, according to the last ten thousand journal entries, and that have not been
+    /// restarted.
     package func lastEndedTasks(limit: Int) throws -> [TaskRecord] {
         let ids = try Int64.fetchAll(
             db,
@@ -27,8 +28,8 @@ extension StoreTransaction {
         return try ids.compactMap { try readableTask(TaskID($0)) }.filter(\.state.isTerminal)
     }
 
-    /// Adds `record` under new ids and returns it with them; a number in its session that it has already stays. Its session
-    /// has to exist.
+    /// Inserts `record` under new ids and returns it with them. If it already has a number in its session, the number
+    /// is kept. Its session must exist.
     package func insert(_ record: TaskRecord) throws -> TaskRecord {
         var record = record
         let session = try sessionRow(record.session)
@@ -60,8 +61,8 @@ extension StoreTransaction {
         return record
     }
 
-    /// Writes what the service itself changes of a task that is there. What its owner asks for is ``putWishes(_:)``'s, so that
-    /// an older copy of the row undoes no request; what it needs of the device is ``putRules(_:)``'s.
+    /// Writes the fields of an existing task that the service itself changes. ``putWishes(_:)`` writes the owner's
+    /// requests, so that an older copy of the row undoes none. ``putRules(_:)`` writes the device requirements.
     package func update(_ record: TaskRecord) throws {
         let wrongSources: String? = try record.wrongSources.isEmpty ? nil : Columns.encode(record.wrongSources)
         try db.cachedStatement(
@@ -92,13 +93,13 @@ extension StoreTransaction {
         ])
     }
 
-    /// The paths of the copies that it has, as their column holds them.
+    /// Returns the paths of the task's copies in the form of their column.
     private func snapshots(of record: TaskRecord) throws -> String? {
         let paths = record.uploadSource?.files.filter(\.isSnapshot).map(\.path) ?? []
         return try paths.isEmpty ? nil : Columns.encode(paths)
     }
 
-    /// Writes what the owner of a task asks for. Only a request of theirs does.
+    /// Writes the owner's requests for a task. Only requests of the owner call it.
     package func putWishes(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET priority = ?, request = ?, client_data = ? WHERE id = ?"
@@ -107,26 +108,26 @@ extension StoreTransaction {
         ])
     }
 
-    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` for a row that makes no sense.
+    /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the row is invalid.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         let rows = try fetchRows("WHERE tasks.id = ?", [id.rawValue])
         if let reason = rows.unreadable.first?.reason { throw StoreError.unreadable(id, reason) }
         return rows.records.first
     }
 
-    /// The task, where it is there and can be read.
+    /// Returns the task, if it exists and is readable.
     package func readableTask(_ id: TaskID) throws -> TaskRecord? {
         try fetchTasks("WHERE tasks.id = ?", [id.rawValue]).first
     }
 
-    /// Tasks that can be read, in the order of their ids.
+    /// Returns readable tasks in the order of their ids.
     package func tasks(
         session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
     ) throws -> [TaskRecord] {
         try rows(session: session, states: states, after: after, limit: limit).records
     }
 
-    /// Tasks in the order of their ids, with those that cannot be read.
+    /// Returns tasks in the order of their ids, including unreadable ones.
     package func rows(
         ids: Set<TaskID>? = nil, session: SessionID?, states: Set<TaskState>?, after: TaskID?, limit: Int
     ) throws -> TaskRows {
@@ -148,7 +149,7 @@ extension StoreTransaction {
         return try fetchRows("WHERE \(conditions.joined(separator: " AND ")) \(TaskStatements.page)", arguments)
     }
 
-    /// The task that has a number in a session.
+    /// Returns the task with a number in a session.
     package func task(_ number: Int64, of session: SessionID) throws -> TaskID? {
         try Int64.fetchOne(
             db.cachedStatement(
@@ -159,14 +160,14 @@ extension StoreTransaction {
         ).map { TaskID($0) }
     }
 
-    /// The first task that has not ended and is to become the file at a path.
+    /// Returns the first unfinished task whose destination is the file at a path.
     package func unfinishedTask(to path: String) throws -> TaskRecord? {
         try fetchTasks(
             "WHERE tasks.destination_path = ? AND tasks.ended_at IS NULL ORDER BY tasks.id LIMIT 1", [path]
         ).first
     }
 
-    /// Tasks that have not ended and that a request like that of `record` may be joined to: those of its URL.
+    /// Returns unfinished tasks to which a request like that of `record` may be joined: those with its URL.
     package func tasksToJoin(_ record: TaskRecord) throws -> [TaskRecord] {
         guard let url = record.joinURL else { return [] }
         return try fetchTasks(
@@ -177,17 +178,17 @@ extension StoreTransaction {
         try fetchTasks("WHERE tasks.resume_data = ?", [resumeData]).first
     }
 
-    /// Tasks whose bytes are all here and that have not ended: what a crash left half done.
+    /// Returns unfinished tasks with all bytes received, which a crash can leave half completed.
     package func finishingTasks() throws -> [TaskRecord] {
         try fetchTasks("WHERE tasks.state = 'finishing' ORDER BY tasks.id", [])
     }
 
-    /// Paths of all files that hold beginnings of downloads, of ended tasks with resume data too.
+    /// Returns the paths of all partial files, including those of ended tasks with resume data.
     package func partialPaths() throws -> Set<String> {
         try String.fetchSet(db, sql: "SELECT partial_path FROM tasks WHERE partial_path IS NOT NULL")
     }
 
-    /// Paths of the copies that uploads have, of ended ones with resume data too.
+    /// Returns the paths of all copies of uploaded files, including those of ended tasks with resume data.
     package func snapshotPaths() throws -> Set<String> {
         try String.fetchSet(
             db,
@@ -197,7 +198,7 @@ extension StoreTransaction {
                 """)
     }
 
-    /// Tasks that ended `seconds` ago or more, counting only time that was seen to pass, and that no app has still to hear of.
+    /// Returns tasks that ended at least `seconds` ago in observed time, and that have no pending messages.
     package func forgettableTasks(endedFor seconds: Double, now: ClockReading, limit: Int) throws -> [TaskRecord] {
         try fetchTasks(
             """
@@ -207,7 +208,7 @@ extension StoreTransaction {
             """, [now.bootSeconds - seconds, limit])
     }
 
-    /// Whether there is a row of the task, readable or not.
+    /// Whether the task has a row, readable or not.
     package func has(_ id: TaskID) throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?)", arguments: [id.rawValue])
             ?? false
@@ -222,7 +223,8 @@ extension StoreTransaction {
     }
 
     package func countsByState() throws -> [TaskState: Int] {
-        // Waiting ones, which may be a million, are what is left of all; all are counted on the smallest index.
+        // Up to a million tasks may be waiting, so their number is calculated from the total, which is counted on the
+        // smallest index.
         var counts: [TaskState: Int] = [:]
         let rows = try Row.fetchAll(
             db, sql: "SELECT state, count(*) AS number FROM tasks WHERE state <> 'waiting' GROUP BY state")
@@ -234,7 +236,7 @@ extension StoreTransaction {
         return counts
     }
 
-    /// Ids of tasks that have not ended, of one session or of all.
+    /// Returns the ids of unfinished tasks of one session, or of all.
     package func unfinishedTasks(session: SessionID?) throws -> [TaskID] {
         let condition = session == nil ? "" : "AND session = (SELECT id FROM sessions WHERE identifier = ?)"
         let arguments: StatementArguments = session.map { [$0.rawValue] } ?? []
@@ -243,12 +245,12 @@ extension StoreTransaction {
         ).map { TaskID($0) }
     }
 
-    /// The rows that can be read.
+    /// Returns the readable rows.
     func fetchTasks(_ condition: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
         try fetchRows(condition, arguments).records
     }
 
-    /// One row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     private func fetchRows(_ condition: String, _ arguments: StatementArguments) throws -> TaskRows {
         let statement = try db.cachedStatement(
             sql: "\(TaskStatements.rows) \(condition)")

@@ -1,19 +1,19 @@
 package import Foundation
 import GRDB
 
-/// The rows of UnifiedPush that could be read, and what they are called that could not.
+/// The readable rows of UnifiedPush, and the names of unreadable ones.
 package struct StoredUnifiedPush<Registration: Sendable, Message: Sendable>: Sendable {
     package var registrations: [Registration] = []
-    /// With their bytes, while they wait.
+    /// The messages, with their payloads while they wait.
     package var messages: [(record: Message, payload: Data?)] = []
     package var unreadable: [String] = []
 
     package init() {}
 }
 
-/// Registrations for UnifiedPush and their messages: records whose form is their owner's.
+/// Registrations for UnifiedPush and their messages. The feature defines the form of the records.
 extension StoreTransaction {
-    /// All that is kept. A row that makes no sense takes no other with it.
+    /// Returns all rows. An unreadable row does not affect others.
     package func unifiedPush<Registration: Decodable & Sendable, Message: Decodable & Sendable>(
         _ registration: Registration.Type, _ message: Message.Type
     ) throws -> StoredUnifiedPush<Registration, Message> {
@@ -45,16 +45,16 @@ extension StoreTransaction {
         ).execute(arguments: [topic, try Columns.encode(record)])
     }
 
-    /// Forgets a registration, and all that came for it.
+    /// Deletes a registration and its messages.
     package func deleteUnifiedPush(topic: String) throws {
         for table in ["unified_push_registrations", "unified_push_messages"] {
             try db.execute(sql: "DELETE FROM \(table) WHERE topic = ?", arguments: [topic])
         }
     }
 
-    /// A message as it is known now.
+    /// Writes the current state of a message.
     ///
-    /// - Parameter payload: nil once nobody waits for it.
+    /// - Parameter payload: nil once it is no longer needed.
     package func putUnifiedPushMessage(
         _ id: String, topic: String, _ record: some Encodable, payload: Data?
     ) throws {

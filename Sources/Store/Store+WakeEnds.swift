@@ -1,13 +1,13 @@
 import GRDB
 package import NightshiftAPI
 
-/// What came of a wake.
+/// The result of a wake.
 package struct WakeEnd: Hashable, Sendable {
-    /// Nil where nobody saw what came of it.
+    /// The reported result; nil if it was not observed.
     package var result: RefreshResult?
-    /// Why it ended without a word of the app.
+    /// The reason for an end that the app did not report.
     package var detail: String?
-    /// Seconds since 1970.
+    /// The end in seconds since 1970.
     package var time: Double
 
     package init(result: RefreshResult?, detail: String? = nil, time: Double) {
@@ -17,7 +17,7 @@ package struct WakeEnd: Hashable, Sendable {
     }
 }
 
-/// A row of ``StoreTransaction/wakeEnds(of:)``: the end of a wake that was not taken into account yet.
+/// A row of ``StoreTransaction/wakeEnds(of:)``: the end of a wake that was not processed yet.
 package struct StoredWakeEnd: Hashable, Sendable {
     package var id: Int64
     package var app: AppID
@@ -38,7 +38,7 @@ package struct StoredWakeEnd: Hashable, Sendable {
 }
 
 extension WakeSource {
-    /// Whether somebody waits for what comes of its wakes.
+    /// Whether a feature uses the results of the source's wakes.
     package var hasResult: Bool {
         switch self {
         case .fetch, .push, .processing, .continued: true
@@ -47,7 +47,8 @@ extension WakeSource {
     }
 }
 
-/// How wakes ended: written with their end, and removed by whoever takes it into account, so that none is lost or counts twice.
+/// The ends of wakes. A row is written with the end, and deleted by the feature that processes it, so that no end is
+/// lost or counts twice.
 extension StoreTransaction {
     func putWakeEnd(_ wake: WantedWake, _ end: WakeEnd) throws {
         try db.cachedStatement(
@@ -57,7 +58,7 @@ extension StoreTransaction {
         ])
     }
 
-    /// The ends of wakes that nobody has taken into account yet, in their order. A part reads those of its own sources.
+    /// Returns the unprocessed ends of wakes, in order. A feature reads those of its own sources.
     package func wakeEnds(of sources: Set<WakeSource> = Set(WakeSource.allCases)) throws -> [StoredWakeEnd] {
         let rows = try Row.fetchAll(
             db.cachedStatement(
@@ -75,7 +76,7 @@ extension StoreTransaction {
         }
     }
 
-    /// These ends are taken into account.
+    /// Deletes processed ends.
     package func deleteWakeEnds(_ ids: some Sequence<Int64>) throws {
         let statement = try db.cachedStatement(sql: "DELETE FROM wake_ends WHERE id = ?")
         for id in ids { try statement.execute(arguments: [id]) }

@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// The query that is made for each commit that brings a message. It has to stay away from tasks that have ended.
+/// The query that runs for each commit with a message. It must not read tasks that have ended.
 package enum WakeStatements {
     package static let sessions = sessions(where: "")
     static let sessionsOfApp = sessions(where: "AND sessions.app = ?")
@@ -22,16 +22,16 @@ package enum WakeStatements {
     }
 }
 
-/// What apps have to be woken for. Wakes of sessions are derived from their messages; other sources write rows, in the
-/// transaction that makes them true.
+/// The wakes that apps need. Wakes of sessions are derived from their messages. Other sources write rows, in the
+/// transaction of the event.
 extension StoreTransaction {
-    /// Every reason to wake an app, of every source.
+    /// Returns every pending wake of every source.
     package func wantedWakes() throws -> [WantedWake] {
         try sessionWakes(Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessions)))
             + rowWakes(Row.fetchAll(db.cachedStatement(sql: Self.rows(where: ""))))
     }
 
-    /// Every reason to wake one app.
+    /// Returns every pending wake of one app.
     package func wantedWakes(of app: AppID) throws -> [WantedWake] {
         try sessionWakes(
             Row.fetchAll(db.cachedStatement(sql: WakeStatements.sessionsOfApp), arguments: [app.rawValue]))
@@ -39,9 +39,9 @@ extension StoreTransaction {
                 Row.fetchAll(db.cachedStatement(sql: Self.rows(where: "WHERE app = ?")), arguments: [app.rawValue]))
     }
 
-    /// Notes that the app is not to be woken for this again: only for what comes after it.
+    /// Records that a wake is finished. The app is woken again only for later events.
     ///
-    /// - Parameter end: what came of it, where somebody waits for that: it is part of the same transaction.
+    /// - Parameter end: the result, if a feature uses it. It is part of the same transaction.
     package func finishWake(_ wake: WantedWake, _ end: WakeEnd? = nil) throws {
         if let end, wake.source.hasResult { try putWakeEnd(wake, end) }
         switch wake.source {
@@ -55,8 +55,7 @@ extension StoreTransaction {
 
     // MARK: - Sessions
 
-    /// A session with messages that its app was not woken for yet, of which none of the tasks goes on or one waits for an
-    /// answer.
+    /// Returns wakes for sessions with new messages, if no task of the session is active or one waits for an answer.
     private func sessionWakes(_ rows: [Row]) -> [WantedWake] {
         rows.map { row in
             let reason: WakeReason =
@@ -66,7 +65,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Notes that an app has finished a wake for the messages of its session up to `through`.
+    /// Records that an app has finished a wake for the messages of its session up to `through`.
     package func finishWake(_ session: SessionID, through: Int64) throws {
         try db.execute(
             sql: "UPDATE sessions SET woken_through = max(woken_through, ?) WHERE identifier = ?",
@@ -75,19 +74,21 @@ extension StoreTransaction {
 
     // MARK: - Rows
 
-    /// Has the app woken, once the transaction is on disk. What waits already under the same key is replaced.
+    /// Adds a wake of the app, which begins once the transaction is on disk. It replaces a pending wake with the same
+    /// key.
     ///
     /// - Parameters:
-    ///   - key: of a region its identifier, for example; empty where the source has one reason only.
+    ///   - key: for example the identifier of a region; empty if the source has only one reason.
     ///   - payload: at most 32 KiB.
-    ///   - patience: seconds that are seen to pass before it is given up, unless it has begun; nil for as long as it takes. The
-    ///     wall clock does not count: it may be wrong.
-    /// - Throws: ``StoreError`` for a session, which is woken for by its messages, and for a payload that is too large.
+    ///   - patience: the observed seconds after which a wake that has not begun is dropped; nil for no limit. The wall
+    ///     clock does not count, because it may be wrong.
+    /// - Throws: ``StoreError`` for a session, whose wakes follow from its messages, and for a payload that is too
+    ///   large.
     package func putWake(
         _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, patience: Double? = nil,
         now: ClockReading
     ) throws {
-        // A number of its own: an app that was woken for the old one has not had the new one.
+        // The new wake gets a new number: an app that was woken for the old one has not received the new one.
         try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
             .execute(arguments: [app.rawValue, source.rawValue, key])
         try db.cachedStatement(

@@ -3,27 +3,27 @@ package import GRDB
 package import NightshiftAPI
 import Synchronization
 
-/// The one SQLite database of a service: what was accepted, how far it is, and every decision.
+/// The SQLite database of a service: accepted tasks, their progress, and every decision.
 ///
-/// Writes of many callers share one transaction and one sync of the disk; a write has returned only after its
-/// transaction is on disk. Thread-safe.
+/// Writes of many callers share one transaction and one sync of the disk. A write returns only after its transaction is
+/// on disk. Thread-safe.
 package final class Store: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit
-    /// Tells event streams that the journal has grown.
+    /// Signals event streams that the journal has grown.
     package let journalSignal: GrowthSignal
-    /// Tells that there is a new message for an app.
+    /// Signals a new message for an app.
     package let messageSignal: GrowthSignal
-    /// Tells that another source than a session has a reason to wake an app.
+    /// Signals a new wake from a source other than a session.
     package let wakeSignal: GrowthSignal
-    /// Tasks whose rows make no sense.
+    /// Tasks with unreadable rows.
     package let unreadable: UnreadableTasks
     private let isClosed = Mutex(false)
     private let waits: LockWaits
 
-    /// Opens or creates the database of `paths`, and moves its boot times into the present boot.
+    /// Opens or creates the database of `paths`, and converts its boot times to the current boot.
     ///
-    /// - Throws: ``StoreError``; a newer, damaged or vanished database is refused, never replaced.
+    /// - Throws: ``StoreError``. A newer, damaged or missing database is refused, and never replaced.
     package convenience init(paths: ServicePaths, now: ClockReading) throws(StoreError) {
         let path = paths.database.path
         let marker = paths.state.appending(path: "database-created").path
@@ -31,15 +31,15 @@ package final class Store: Sendable {
         if FileManager.default.fileExists(atPath: marker), size ?? 0 == 0 {
             throw StoreError(
                 .missing,
-                "The database \(path) was here before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
-                    + "to begin anew without its tasks, remove \(marker) and start again.")
+                "The database \(path) existed before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
+                    + "to start without its tasks, remove \(marker) and start again.")
         }
         let waits = LockWaits()
         do {
             if let size {
-                // Opening for writing would already change a database that has to be refused. One that has a rollback
-                // journal is not done with being made: what a crash left half written there has to be undone before
-                // anything can be read.
+                // Opening for writing would already change a database that must be refused. If a rollback journal
+                // exists, the creation of the database was interrupted. The half-written part has to be rolled back
+                // before anything can be read.
                 let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
                 let configuration = isBeingMade ? Self.configuration(waits) : Self.readOnly
                 try Self.check(DatabaseQueue(path: path, configuration: configuration), size: size)
@@ -54,7 +54,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// A store that lives in memory, for tests and simulations.
+    /// Creates a store in memory, for tests and simulations.
     package convenience init(inMemory now: ClockReading) throws(StoreError) {
         let waits = LockWaits()
         do {
@@ -70,8 +70,8 @@ package final class Store: Sendable {
         self.waits = waits
         let unreadable = UnreadableTasks()
         self.unreadable = unreadable
-        // A commit that has returned survives a power cut. Said here and not on opening: GRDB's pool sets its writer to
-        // NORMAL, which does not sync a commit in WAL mode.
+        // A commit that has returned survives a power cut. This is set here and not on opening, because GRDB's pool
+        // sets its writer to NORMAL, which does not sync a commit in WAL mode.
         let level = try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -89,7 +89,7 @@ package final class Store: Sendable {
         commits = GroupCommit(writer: writer)
     }
 
-    /// Throws for a database that has to be refused, and leaves it as it is.
+    /// Throws if the database must be refused, and does not change it.
     private static func check(_ database: DatabaseQueue, size: Int) throws {
         defer { try? database.close() }
         let (isSuperseded, damage) = try database.read { db in
@@ -107,7 +107,8 @@ package final class Store: Sendable {
         }
     }
 
-    /// Bytes up to which every page is looked at on opening: about half a second. Damage in larger ones shows on use.
+    /// The largest size in bytes at which every page is checked on opening, which takes about half a second. Damage in
+    /// a larger database is found on use.
     private static let checkedSize = 128 << 20
 
     private static var readOnly: Configuration {
@@ -122,20 +123,20 @@ package final class Store: Sendable {
         configuration.busyMode = .callback { waits.triesAgain(after: $0) }
         configuration.maximumReaderCount = 3
         configuration.prepareDatabase { db in
-            // 4 MiB of pages a connection, whatever the size of the database.
+            // Each connection caches 4 MiB of pages, whatever the size of the database.
             try db.execute(sql: "PRAGMA cache_size = -4096")
             try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
             guard !db.configuration.readonly else { return }
-            // The savepoints of ``GroupCommit`` undo from memory. Else each makes, writes and removes a file in /var/tmp. Readers keep files:
-            // what they sort may be long.
+            // The savepoints of ``GroupCommit`` roll back from memory. Otherwise each would create, write and delete a
+            // file in /var/tmp. Readers use files, because they may sort large results.
             try db.execute(sql: "PRAGMA temp_store = MEMORY")
         }
         return configuration
     }
 
-    /// Runs `body` in a transaction shared with others and returns once it is on disk.
+    /// Runs `body` in a transaction shared with other callers, and returns once it is on disk.
     ///
-    /// When `body` throws, its own changes are undone and nobody else's.
+    /// If `body` throws, only its own changes are rolled back.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
@@ -152,12 +153,12 @@ package final class Store: Sendable {
         return value
     }
 
-    /// Runs `body` on a consistent snapshot. As a write does, it comes to its end also where the caller's task is cancelled: whoever
-    /// is thrown an error knows that the disk has failed.
+    /// Runs `body` on a consistent snapshot. Like a write, it completes even if the caller's task is cancelled, so a
+    /// thrown error always means that the disk has failed.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        // The database's own reads are cancelled with their task: this one is nobody's.
+        // GRDB cancels its reads with their task, so the read runs in a task of its own.
         let reading = Task { [writer, unreadable] in
             try await writer.read { db in try body(StoreTransaction(db: db, unreadable: unreadable)) }
         }
@@ -168,22 +169,23 @@ package final class Store: Sendable {
         }
     }
 
-    /// Lets `observer` hear of every transaction that changes something, and veto its commit, until the store is closed.
+    /// Adds an observer that is notified of every transaction with changes and may veto its commit, until the store is
+    /// closed.
     package func add(transactionObserver observer: some TransactionObserver) {
         writer.add(transactionObserver: observer, extent: .databaseLifetime)
     }
 
-    /// Waits for a lock of another program no longer than until then: a service that was asked to leave has little time. What cannot be
-    /// written by then is as it was, and committed changes stay.
+    /// Limits waits for locks of other programs to the given time, because a stopping service has little time. Later
+    /// writes that meet a lock fail and change nothing, and committed changes stay.
     package func endLockWaits(at moment: ContinuousClock.Instant) { waits.end(at: moment) }
 
-    /// Moves everything into the one file and ends all use of it; later calls throw, and closing it again does nothing.
+    /// Moves all data into the main file and closes the database. Later calls throw, and a second close does nothing.
     package func close() throws(StoreError) {
         do {
             try isClosed.withLock { isClosed in
-                // SQLite ends the process that asks for something of a connection that is gone.
+                // SQLite ends the process if a closed connection is used.
                 guard !isClosed else { return }
-                // Closed all the same where another program keeps the log: the next start reads it.
+                // The database is closed even if another program holds the log, which is then read at the next start.
                 let checkpoint = Result {
                     _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
                 }
@@ -197,15 +199,15 @@ package final class Store: Sendable {
     }
 }
 
-/// What can be done with the store within one transaction.
+/// The operations on the store within one transaction.
 package struct StoreTransaction {
     let db: Database
     let unreadable: UnreadableTasks
 
-    /// Does `body`, or nothing of it where the schema refuses a row.
+    /// Runs `body`, and rolls all of it back if the schema refuses a row.
     ///
     /// - Returns: the refusal.
-    /// - Throws: whatever else went wrong.
+    /// - Throws: any other error.
     package func attempt(_ body: () throws -> Void) throws -> StoreError? {
         do {
             try db.inSavepoint {

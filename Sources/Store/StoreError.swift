@@ -1,27 +1,27 @@
 import GRDB
 import NightshiftAPI
 
-/// Why the store could not do what was asked. Nothing of what was asked has happened.
+/// An error of the store. The requested operation had no effect.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package let code: Code
-    /// For a person: what is wrong and what to do.
+    /// A description of the error for people, and of what to do.
     package let message: String
 
     package enum Code: Sendable {
-        /// Written by a newer version of Nightshift.
+        /// The database was written by a newer version of Nightshift.
         case newerVersion
-        /// Not a database, or one whose pages are broken.
+        /// The file is not a database, or its pages are damaged.
         case damaged
-        /// It was here before and is gone.
+        /// The database existed before and is gone.
         case missing
-        /// No space on its file system.
+        /// Its file system has no space left.
         case diskFull
-        /// The file system refuses: permissions, a read-only mount, an input or output error.
+        /// The file system refuses access: permissions, a read-only mount, or an input or output error.
         case inputOutput
-        /// A row breaks a rule of the schema: a fault in the caller.
+        /// A row violates a constraint of the schema, which is a bug of the caller.
         case constraint
         case closed
-        /// One row makes no sense; the others are read.
+        /// One row is unreadable; others can be read.
         case unreadable
         case other
     }
@@ -31,7 +31,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     package var isPermanent: Bool {
         switch code {
         case .newerVersion, .damaged, .missing, .constraint, .closed, .unreadable: true
@@ -43,7 +43,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
 
     static func unreadable(_ id: TaskID, _ reason: String) -> StoreError {
         StoreError(
-            .unreadable, "What is kept of task \(id) cannot be read: \(reason) 'nightshift remove \(id)' removes it.")
+            .unreadable, "The stored task \(id) cannot be read: \(reason) Run 'nightshift remove \(id)' to remove it.")
     }
 
     init(_ error: any Error, path: String? = nil) {
@@ -57,7 +57,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
             self.init(
                 .damaged,
                 "The database\(place) is damaged (\(error.message ?? "no details")). Nothing was changed. Move it away or "
-                    + "restore a copy, then start again; unfinished bytes stay in the folder 'partials' beside it.")
+                    + "restore a copy, then start again. Partial files stay in the folder 'partials' next to it.")
         case .SQLITE_FULL:
             self.init(.diskFull, "There is no space left for the database\(place).")
         case .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:

@@ -1,32 +1,32 @@
 package import NightshiftAPI
 
-/// A notification of an app that waits to be shown, or that is. Times are seconds since 1970.
+/// A pending or shown notification of an app. Times are seconds since 1970.
 package struct StoredNotification: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
     package var state: State
-    /// When it is to be shown; nil while it waits to be released.
+    /// The time to show it; nil while it waits to be released.
     package var due: Double?
-    /// Seconds that its app has asked for; nil for at once.
+    /// The delay in seconds that the app requested; nil for none.
     package var delay: Double?
-    /// Whether it is shown each time that its delay has passed again.
+    /// Whether it is shown again each time the delay has passed.
     package var repeats: Bool
-    /// Nil where no server that runs can tell of it any more.
+    /// The place where it is shown; nil if no running server can report events about it.
     package var place: Place?
 
     package enum State: String, Hashable, Sendable {
-        /// It waits for its time, or to be released.
+        /// The notification waits for its time, or to be released.
         case pending
-        /// Its time has come; it waits for somebody who shows it.
+        /// The notification is due, and waits to be shown.
         case due
         case shown
     }
 
-    /// Where it is shown.
+    /// The place where a notification is shown.
     package struct Place: Hashable, Sendable {
-        /// The bus and the connection of the notification server, which no other one ever has.
+        /// The bus and the connection name of the notification server, which is never reused.
         package var server: String
-        /// The server's number of it.
+        /// The server's number of the notification.
         package var number: UInt32
 
         package init(server: String, number: UInt32) {
@@ -35,7 +35,7 @@ package struct StoredNotification: Hashable, Sendable {
         }
     }
 
-    /// One that waits and one that is shown may have the same identifier.
+    /// The key of a notification. A pending one and a shown one may have the same identifier.
     package struct Key: Hashable, Sendable {
         package var app: AppID
         package var identifier: String
@@ -59,10 +59,10 @@ package struct StoredNotification: Hashable, Sendable {
     package var key: Key { Key(app: app, identifier: notification.identifier, isShown: state == .shown) }
 }
 
-/// The rows of notifications that could be read, and what they are called that could not.
+/// The readable rows of notifications, and the names of unreadable ones.
 package struct StoredNotifications<App: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
-    /// Oldest first.
+    /// The notifications, oldest first.
     package var notifications: [StoredNotification] = []
     package var unreadable: [String] = []
 

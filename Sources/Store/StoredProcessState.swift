@@ -1,55 +1,58 @@
 package import NightshiftAPI
 
-/// What a service knows of an app's process beyond who it is, so that the next service knows as much of it.
+/// The state of an app's process apart from its identity. It is stored so that a restarted service has the same
+/// knowledge.
 ///
-/// Seconds are those of CLOCK_MONOTONIC, within the boot of the process.
+/// Seconds are those of CLOCK_MONOTONIC, in the boot of the process.
 package struct StoredProcessState: Hashable, Sendable, Codable {
-    /// Whether it has ever read commands: it links the library.
+    /// Whether the process has ever read commands, which shows that it links the library.
     package var hasConnected = false
-    /// Whether it is a command that somebody runs as background work, not an app: nobody but that caller hears of it.
+    /// Whether the process is a command run as background work and not an app. Only its caller receives events about
+    /// it.
     package var isCommand = false
-    /// When the service launched it; nil where it did not.
+    /// The time when the service launched the process; nil if it did not.
     package var launchedAt: Double?
-    /// Whether it was launched without its user seeing it.
+    /// Whether the launch was not visible to the user.
     package var isBackgroundLaunch = false
-    /// Until when it may still connect, for the first time or again.
+    /// The time until which the process may connect, for the first time or again.
     package var connectBy: Double?
-    /// Until when an app that is known to link the library has to have connected and entered its first state.
+    /// The time until which an app that links the library must have connected and entered its first state.
     package var launchBy: Double?
-    /// Commands that are not acknowledged, in their order.
+    /// Commands that are not acknowledged, in order.
     package var commands: [PendingCommand] = []
-    /// The greatest number that a command has had.
+    /// The largest number of a command so far.
     package var lastCommand: Int64 = 0
-    /// Reasons that it was woken for and has not completed.
+    /// Wakes that have begun and are not completed.
     package var begun: [BegunWake] = []
-    /// Why its end was asked for, and when it is made to end.
+    /// The reason why the process was asked to end, and the time at which it is killed.
     package var ending: RequestedEnd?
     /// Whether something has changed since the last snapshot.
     package var needsSnapshot = false
-    /// Background time that was left when it was last suspended.
+    /// The background time that was left at the last suspension.
     package var leftAtRest: Double?
-    /// Whether locks that it holds were told in this stint.
+    /// Whether the locks that the process holds were reported in this background run.
     package var hasToldLocks = false
-    /// What the desktop has said of its windows; nil until it has said something, and in rows of earlier versions.
+    /// The desktop's information about the process's windows; nil without any, and in rows of earlier versions.
     package var windows: StoredWindows?
 
     package init() {}
 }
 
-/// Whose word on a process's being in front counts.
+/// The sources that report whether a process is in the foreground.
 package struct StoredWindows: Hashable, Sendable, Codable {
-    /// The desktop has shown a window of it in front.
+    /// Whether the desktop has ever shown a window of the process in the foreground.
     package var haveBeenInFront = false
-    /// It says itself when it comes to the front and leaves it.
+    /// Whether the app itself reports when it enters and leaves the foreground.
     package var areToldByApp = false
 
     package init() {}
 }
 
-/// A command that the process was sent, or is sent when it connects, and has not acknowledged.
+/// A command that was sent to the process, or will be sent when it connects, and is not acknowledged.
 package struct PendingCommand: Hashable, Sendable, Codable {
     package var command: ProcessCommand
-    /// Seconds until which it has to be acknowledged; nil where it has its limit from elsewhere, or from its delivery on.
+    /// The time until which it must be acknowledged; nil if another limit applies, or if the limit begins with its
+    /// delivery.
     package var deadline: Double?
 
     package init(command: ProcessCommand, deadline: Double? = nil) {
@@ -61,11 +64,11 @@ package struct PendingCommand: Hashable, Sendable, Codable {
 /// A wake that has begun and is not completed.
 package struct BegunWake: Hashable, Sendable, Codable {
     package var wake: WantedWake
-    /// The number of the command that asks the app to handle it; nil until it is connected.
+    /// The number of the command that asks the app to handle the wake; nil until the app is connected.
     package var command: Int64?
-    /// Seconds until which it has to be completed; nil while the user sees the app.
+    /// The time until which the wake must be completed; nil while the app is visible to the user.
     package var deadline: Double?
-    /// The number of the command that told the app that its time is nearly over; nil until then.
+    /// The number of the command that warned the app that its time is nearly over; nil before that.
     package var expiration: Int64?
 
     package init(wake: WantedWake, deadline: Double?) {
@@ -74,10 +77,10 @@ package struct BegunWake: Hashable, Sendable, Codable {
     }
 }
 
-/// An end of a process that was asked for.
+/// A requested end of a process.
 package struct RequestedEnd: Hashable, Sendable, Codable {
     package var cause: ExitCause
-    /// Seconds at which it is killed; nil when it has been.
+    /// The time at which the process is killed; nil after that.
     package var deadline: Double?
 
     package init(cause: ExitCause, deadline: Double?) {

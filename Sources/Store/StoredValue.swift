@@ -1,19 +1,19 @@
 import GRDB
 
-/// A value of one row that an actor holds in memory as well.
+/// A value of one row that an actor also holds in memory.
 ///
-/// Its changes are made within transactions, which read the row and write it again: two at once each find what the other left.
-/// What they give back may reach the actor in another order; the later transaction's is kept.
+/// Changes are made within transactions, which read and rewrite the row, so concurrent changes are never lost. The
+/// results can reach the actor out of order. The value of the later transaction is kept.
 package struct StoredValue<Value: Sendable>: Sendable {
     package private(set) var value: Value
     private var order: Int64 = 0
 
-    /// - Parameter value: what holds before any transaction.
+    /// - Parameter value: the value before any transaction.
     package init(_ value: Value) {
         self.value = value
     }
 
-    /// - Parameter order: ``StoreTransaction/order()`` behind the change.
+    /// - Parameter order: the result of ``StoreTransaction/order()`` after the change.
     package mutating func take(_ value: Value, _ order: Int64) {
         guard order > self.order else { return }
         (self.value, self.order) = (value, order)
@@ -21,8 +21,8 @@ package struct StoredValue<Value: Sendable>: Sendable {
 }
 
 extension StoreTransaction {
-    /// Of two transactions that wrote, the later one's is larger, as long as the store is open. The rows that were written; the
-    /// SQL function counts them in 64 bits, sqlite3_total_changes() in 32.
+    /// Returns a number that is larger for the later of two writing transactions, as long as the store is open. It is
+    /// the number of written rows. The SQL function counts in 64 bits, sqlite3_total_changes() in 32.
     package func order() throws -> Int64 {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT total_changes()")) ?? 0
     }

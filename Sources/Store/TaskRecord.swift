@@ -2,44 +2,44 @@ import Foundation
 package import GRDB
 package import NightshiftAPI
 
-/// A task as the store keeps it. Times named "boot" are boot seconds of the present boot, others seconds since 1970.
+/// A stored task. Times named "boot" are boot seconds of the current boot, others seconds since 1970.
 package struct TaskRecord: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionID
     package var taskIdentifier: Int64
     package var lane: LaneID
     package var origin: String
-    /// Connections that the session allows with this origin.
+    /// The number of connections that the session allows to this origin.
     package var maximumConnections: Int
     package var state: TaskState
     package var priority: Double
-    /// Known to be large: it leaves room for others (see `Scheduler`).
+    /// Whether the task is known to be large, so that it makes room for others (see `Scheduler`).
     package var isLarge: Bool
-    /// Boot seconds before which no attempt is made.
+    /// The time in boot seconds before which no attempt begins.
     package var notBefore: Double?
-    /// Seconds since 1970 before which the first attempt is not made; nil once that time has come.
+    /// The time in seconds since 1970 before which the first attempt does not begin; nil once it has come.
     package var beginAt: Double?
     package var wait: StoredWait?
-    /// Boot seconds of the resource timeout; nil while suspended.
+    /// The end of the resource timeout in boot seconds; nil while suspended.
     package var deadline: Double?
-    /// What was left of the resource timeout, in seconds, when the task was suspended.
+    /// The seconds that were left of the resource timeout when the task was suspended.
     package var timeLeft: Double?
     package var createdAt: Double
     package var startedAt: Double?
     package var endedAt: Double?
-    /// Boot seconds at which it ended, while the row does not say so yet.
+    /// The end of the task in boot seconds, until it is written to the row.
     package var endedBoot: Double?
-    /// The request, with the session's settings filled in. Holds secrets.
+    /// The request, completed with the session's settings. It contains secrets.
     package var request: TaskRequest
-    /// What the file to upload was when the task was accepted.
+    /// The identity of the uploaded file when the task was accepted.
     package var source: FileIdentity?
-    /// The files that are sent, where that is not simply ``source``: the service's own copies, or the files of a form.
+    /// The files to send, if they differ from ``source``: the service's own copies, or the files of a form.
     package var uploadSource: UploadSource?
-    /// What the server keeps of an upload that can be continued.
+    /// The upload resource at the server, if the upload is resumable.
     package var upload: UploadResource?
     package var partial: PartialFile?
     package var publication: Publication?
-    /// The folder that the file goes to, as it was when the task was accepted; nil while nobody has looked at it.
+    /// The destination folder as it was when the task was accepted; nil until it is examined.
     package var folder: FolderIdentity?
     package var currentURL: String?
     package var response: ResponseSummary?
@@ -51,40 +51,41 @@ package struct TaskRecord: Sendable, Hashable {
     package var verified: [String]
     package var attempts: Int
     package var restarts: Int
-    /// Failures in a row without progress in between.
+    /// Consecutive failures without progress in between.
     package var failures: Int
-    /// Attempts in a row that left nothing to continue from, one under way included: a task with such attempts leaves room for others.
+    /// Consecutive attempts that left no bytes to resume from, including the current one. A task with such attempts
+    /// makes room for others.
     package var fruitless = 0
-    /// The most bytes that were ever there for an attempt to continue from.
+    /// The largest number of bytes from which an attempt could have resumed.
     package var furthest: Int64 = 0
-    /// URLs that have sent the whole, and not what was asked for: 0 is the task's own, the others are its mirrors. Places, as
-    /// URLs may hold secrets.
+    /// URLs that sent a whole file that was the wrong one: 0 is the task's own URL, the others are its mirrors. Indices
+    /// are stored because URLs may contain secrets.
     package var wrongSources: [Int] = []
-    /// A first answer that is not taken for the file yet; later ones are noted with what is here.
+    /// A first suspect response, which is not accepted as the file yet. Later ones are stored with the partial file.
     package var firstDoubt: AnswerDoubt?
     package var resumeData: String?
-    /// The app whose session it is in.
+    /// The app that owns the session.
     package var app: AppID?
-    /// What the app's library noted with it.
+    /// Data that the app's library stored with the task.
     package var clientData: String?
-    /// Made from resume data.
+    /// Whether the task was created from resume data.
     package var continues: Bool
-    /// From which byte it went on, once a task made from resume data has: 0 where it began again.
+    /// The byte from which a task created from resume data resumed; 0 if it restarted.
     package var resumedAt: Int64?
-    /// Whether its app wants to be asked when its begin date has come.
+    /// Whether the app wants to be asked when the begin date has come.
     package var asksFirst: Bool
-    /// The question that it waits for its app to answer.
+    /// The question to the app whose answer the task waits for.
     package var question: SessionMessage.Kind?
-    /// The conditions that it needs of the device now: fewer than were asked for once it has loosened.
+    /// The current device requirements. They are fewer than requested after a relaxation.
     package var rules = TransferRules()
-    /// Boot seconds at which it needs less.
+    /// The time in boot seconds at which the requirements are relaxed.
     package var loosensAt: Double?
-    /// Whether it waits for a good moment only because its app added it in the background.
+    /// Whether the task is discretionary only because its app added it in the background.
     package var isDiscretionForced = false
 
     package var kind: TaskKind { request.kind }
 
-    /// The URL by which an equal request finds it; nil where none is joined to it.
+    /// The URL by which an equal request finds the task; nil if no request is joined to it.
     package var joinURL: String? {
         switch request.ifSame ?? .new {
         case .new: nil
@@ -92,10 +93,10 @@ package struct TaskRecord: Sendable, Hashable {
         }
     }
 
-    /// The address of the proxy that it names, without name and password; nil where it names none.
+    /// The address of the requested proxy, without name and password; nil if none is requested.
     package var proxyAddress: String? { request.proxy.map { ProxyAddress($0).url } }
 
-    /// The files that an upload sends.
+    /// The files that the upload sends.
     package var sentFiles: UploadSource? {
         if let uploadSource { return uploadSource }
         guard let source else { return nil }
@@ -103,7 +104,7 @@ package struct TaskRecord: Sendable, Hashable {
             files: [UploadSource.File(path: request.source ?? "", identity: source)], length: source.size)
     }
 
-    /// A task that is about to be inserted, which gives it its ids.
+    /// Creates a task that has no ids yet. The insertion assigns them.
     package init(
         session: SessionID, origin: String, state: TaskState, priority: Double, createdAt: Double, request: TaskRequest
     ) {
@@ -129,7 +130,7 @@ package struct TaskRecord: Sendable, Hashable {
     }
 }
 
-/// The tasks of one session that go to one origin in one way.
+/// The id of a lane: the tasks of one session with the same origin and the same route.
 package struct LaneID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -138,7 +139,7 @@ package struct LaneID: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// Why a task waits, where that cannot be derived from the conditions of the moment.
+/// The stored reason why a task waits, if it cannot be derived from the current conditions.
 package struct StoredWait: Hashable, Sendable {
     package var reason: WaitReason
     package var since: Double
@@ -151,45 +152,47 @@ package struct StoredWait: Hashable, Sendable {
     }
 }
 
-/// A file that holds the beginning of a download, and what is known of the whole.
+/// The partial file of a download, and the known properties of the whole file.
 package struct PartialFile: Hashable, Sendable, Codable {
     package var path: String
-    /// This many first bytes are known to survive a power cut.
+    /// The number of leading bytes that are known to survive a power cut.
     package var synced: Int64
-    /// The boot in which the file was last written: within it, its length counts too, or what ``segments`` calls written.
+    /// The boot in which the file was last written. Within it, the file's length also counts, or the written ranges of
+    /// ``segments``.
     package var bootID: String
-    /// Which bytes are here where some may lie behind gaps: the file's length says nothing then.
+    /// The received ranges, if there can be gaps. The file's length says nothing then.
     package var segments: SegmentMap?
     package var total: Int64?
     package var entityTag: String?
     package var lastModified: String?
     package var date: String?
-    /// How to ask for the rest next: a `RangeCondition`.
+    /// The condition for the next range request: a `RangeCondition`.
     package var condition: String
-    /// Digests that the server announced for the whole.
+    /// Digests that the server announced for the whole file.
     package var digests: [Checksum]
-    /// Whether the bytes came from another URL than the task has now, and nothing has proven yet that they go on there.
+    /// Whether the bytes came from another URL than the task has now, and no response has proven yet that they can be
+    /// resumed there.
     package var isOfAnotherURL: Bool?
-    /// The mirror that its validators are of; nil where they are of the task's own URL.
+    /// The mirror that sent the validators; nil if the task's own URL sent them.
     package var mirror: String?
-    /// `TransferURL.place` of the resource that its validators are of; without a question mark and what follows it, or nil, in rows of
-    /// older services.
+    /// The `TransferURL.place` of the resource that sent the validators; in rows of older services without the query,
+    /// or nil.
     package var place: String?
-    /// The type of the response that the bytes came with, in lower case and without parameters.
+    /// The media type of the response with the bytes, in lower case and without parameters.
     package var mediaType: String?
-    /// The coding that is removed from the bytes when all of them are here; nil where they are the file.
+    /// The content coding that is removed once all bytes are received; nil if there is none.
     package var coding: ContentCoding?
-    /// The file itself, which nothing else may take the place of; nil in rows of older services.
+    /// The inode of the file, which prevents confusion with another file; nil in rows of older services.
     package var inode: UInt64?
-    /// As ``inode``; holds in the boot ``bootID`` only.
+    /// The device of the file. It is valid in the boot ``bootID`` only.
     package var device: UInt64?
-    /// Whose the file is to its file system, where that is not the user who made it.
+    /// The owner of the file according to its file system, if it is not the user who created it.
     package var owner: UInt32?
-    /// The file's length when its last exchange ended in order; nil while one may be writing, and with ``segments``.
+    /// The file's length when its last exchange ended in an orderly way; nil during an exchange, and with ``segments``.
     package var length: Int64?
-    /// Why the bytes are not continued, where that is settled: they make room for the next whole response.
+    /// The reason why the bytes are not resumed, once that is decided. The next whole response replaces them.
     package var lossReason: String?
-    /// An answer for which they are not given up yet.
+    /// A suspect response for which the bytes are not discarded yet.
     package var doubt: AnswerDoubt?
 
     package init(path: String, bootID: String) {
@@ -202,19 +205,20 @@ package struct PartialFile: Hashable, Sendable, Codable {
 }
 
 extension PartialFile {
-    /// All bytes that are here were synced: `count` of them from the start, or those of ``segments``.
+    /// Records a sync of all received bytes: `count` bytes from the start, or those of ``segments``.
     package mutating func noteSynced(_ count: Int64) {
         if let written = segments?.written { segments?.sync(written) }
         synced = segments?.synced.prefix ?? count
     }
 
-    /// From here on only synced bytes count: what the kernel could not write may be gone from its cache as well, and a
-    /// later sync that succeeds says nothing of it.
+    /// Counts only synced bytes from now on. Bytes that the kernel could not write may be gone from its cache as well,
+    /// and a later successful sync does not show that.
     package mutating func distrustUnsynced() {
         bootID = ""
     }
 
-    /// Another URL is asked from here on: the bytes go on there only if something proves that they belong there.
+    /// Records that another URL is used from now on. The bytes are resumed there only if a response proves that they
+    /// belong to its file.
     package mutating func leaveURL() {
         isOfAnotherURL = true
         mirror = nil
@@ -222,12 +226,12 @@ extension PartialFile {
     }
 }
 
-/// An answer for which bytes would have to be given up, here or at the server, and which looks like nobody's new version of the file
-/// and no word of the upload's server: see `AnswerDoubts`.
+/// A suspect response: bytes would have to be discarded, here or at the server, but it looks neither like a new version
+/// of the file nor like a response of the upload's server. See `AnswerDoubts`.
 package struct AnswerDoubt: Hashable, Sendable, Codable {
-    /// The values that tell this answer from another one.
+    /// The values that identify this response among others.
     package var fingerprint: String
-    /// How often it has come.
+    /// The number of times that it was received.
     package var times: Int
 
     package init(fingerprint: String, times: Int) {
@@ -236,7 +240,7 @@ package struct AnswerDoubt: Hashable, Sendable, Codable {
     }
 }
 
-/// The values that tell a file that was changed or replaced from the one that was read.
+/// The values that show whether a file was changed or replaced since it was read.
 package struct FileIdentity: Hashable, Sendable, Codable {
     package var size: Int64
     package var modifiedNanoseconds: Int64
@@ -251,13 +255,14 @@ package struct FileIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// The values that tell a folder from another one of the same path, and from the one below a file system that is not mounted.
+/// The values that distinguish a folder from another one with the same path, and from the mount point of an unmounted
+/// file system.
 package struct FolderIdentity: Hashable, Sendable, Codable {
-    /// The type of its file system, as statfs(2) has it.
+    /// The type of the file system according to statfs(2).
     package var type: Int64
-    /// Its file system, by a name that outlives a reboot; nil where it has no such name.
+    /// A name of the file system that stays the same after a reboot; nil if there is none.
     package var fileSystem: String?
-    /// 0 where the file system gives folders other numbers as it goes along.
+    /// The inode; 0 if the file system changes the numbers of folders.
     package var inode: UInt64
 
     package init(type: Int64, fileSystem: String?, inode: UInt64) {
@@ -267,22 +272,23 @@ package struct FolderIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// The intent to give a finished file its name, written down before it is done.
+/// The intent to publish a finished file under its name, which is stored before the file is moved.
 package struct Publication: Hashable, Sendable, Codable {
     package var from: String
     package var to: String
-    /// 0 where the file system gives files other numbers as it goes along.
+    /// The inode; 0 if the file system changes the numbers of files.
     package var inode: UInt64
-    /// Whose the file is to its file system, where that is not the user who made it.
+    /// The owner of the file according to its file system, if it is not the user who created it.
     package var owner: UInt32?
     package var size: Int64
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     package var overwrite: Bool
-    /// Whether the bytes are written into the file that is there, which keeps its owner.
+    /// Whether the bytes are written into the existing file, which keeps its owner.
     package var isInPlace: Bool?
-    /// Digests that were compared and right.
+    /// Digests that were verified.
     package var verified: [String] = []
-    /// Why the file could not go where it should: it goes to the service's own directory, and the task fails with this.
+    /// The failure that prevented publication at the destination. The file is moved to the service's own directory, and
+    /// the task fails with this.
     package var failure: TransferFailure?
 
     package init(from: String, to: String, inode: UInt64, size: Int64, overwrite: Bool) {
@@ -347,7 +353,7 @@ extension TaskRecord: FetchableRecord {
         asksFirst = row["asks_first"]
         question = try (row["question"] as String?).map { try Self.word($0) }
         guard let rules = TransferRules(code: row["rules"]) else {
-            throw StoreError(.damaged, "The database holds the unknown rules \(row["rules"] as Int64).")
+            throw StoreError(.damaged, "The database contains unknown rules: \(row["rules"] as Int64).")
         }
         self.rules = rules
         loosensAt = row["loosens_at"]
@@ -355,10 +361,10 @@ extension TaskRecord: FetchableRecord {
         try checkNumbers()
     }
 
-    /// Numbers that no service has written: times that cannot be told, and counts that have no next one.
+    /// Throws for numbers that no service has written: times out of range, and counts that cannot be increased.
     private func checkNumbers() throws {
         for time in [createdAt, startedAt, endedAt, beginAt, wait?.since] {
-            // A task may be asked to begin at the very end of the last second.
+            // A begin date at the very end of the last second is allowed.
             try Self.check(time, in: Timestamp.first.timeIntervalSince1970...Timestamp.last.timeIntervalSince1970 + 1)
         }
         for time in [notBefore, deadline, timeLeft, loosensAt] { try Self.check(time, in: Self.bootSeconds) }
@@ -366,27 +372,28 @@ extension TaskRecord: FetchableRecord {
         for bytes in [received, sent, furthest, resumedAt ?? 0] { try Self.check(bytes, in: 0...Self.largestSize) }
     }
 
-    /// Far more than ``Limits/longestTimeout`` in both directions, and so little that the wall clock can tell it.
+    /// The valid range of boot seconds: far more than ``Limits/longestTimeout`` in both directions, and small enough
+    /// for the wall clock.
     private static let bootSeconds = -5e10...5e10
-    /// An attempt in each millisecond of a year.
+    /// The largest count: an attempt in each millisecond of a year.
     private static let largestCount = 1 << 35
-    /// Larger than any file of Linux by half, so that two of them can be added.
+    /// The largest size: half more than any file of Linux, but small enough to add two of them.
     private static let largestSize: Int64 = 1 << 62
 
     private static func check<Number: Comparable>(_ number: Number?, in range: ClosedRange<Number>) throws {
         guard let number, !range.contains(number) else { return }
-        throw StoreError(.damaged, "The database holds the impossible number \(number).")
+        throw StoreError(.damaged, "The database contains the invalid number \(number).")
     }
 
     private static func word<Word: RawRepresentable<String>>(_ text: String) throws -> Word {
         guard let word = Word(rawValue: text) else {
-            throw StoreError(.damaged, "The database holds the unknown word '\(text)'.")
+            throw StoreError(.damaged, "The database contains the unknown value '\(text)'.")
         }
         return word
     }
 }
 
-/// Values kept as JSON in text columns.
+/// Values stored as JSON in text columns.
 enum Columns {
     static func encode(_ value: some Encodable) throws -> String {
         String(decoding: try JSON.encode(value), as: UTF8.self)
@@ -404,16 +411,16 @@ enum Columns {
         try text.map { try decode(type, $0) }
     }
 
-    /// What is wrong with a value that makes no sense.
+    /// Returns a text that describes why a value is invalid.
     static func words(for error: any Error) -> String {
         switch error {
         case let error as StoreError: error.message
         case DecodingError.keyNotFound(let key, _): "A value '\(key.stringValue)' is missing."
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
-            // Without the text itself, which may hold secrets.
-            "A value is not what it should be: \(context.codingPath.map(\.stringValue).joined(separator: "."))."
-        default: "A value is not what it should be."
+            // The value itself is omitted, because it may contain secrets.
+            "A value is invalid: \(context.codingPath.map(\.stringValue).joined(separator: "."))."
+        default: "A value is invalid."
         }
     }
 }

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Synchronization
 
-/// Tasks whose rows make no sense, as they were found. Thread-safe.
+/// A collection of tasks that were found to have unreadable rows. Thread-safe.
 package final class UnreadableTasks: Sendable {
     private struct State {
         var known: Set<TaskID> = []
@@ -16,12 +16,12 @@ package final class UnreadableTasks: Sendable {
         }
     }
 
-    /// Has them found again: nothing could be done about them.
+    /// Puts tasks back that could not be handled.
     package func putBack(_ tasks: [UnreadableTask]) {
         state.withLock { $0.fresh += tasks }
     }
 
-    /// Those that were found since the last call.
+    /// Returns and removes the tasks found since the last call.
     package func takeFresh() -> [UnreadableTask] {
         state.withLock { state in
             defer { state.fresh = [] }
@@ -30,11 +30,11 @@ package final class UnreadableTasks: Sendable {
     }
 }
 
-/// The rows that could be read of some tasks, in the order of their ids.
+/// The readable rows of some tasks, in the order of their ids.
 package struct TaskRows: Sendable {
     package var records: [TaskRecord] = []
     package var unreadable: [UnreadableTask] = []
-    /// The last one, whether it could be read or not.
+    /// The last row, readable or not.
     package var last: TaskID?
 
     package var count: Int { records.count + unreadable.count }

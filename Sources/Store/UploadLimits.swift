@@ -1,13 +1,13 @@
-/// What a server says in `Upload-Limit` of the uploads that it takes; sizes in bytes.
+/// The limits that a server announces in `Upload-Limit`; sizes in bytes.
 package struct UploadLimits: Hashable, Sendable, Codable {
-    /// Of the whole body.
+    /// The maximum size of the whole body.
     package var maxSize: Int64?
     package var minSize: Int64?
-    /// Of one request's content.
+    /// The maximum content of one request.
     package var maxAppendSize: Int64?
-    /// Of one request's content, the last one's excepted.
+    /// The minimum content of one request, except the last one.
     package var minAppendSize: Int64?
-    /// Seconds that the upload resource has from the response on.
+    /// The lifetime of the upload resource in seconds from the response on.
     package var maxAge: Int64?
 
     package init() {}

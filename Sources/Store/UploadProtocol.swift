@@ -1,11 +1,11 @@
-/// How an upload is sent.
+/// The protocol of an upload.
 package enum UploadProtocol: Hashable, Sendable, Codable {
-    /// One request with the whole body.
+    /// One request contains the whole body.
     case plain
     /// draft-ietf-httpbis-resumable-upload, in one of its incompatible versions.
     case draft(InteropVersion)
-    /// tus 1.0.0 (tus.io/protocols/resumable-upload). Only where it is asked for: nothing in the answer to an ordinary
-    /// request tells that a server speaks it.
+    /// tus 1.0.0 (tus.io/protocols/resumable-upload). It is used only on request, because the response to an ordinary
+    /// request does not show that a server supports it.
     case tus
 }
 
@@ -13,11 +13,11 @@ package enum UploadProtocol: Hashable, Sendable, Codable {
 ///
 /// These are the ones that Apple's platforms have sent: 3 from iOS 17, 5 from 18.0, 6 from 18.1 and 8 from 26 on.
 package enum InteropVersion: Int64, Hashable, Sendable, Codable, CaseIterable, Comparable {
-    /// draft -01: `Upload-Incomplete` in place of `Upload-Complete`.
+    /// Draft -01, with `Upload-Incomplete` instead of `Upload-Complete`.
     case v3 = 3
     /// draft -03.
     case v5 = 5
-    /// drafts -04 and -05: appends have a media type, and lengths a field.
+    /// Drafts -04 and -05: appends have a media type, and a field announces the length.
     case v6 = 6
     /// drafts -09 and later.
     case v8 = 8

@@ -1,25 +1,26 @@
-/// What the server keeps of an upload that can be continued, as far as it is known here: the row that outlives a crash.
+/// The known state of a resumable upload at the server, which is stored to survive a crash.
 ///
-/// To be committed when its ``url`` is new, before the bytes that it saves are many; the rest may follow when it suits.
+/// Commit it when ``url`` is new, before many bytes depend on it. Later changes may be committed at any time.
 package struct UploadResource: Hashable, Sendable, Codable {
-    /// Absolute and encoded.
+    /// The absolute, encoded URL.
     package var url: String
-    /// Never ``UploadProtocol/plain``.
+    /// The protocol; never ``UploadProtocol/plain``.
     package var uploadProtocol: UploadProtocol
-    /// Bytes from the body's beginning that the server has acknowledged. Never decreases.
+    /// The number of leading body bytes that the server has acknowledged. It never decreases.
     package var offset: Int64
-    /// Of the whole body.
+    /// The length of the whole body.
     package var length: Int64
-    /// Changes with every change of the body's bytes.
+    /// A value that changes with every change of the body's bytes.
     package var source: String
     package var limits: UploadLimits?
-    /// Content of one request at most, as announced or as found out by refusals.
+    /// The maximum content of one request, as announced or as learned from refusals.
     package var partSize: Int64?
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     package var expiresAt: Double?
-    /// Whether credential and secret fields go there: it lies at the request's own origin and was named from there.
+    /// Whether credentials and secret header fields are sent there. The URL must have the request's own origin, and
+    /// must have been named by it.
     package var sharesSecrets: Bool
-    /// An answer for which it is not given up yet.
+    /// A suspect response for which the upload resource is not given up yet.
     package var doubt: AnswerDoubt?
 
     package init(

@@ -3,7 +3,7 @@ package struct UploadSource: Hashable, Sendable, Codable {
     package struct File: Hashable, Sendable, Codable {
         package var path: String
         package var identity: FileIdentity
-        /// Whether it is the service's own copy, which goes with the task.
+        /// Whether the file is the service's own copy, which is deleted with the task.
         package var isSnapshot: Bool
 
         package init(path: String, identity: FileIdentity, isSnapshot: Bool = false) {
@@ -12,11 +12,11 @@ package struct UploadSource: Hashable, Sendable, Codable {
             self.isSnapshot = isSnapshot
         }
 
-        /// Whether a file that has this identity now is the one that was accepted, unchanged.
+        /// Whether a file with this current identity is the accepted one, unchanged.
         ///
-        /// The number of its device does not count: it is another one behind a reboot (btrfs, NFS, LVM, USB). Nor does an inode's
-        /// number of a copy, whose name nobody else knows: some file systems number them anew with each mount. Where that is so of the
-        /// file's own it has none now.
+        /// The device number is ignored, because it can change with a reboot (btrfs, NFS, LVM, USB). The inode of a
+        /// copy is ignored as well, because some file systems renumber inodes with each mount, and only the service
+        /// knows the copy's name. On such a file system, the inode of an original file is 0 now.
         package func isUnchanged(_ now: FileIdentity?) -> Bool {
             guard let now, now.size == identity.size, now.modifiedNanoseconds == identity.modifiedNanoseconds else {
                 return false
@@ -25,11 +25,11 @@ package struct UploadSource: Hashable, Sendable, Codable {
         }
     }
 
-    /// Those of a form in the order of its fields, or the one that is the body.
+    /// The files of a form in the order of its fields, or the one file that is the body.
     package var files: [File]
-    /// Stands between the parts of a form; nil where a file is the body.
+    /// The boundary between the parts of a form; nil if a file is the body.
     package var boundary: String?
-    /// Bytes of the whole body.
+    /// The length of the whole body in bytes.
     package var length: Int64
 
     package init(files: [File], boundary: String? = nil, length: Int64) {

@@ -1,19 +1,20 @@
 package import Foundation
 package import NightshiftAPI
 
-/// Why an app has to be woken: by its sessions' messages, or by a row that another source has written.
+/// A pending wake of an app, caused by messages of a session or by a row of another source.
 package struct WantedWake: Hashable, Sendable, Codable {
     package var app: AppID
     package var reason: WakeReason
-    /// What of the source it is about: the session, as the app calls it; a region's identifier; empty where the source has one
-    /// reason only.
+    /// The subject within the source: the app's name of the session, or the identifier of a region; empty if the source
+    /// has only one reason.
     package var key: String
-    /// The last message of the session; of another source the row's number. Grows with whatever is new under the same key.
+    /// The last message of the session, or the row's number for another source. It grows with new events under the same
+    /// key.
     package var through: Int64
-    /// What the source has to say to the app, in its own form; nil for a session, which has messages.
+    /// The source's data for the app, in its own form; nil for a session, which has messages.
     package var payload: Data?
-    /// Boot seconds at which it is given up unless it has begun; nil where it waits for as long as it takes. Of one that has
-    /// begun it says nothing.
+    /// The time in boot seconds at which a wake that has not begun is dropped; nil for no limit. It has no meaning once
+    /// the wake has begun.
     package var expires: Double?
 
     package init(
@@ -29,7 +30,7 @@ package struct WantedWake: Hashable, Sendable, Codable {
 
     package var source: WakeSource { reason.source }
 
-    /// The part that stays the same when a new wake takes this one's place.
+    /// The part that stays the same when a new wake replaces this one.
     package var identity: Identity { Identity(source: source, key: key) }
 
     package struct Identity: Hashable, Sendable {

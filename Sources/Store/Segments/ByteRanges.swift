@@ -12,16 +12,16 @@ package struct ByteRanges: Hashable, Sendable {
 extension ByteRanges {
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many bytes these are.
+    /// The number of bytes.
     package var count: Int64 { ranges.reduce(0) { $0 + Int64($1.count) } }
 
-    /// How many bytes from the start of the file on are here without a gap.
+    /// The number of bytes from the start of the file up to the first gap.
     package var prefix: Int64 {
         guard let first = ranges.first, first.lowerBound <= 0 else { return 0 }
         return first.upperBound
     }
 
-    /// The offset behind the last byte; 0 if there is none.
+    /// The offset after the last byte; 0 if the set is empty.
     package var end: Int64 { ranges.last?.upperBound ?? 0 }
 
     package mutating func insert(_ range: Range<Int64>) {
@@ -54,14 +54,14 @@ extension ByteRanges {
         for range in other.ranges { remove(range) }
     }
 
-    /// The bytes of these that lie within `bounds`.
+    /// Returns the bytes of this set within `bounds`.
     package func clamped(to bounds: Range<Int64>) -> ByteRanges {
         var result = ByteRanges()
         result.ranges = ranges.map { $0.clamped(to: bounds) }.filter { !$0.isEmpty }
         return result
     }
 
-    /// The bytes of `bounds` that are not among these.
+    /// Returns the bytes of `bounds` that are not in this set.
     package func missing(in bounds: Range<Int64>) -> ByteRanges {
         var result = ByteRanges(bounds)
         result.subtract(self)
@@ -81,7 +81,7 @@ extension ByteRanges {
     }
 }
 
-/// As one list of numbers: the start and the end of each range in turn.
+/// Encoded as one list of numbers: the start and the end of each range in turn.
 extension ByteRanges: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

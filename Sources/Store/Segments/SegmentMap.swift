@@ -1,15 +1,16 @@
-/// Which bytes of a download in segments are here.
+/// The received bytes of a download in segments.
 ///
-/// It is part of the task's row from before the first byte is written behind a gap: then the file's length says nothing any
-/// more. Every synced byte is a written one, and none lies behind the total.
+/// The task's row contains it before the first byte is written after a gap, because the file's length says nothing from
+/// then on. Every synced byte is a written one, and no byte lies beyond the total.
 package struct SegmentMap: Hashable, Sendable {
     package let total: Int64
-    /// Bytes that the kernel has taken: they survive the service, not the machine.
+    /// Bytes that were written to the kernel. They survive a crash of the service, but not of the machine.
     package private(set) var written: ByteRanges
     /// Bytes that survive a power cut.
     package private(set) var synced: ByteRanges
 
-    /// A plain download that becomes one in segments: its first `count` bytes are here, the first `synced` of them for good.
+    /// Converts a plain download to one in segments: its first `count` bytes are received, and the first `synced` of
+    /// them survive a power cut.
     package init(total: Int64, count: Int64, synced: Int64) {
         self.total = max(0, total)
         let count = max(0, min(count, self.total))
@@ -19,34 +20,34 @@ package struct SegmentMap: Hashable, Sendable {
 }
 
 extension SegmentMap {
-    /// How many bytes are here.
+    /// The number of received bytes.
     package var count: Int64 { written.count }
 
-    /// How many bytes from the start on are here without a gap.
+    /// The number of bytes from the start up to the first gap.
     package var prefix: Int64 { written.prefix }
 
     package var missing: ByteRanges { written.missing(in: 0..<total) }
 
     package var isComplete: Bool { prefix >= total }
 
-    /// Whether a plain download's row could tell the same: nothing lies behind a gap.
+    /// Whether the row of a plain download could express the same, because there are no gaps.
     package var isContiguous: Bool { written.ranges.count <= 1 && written.end == prefix }
 
-    /// The kernel has taken these bytes. Those beyond the total are nobody's.
+    /// Records written bytes. Bytes beyond the total are ignored.
     package mutating func write(_ range: Range<Int64>) {
         written.insert(range.clamped(to: 0..<total))
     }
 
-    /// Bytes were synced: those that were written when the sync began.
+    /// Records synced bytes: those that were written when the sync began.
     package mutating func sync(_ ranges: ByteRanges) {
         synced.formUnion(ranges.intersection(written))
     }
 
-    /// The bytes that can be trusted after the service has ended, by whatever cause.
+    /// Returns the bytes that can be trusted after the service has ended for any reason.
     ///
     /// - Parameters:
     ///   - sameBoot: whether the kernel that took the bytes still runs, and has reported no error since.
-    ///   - fileLength: what a file that was cut cannot have is not claimed.
+    ///   - fileLength: the current length of the file. Bytes beyond it are lost.
     package func surviving(sameBoot: Bool, fileLength: Int64) -> SegmentMap {
         var map = self
         let file = 0..<max(0, min(fileLength, total))
@@ -55,7 +56,8 @@ extension SegmentMap {
         return map
     }
 
-    /// The bytes of a plain download that takes over. The file has to be cut to this length before its row says so.
+    /// Returns the bytes that a plain download can use. The file must be truncated to this length before its row is
+    /// written.
     package func cutToPrefix() -> SegmentMap {
         SegmentMap(total: total, count: prefix, synced: synced.prefix)
     }
