@@ -90,7 +90,7 @@ struct SampleTests {
 
     @Test(
         arguments: [
-            (["simulate", "-"], #"{"at": 0, "use": "front"}"#, 2, "the trace, line 1: 'use' needs the 'app'"),
+            (["simulate", "-"], #"{"at": 0, "use": "front"}"#, 2, "the trace, line 1: 'use' needs 'app'"),
             (["simulate", "/nonexistent/trace"], "", 1, "/nonexistent/trace cannot be read"),
             (["simulate", "-", "--policy", "lazy"], "", 64, "The policy must be contiguous"),
         ] as [([String], String, Int32, String)])
