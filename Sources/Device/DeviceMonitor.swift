@@ -1,16 +1,16 @@
 import Foundation
 package import NightshiftAPI
 
-/// The device's conditions, as the system's services and the kernel tell them, or as a trace has them.
+/// The device's conditions, as reported by system services and the kernel, or as played from a trace.
 ///
 /// Every method may be called from any thread and blocks for no longer than a lock. One thread listens; it sleeps in
-/// poll(2) until somebody says something.
+/// poll(2) until an event arrives.
 package final class DeviceMonitor: Sendable {
     package enum Source: Sendable {
-        /// The real device. The system bus is at `address` (D-Bus specification, "Server Addresses"), by default where
-        /// `DBUS_SYSTEM_BUS_ADDRESS` says, or at the well-known place.
+        /// The real device. The system bus is at `address` (D-Bus specification, "Server Addresses"). The default is
+        /// the value of `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known address.
         case system(address: String? = nil)
-        /// A file of ``TraceLine``s, played in real time from ``DeviceMonitor/start()`` on.
+        /// A file of ``TraceLine``s, played in real time from the call of ``DeviceMonitor/start()``.
         case trace(path: String)
     }
 
@@ -19,16 +19,18 @@ package final class DeviceMonitor: Sendable {
         case trace(DeviceTrace)
     }
 
-    /// A value each time the report has changed; several changes that nobody has seen yet are one. For one reader.
+    /// Yields a value each time the report has changed. Changes that have not been read yet are merged into one. For
+    /// one reader.
     ///
-    /// A change of free space alone is none: it is read anew with every other change. Ends with ``shutdown()``.
+    /// A change of free space alone is not reported; free space is read again with every other change. Ends with
+    /// ``shutdown()``.
     package let changes: AsyncStream<Void>
 
     private let board: ReportBoard
     private let script: Script
     private let path: String
 
-    /// Free space is that of the file system of `path`. Throws ``UnreadableTrace``.
+    /// Creates a monitor. Free space is that of the file system of `path`. Throws ``UnreadableTrace``.
     package init(_ source: Source, freeSpaceOf path: String, overrides: [DeviceKey: String] = [:]) throws {
         self.path = path
         let readings: [ProviderReading]
@@ -53,12 +55,12 @@ package final class DeviceMonitor: Sendable {
 
     package var report: DeviceReport { board.report }
 
-    /// Replaces all overrides. One that is no value of its key has no effect.
+    /// Replaces all overrides. An override that is not a valid value of its key has no effect.
     package func setOverrides(_ overrides: [DeviceKey: String]) {
         board.setOverrides(overrides)
     }
 
-    /// Whether a trace is played in place of the device: then nobody else is to be asked about it.
+    /// Whether a trace is played instead of the device. No other source is then asked.
     var isTraced: Bool {
         if case .trace = script { true } else { false }
     }
@@ -67,24 +69,25 @@ package final class DeviceMonitor: Sendable {
         board.listenForPlace(listener)
     }
 
-    /// Keeps the machine from sleeping and from going idle for as long as the reason stays, through a logind inhibitor
-    /// lock; nil ends that.
+    /// Keeps the machine from sleeping and from becoming idle while a reason is set, through a logind inhibitor lock.
+    /// Nil releases the lock.
     ///
-    /// Where logind is not there or refuses, nothing happens, and its provider's detail says so. A logind that comes later
-    /// is asked then.
+    /// If logind is missing or refuses, this has no effect, and the detail of its provider says so. A logind that
+    /// starts later is asked then.
     package func holdAwake(_ why: String?) {
         board.holdAwake(why)
     }
 
-    /// Asks again for what may change unannounced, as `IdleHint` does; returns when ``report`` has the answer.
+    /// Requests values whose changes are not announced, such as `IdleHint`. Returns when ``report`` contains the
+    /// answer.
     ///
-    /// A service that does not answer for ``BusObserver/patience`` does not count in it. A trace is never out of date.
+    /// A service that does not answer within ``BusObserver/patience`` is not waited for. A trace is never out of date.
     package func refresh() async {
         guard !isTraced else { return }
         await board.refresh()
     }
 
-    /// Begins to listen, the first time it is called.
+    /// Starts listening. Later calls have no effect.
     package func start() {
         guard board.begin() else { return }
         let thread: Thread
@@ -101,7 +104,7 @@ package final class DeviceMonitor: Sendable {
         thread.start()
     }
 
-    /// Ends listening and the inhibitor lock, soon; ``report`` stays as it is.
+    /// Stops listening and releases the inhibitor lock soon after. ``report`` keeps its last value.
     package func shutdown() {
         board.end()
     }

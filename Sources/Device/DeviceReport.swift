@@ -1,17 +1,20 @@
 package import NightshiftAPI
 
-/// The device's values at one moment, each with its source.
+/// The device's values at one time, each with its source.
 package struct DeviceReport: Equatable, Sendable {
     package private(set) var conditions = DeviceConditions()
-    /// The conditions' keys, in their order, and behind them the place where one is set, without saying which.
+    /// The values in the order of the conditions' keys, followed by the location if one is set. The location's own
+    /// value is not shown.
     package private(set) var values: [DeviceValue] = []
     package private(set) var providers: [DeviceProvider] = []
-    /// Whether everybody has been asked and has answered, or has had the time to. What is assumed until then may be wrong.
+    /// Whether every source has answered or has exceeded its time. Values assumed before that may be wrong.
     package private(set) var isSettled: Bool
-    /// The place that is put in place of what sources tell, or played. Private: in no other part of the report.
+    /// The location that is set by an override or played by a trace. It is private and appears in no other part of the
+    /// report.
     private(set) var place: PlaceWord?
 
-    /// Overrides win, then the first reading that has a value; what nobody tells is assumed.
+    /// Combines the readings. Overrides come first, then the first reading that has a value. Values without a source
+    /// are assumed.
     init(readings: [ProviderReading], overrides: [DeviceKey: String], isSettled: Bool) {
         self.isSettled = isSettled
         for key in DeviceKey.conditions {
@@ -37,16 +40,16 @@ package struct DeviceReport: Equatable, Sendable {
         }
     }
 
-    /// Takes the count of sleeps over from the report before this one.
+    /// Carries the count of sleeps over from the previous report.
     ///
-    /// - Parameter slept: whether the clocks say that the machine has slept since then. A sleep that was announced has been
+    /// - Parameter slept: whether the clocks show that the machine has slept since then. An announced sleep was already
     ///   counted when it began.
     mutating func countSleeps(after former: DeviceReport, slept: Bool) {
         let begins = conditions.isSleeping || slept
         conditions.sleeps = former.conditions.sleeps + (begins && !former.conditions.isSleeping ? 1 : 0)
     }
 
-    /// Whether decisions may come out otherwise than with `former`: free space changes all the time and alone is no news.
+    /// Whether decisions may differ from those for `former`. Free space changes all the time and does not count alone.
     func isNews(after former: DeviceReport) -> Bool {
         isSettled != former.isSettled || providers != former.providers
             || conditions.sleeps != former.conditions.sleeps

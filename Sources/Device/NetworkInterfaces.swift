@@ -1,11 +1,11 @@
-import CNightshift  // where it is loaded too, the compiler counts sockaddr as its own
+import CNightshift  // where it is loaded too, the compiler treats sockaddr as its own
 import Glibc
 
-/// The interfaces of this machine, as far as they make a network.
+/// The interfaces of this machine that make a network.
 ///
-/// A network without the internet counts: a host of the same house can be reached.
+/// A network without the internet counts, because a host in the same building can be reached.
 enum NetworkInterfaces {
-    /// The addresses that reach beyond their links, of interfaces that are up; nil when the kernel does not tell.
+    /// The addresses of active interfaces that reach beyond their links; nil if the kernel does not report them.
     static func addresses() -> [InterfaceAddress]? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
@@ -24,7 +24,7 @@ enum NetworkInterfaces {
         return found
     }
 
-    /// nil for an address that does not reach beyond its link.
+    /// The network of an address; nil if the address does not reach beyond its link.
     private static func network(of address: UnsafeMutablePointer<sockaddr>) -> String? {
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -45,7 +45,7 @@ enum NetworkInterfaces {
         return [24, 16, 8, 0].map { String(address >> UInt32($0) & 0xff) }.joined(separator: ".")
     }
 
-    /// The prefix alone: what follows changes by itself every day (RFC 8981).
+    /// The prefix alone, because the rest of the address changes every day (RFC 8981).
     private static func ipv6(_ address: [UInt8]) -> String? {
         // fe80::/10 is link-local (RFC 4291).
         guard !(address[0] == 0xfe && address[1] & 0xc0 == 0x80) else { return nil }
@@ -56,7 +56,7 @@ enum NetworkInterfaces {
     }
 }
 
-/// Where an interface has an address: the address itself for IPv4, the network for IPv6.
+/// An address of an interface: the address itself for IPv4, the network for IPv6.
 struct InterfaceAddress: Hashable {
     var interface: String
     var network: String

@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Where the thread that listens and everybody else meet: the report for them, their wishes for it.
+/// Passes reports from the listening thread to other threads, and requests from them to it.
 final class ReportBoard: Sendable {
     private struct State {
         var readings: [ProviderReading]
@@ -16,7 +16,7 @@ final class ReportBoard: Sendable {
         /// Callers that wait for readings, each with its number in ``Wishes/refreshes``.
         var refreshWaiters: [(number: Int, waiter: CheckedContinuation<Void, Never>)] = []
 
-        /// Takes the waiters out whose readings have come.
+        /// Removes and returns the waiters whose readings have arrived.
         mutating func takeWaiters(through number: Int) -> [CheckedContinuation<Void, Never>] {
             let due = refreshWaiters.filter { $0.number <= number }.map(\.waiter)
             refreshWaiters.removeAll { $0.number <= number }
@@ -24,18 +24,18 @@ final class ReportBoard: Sendable {
         }
     }
 
-    /// The orders for the thread that listens.
+    /// The requests for the listening thread.
     struct Wishes {
         var awakeReason: String?
         var isEnded = false
-        /// How many readings have been asked for.
+        /// The number of readings that were requested.
         var refreshes = 0
     }
 
     private let state: Mutex<State>
     private let continuation: AsyncStream<Void>.Continuation
-    /// An eventfd(2), readable when the wishes have changed or free space is to be read; closed with this object, so that
-    /// nobody uses the number of another file.
+    /// An eventfd(2) that is readable when the requests have changed or free space must be read. It is closed with this
+    /// object, so that its number is not used for another file meanwhile.
     let descriptor: Int32
 
     init(
@@ -55,7 +55,7 @@ final class ReportBoard: Sendable {
 
     var report: DeviceReport { state.withLock { $0.report } }
 
-    /// False when it has begun before, or ended.
+    /// Returns false if listening has already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.wishes.isEnded
@@ -64,8 +64,8 @@ final class ReportBoard: Sendable {
         }
     }
 
-    /// Has `listener` told the place that is set, now and whenever it is another one: under this object's lock, one after
-    /// the other, so that the last one told is the one that holds. It is not to wait, nor to call this object.
+    /// Calls `listener` with the location that is set, now and after each change. The calls are made one after the
+    /// other under this object's lock, so the last one is current. The listener must not wait, nor call this object.
     func listenForPlace(_ listener: @escaping @Sendable (PlaceWord?) -> Void) {
         state.withLock { state in
             state.placeListener = listener
@@ -93,7 +93,7 @@ final class ReportBoard: Sendable {
         wake()
     }
 
-    /// Asks the thread that listens for a new reading, and waits until it is published; not at all where nobody listens.
+    /// Requests a new reading and waits until it is published. Returns at once if no thread listens.
     func refresh() async {
         await withCheckedContinuation { waiter in
             let isListening = state.withLock { state in
@@ -106,18 +106,18 @@ final class ReportBoard: Sendable {
         }
     }
 
-    /// For the thread that listens: what it is to do now. Takes the readiness of ``descriptor`` away.
+    /// Takes the requests for the listening thread and resets the readiness of ``descriptor``.
     func takeWishes() -> Wishes {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
         return state.withLock { $0.wishes }
     }
 
-    /// For the thread that listens. What has once settled stays so.
+    /// Publishes readings; called by the listening thread. A report that is settled stays settled.
     ///
     /// - Parameters:
-    ///   - slept: whether the clocks say that the machine has slept since it published last.
-    ///   - refreshes: how many of the readings that were asked for have come.
+    ///   - slept: whether the clocks show that the machine has slept since the last report.
+    ///   - refreshes: the number of requested readings that have arrived.
     func publish(_ readings: [ProviderReading], isSettled: Bool, slept: Bool = false, refreshes: Int = 0) {
         update(slept: slept) {
             $0.readings = readings
@@ -131,7 +131,7 @@ final class ReportBoard: Sendable {
             change(&state)
             var report = DeviceReport(
                 readings: state.readings, overrides: state.overrides, isSettled: state.isSettled)
-            // Here, where each report passes: readers see the newest one alone.
+            // Sleeps are counted here because every report passes here. Readers see only the latest one.
             report.countSleeps(after: state.report, slept: slept)
             defer { state.report = report }
             if report.place != state.report.place { state.placeListener?(report.place) }

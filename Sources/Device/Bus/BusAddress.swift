@@ -1,9 +1,9 @@
-/// Addresses of message buses, as the D-Bus specification writes them: `unix:path=/run/dbus/system_bus_socket`.
+/// Addresses of message buses in the form of the D-Bus specification: `unix:path=/run/dbus/system_bus_socket`.
 enum BusAddress {
-    /// Where the system bus is when nothing else is said. The specification says /var/run, which is this.
+    /// The default address of the system bus. The specification names /var/run, which is the same.
     static let wellKnown = "unix:path=/run/dbus/system_bus_socket"
 
-    /// The paths of the sockets among the address's alternatives.
+    /// The paths of the sockets in the address's alternatives.
     static func socketPaths(_ address: String) -> [String] {
         address.split(separator: ";").compactMap { alternative in
             guard alternative.hasPrefix("unix:") else { return nil }
@@ -12,7 +12,7 @@ enum BusAddress {
         }
     }
 
-    /// Bytes other than letters, digits and some others are written as % and two hexadecimal digits.
+    /// Decodes bytes that are written as % and two hexadecimal digits.
     private static func unescaped(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

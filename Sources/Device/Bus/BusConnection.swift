@@ -1,15 +1,15 @@
 import Glibc
 
-/// One connection to a message bus, of one thread.
+/// One connection to a message bus, used by one thread.
 ///
-/// Nothing blocks: messages are queued, and what has arrived is taken when poll(2) says so. Services are never started by
-/// a question.
+/// No method blocks: messages are queued, and arrived messages are read when poll(2) reports them. A request never
+/// starts a service.
 final class BusConnection {
     private let bus: MessageBus
-    /// Questions under way, by the numbers of their messages.
+    /// Requests in progress, by the cookies of their messages.
     private var asked: [UInt64: BusRequest] = [:]
 
-    /// Begins to connect to an address of the D-Bus specification's form.
+    /// Begins to connect to an address in the form of the D-Bus specification.
     init(address: String) throws(BusFailure) {
         bus = try MessageBus(address: address)
     }
@@ -19,7 +19,7 @@ final class BusConnection {
     /// The events to poll for.
     var events: Int16 { bus.events }
 
-    /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
+    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if it only waits for the bus.
     var deadline: Double? { bus.deadline }
 
     func send(_ request: BusRequest) throws(BusFailure) {
@@ -28,8 +28,8 @@ final class BusConnection {
         asked[try bus.send(call)] = request
     }
 
-    /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
-    /// ended.
+    /// Returns the next event that has arrived, or nil if there are no more. Also sends queued messages. Throws when
+    /// the connection has ended.
     func next() throws(BusFailure) -> BusEvent? {
         try bus.next { event($0) }
     }
@@ -82,13 +82,13 @@ final class BusConnection {
 }
 
 extension BusRequest {
-    /// All of them are strings.
+    /// The arguments of the call, which are all strings.
     fileprivate var arguments: [String] {
         switch self {
         case .subscribe(let rule): [rule]
         case .owner(let service): [service.rawValue]
         case .properties(let object, _): [object.interface]
-        // systemd's documentation of inhibitor locks: what, who, why, mode.
+        // The arguments are in systemd's documentation of inhibitor locks: what, who, why, mode.
         case .device(let interface, _): [interface]
         case .deviceState: ["org.freedesktop.NetworkManager.Device"]
         case .inhibit(let why, _): ["sleep:idle", "Nightshift", why, "block"]
@@ -102,7 +102,7 @@ extension BusMessage {
         case .subscribe:
             return isError ? .subscriptionFailed(failure) : nil
         case .owner(let service):
-            // An error says that nobody has the name.
+            // An error means that the name has no owner.
             return .owner(service, isError ? nil : try? readText())
         case .properties(let object, let number):
             return .properties(

@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the bus and to the kernel, and tells the board.
+/// The thread that listens to the bus and to the kernel and publishes reports on the board.
 final class BusListener {
     private let board: ReportBoard
     private let address: String
@@ -10,14 +10,15 @@ final class BusListener {
     private let network: Int32
     private var connection: BusConnection?
     private var socketWatch: SocketWatch?
-    /// Only where the bus does not tell of changes of power: most events are about something else.
+    /// The kernel's device events. They are used only if the bus does not report power changes, because most of them
+    /// concern other devices.
     private var deviceEvents: DeviceEvents?
     private var observer = BusObserver()
     private var reconnection = Reconnection()
     private var gauge = SleepGauge()
     /// Whether the machine has slept since the last report.
     private var hasSlept = false
-    /// How many readings have been asked for, and how many have come.
+    /// The numbers of readings that were requested and that have arrived.
     private var refreshes = (requested: 0, done: 0)
 
     init(board: ReportBoard, address: String, freeSpaceOf path: String) {
@@ -36,7 +37,7 @@ final class BusListener {
         if network >= 0 { close(network) }
     }
 
-    /// Sleeps until something happens, and deals with it; false at the end.
+    /// Sleeps until an event arrives and handles it. Returns false at the end.
     private func wait() -> Bool {
         // poll(2) ignores negative descriptors.
         var polled = [
@@ -86,7 +87,7 @@ final class BusListener {
         }
         guard deviceEvents == nil, let events = DeviceEvents() else { return }
         deviceEvents = events
-        // Nobody has told of what changed before.
+        // Earlier changes were not reported.
         perform(observer.powerSupplyChanged(now: now))
     }
 
@@ -96,7 +97,7 @@ final class BusListener {
     }
 
     private func connect(hasAppeared: Bool) {
-        // Before the attempt: a socket that appears after it has failed is then heard of.
+        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
         if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
         do {
             connection = try BusConnection(address: address)
@@ -112,11 +113,11 @@ final class BusListener {
         guard let connection else { return }
         do {
             while let event = try connection.next() {
-                // Any answer shows that there is a bus.
+                // Any answer shows that a bus is present.
                 reconnection.succeeded()
                 socketWatch = nil
                 perform(observer.handle(event, now: now))
-                // A sleep and its end that arrive together are two reports.
+                // A sleep and its end that arrive together must make two reports.
                 if case .prepareForSleep = event { publish() }
             }
         } catch {
@@ -136,7 +137,7 @@ final class BusListener {
             switch action {
             case .close(let descriptor): close(descriptor)
             case .send(let request):
-                // One that cannot be sent is never answered, which is dealt with anyway.
+                // A request that cannot be sent is treated like one without an answer.
                 try? connection?.send(request)
             }
         }
@@ -152,19 +153,19 @@ final class BusListener {
         hasSlept = false
     }
 
-    /// Takes the notices, which say no more than that something changed.
+    /// Reads the notices, which only say that something has changed.
     private func drainNetwork() -> Bool {
         var notice: UInt8 = 0
         var isNews = false
-        // Each receives one notice; ENOBUFS says that some were lost.
+        // Each call receives one notice. ENOBUFS means that some were lost.
         while recv(network, &notice, 1, Int32(MSG_DONTWAIT)) >= 0 || errno == ENOBUFS { isNews = true }
         return isNews
     }
 }
 
-/// The last argument of poll(2).
+/// The timeout argument of poll(2).
 enum PollTimeout {
-    /// Rounded up, so that the time has come when poll(2) returns.
+    /// The timeout, rounded up so that the deadline has passed when poll(2) returns.
     static func milliseconds(until deadline: Double?, now: Double) -> Int32 {
         guard let deadline else { return -1 }
         return Int32(saturating: min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))

@@ -1,6 +1,6 @@
 import CSystemd
 
-/// A message of the bus that is being read, front to back. It lives as long as this value's owner keeps it.
+/// A message from the bus that is read from front to back. It is valid as long as the owner of this value keeps it.
 struct BusMessage {
     let pointer: OpaquePointer
 
@@ -13,12 +13,12 @@ struct BusMessage {
         return BusFailure(text.isEmpty ? "answers \(name)" : "answers \(name): \(text)")
     }
 
-    /// Of one that is an error.
+    /// The name of the error, if the message is one.
     var errorName: String {
         sd_bus_message_get_error(pointer)?.pointee.name.map { String(cString: $0) } ?? ""
     }
 
-    /// The number of the message that this one answers.
+    /// The cookie of the message that this one answers.
     var answeredCookie: UInt64? {
         var cookie: UInt64 = 0
         return sd_bus_message_get_reply_cookie(pointer, &cookie) >= 0 ? cookie : nil
@@ -37,7 +37,7 @@ struct BusMessage {
 
     var isCall: Bool { sd_bus_message_is_method_call(pointer, nil, nil) > 0 }
 
-    /// What `read` makes of an answer, or why there is none.
+    /// The result of `read` for an answer, or the reason of the failure.
     func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
         if isError { return .failure(failure) }
         do {
@@ -62,14 +62,14 @@ struct BusMessage {
 
     func readNumber() throws(BusFailure) -> UInt32 { try readFixed("u", UInt32.self) }
 
-    /// A descriptor that belongs to the message.
+    /// Reads a file descriptor, which the message owns.
     func readDescriptor() throws(BusFailure) -> Int32 {
         var descriptor: Int32 = -1
         try check(sd_bus_message_read_basic(pointer, Self.code("h"), &descriptor))
         return descriptor
     }
 
-    /// A dictionary of names and variants (`a{sv}`), of which `names` are kept.
+    /// Reads a dictionary of names and variants (`a{sv}`) and returns the entries in `names`.
     func readProperties(_ names: Set<String>) throws(BusFailure) -> [String: BusValue] {
         var properties: [String: BusValue] = [:]
         try enter("a", "{sv}")
@@ -136,14 +136,14 @@ struct BusMessage {
         return number
     }
 
-    /// Leaves out what comes next, of a signature.
+    /// Skips the next value, which has the given signature.
     func skip(_ signature: String) throws(BusFailure) {
         try check(sd_bus_message_skip(pointer, signature))
     }
 
     var isAtEnd: Bool { sd_bus_message_at_end(pointer, 0) != 0 }
 
-    /// False at the end of the container around it.
+    /// Enters a container. Returns false at the end of the enclosing container.
     @discardableResult
     func enter(_ type: Unicode.Scalar, _ contents: String) throws(BusFailure) -> Bool {
         try check(sd_bus_message_enter_container(pointer, Self.code(type), contents)) > 0

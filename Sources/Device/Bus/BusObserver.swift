@@ -1,6 +1,7 @@
-/// Follows the services on a bus: who is there, what their objects say, and the inhibitor lock.
+/// Follows the services on a bus: their presence, their properties, and the inhibitor lock.
 ///
-/// Pure: what the bus says goes in, what to ask of it comes out. A service that does not answer holds up no other.
+/// Pure: events from the bus are inputs, requests are outputs. A service that does not answer does not delay the
+/// others.
 struct BusObserver {
     enum Action: Equatable {
         case send(BusRequest)
@@ -9,36 +10,36 @@ struct BusObserver {
 
     /// The known properties of an object.
     struct Knowledge: Equatable {
-        /// nil until they have been told, and when they cannot be had.
+        /// The properties; nil until they have arrived, and if they cannot be read.
         var properties: [String: BusValue]?
-        /// Why they cannot be had.
+        /// The reason for which the properties cannot be read.
         var failure: BusFailure?
-        /// The question that is under way.
+        /// The number of the request in progress.
         var question: Int?
-        /// Until when properties count that nobody stands for now, in seconds of the caller's clock: the service is gone, or
-        /// its answer is overdue.
+        /// The time, in seconds of the caller's clock, until which the last properties remain valid although the
+        /// service is gone or its answer is overdue.
         var countsUntil: Double?
     }
 
     private(set) var lock = InhibitorLock()
     private(set) var foreign = ForeignInterface()
-    /// Why signals may be missed.
+    /// The reason for which signals may be missed.
     private(set) var trouble: BusFailure?
-    /// Why there is no connection; nil while there is one.
+    /// The reason for which there is no connection; nil while there is one.
     private(set) var absence: String? = "not asked yet"
     private var owners: [BusService: String] = [:]
-    /// The services of which the bus has said whether they are there.
+    /// The services whose presence the bus has reported.
     private var answered: Set<BusService> = []
     private var objects: [BusObject: Knowledge] = [:]
-    /// When an answer is overdue, in seconds of the caller's clock.
+    /// The time at which an answer is overdue, in seconds of the caller's clock.
     private var due: [BusRequest: Double] = [:]
     private var questions = 0
 
-    /// Seconds in which a service on the same machine answers, however busy it is. For as long, what a service said counts
-    /// that is gone or whose answer is overdue: one that restarts is not one that is missing.
+    /// Seconds within which a service on the same machine answers even under load. The last values of a service that is
+    /// gone or overdue remain valid for the same time, so that a restart is not treated as absence.
     static let patience = 5.0
 
-    /// Whether everything that was asked at the beginning has been answered, or is overdue.
+    /// Whether all initial requests have been answered or are overdue.
     var isSettled: Bool {
         !due.keys.contains { $0.isAboutDevice }
     }
@@ -47,20 +48,20 @@ struct BusObserver {
         [due.values.min(), objects.values.compactMap(\.countsUntil).min()].compactMap(\.self).min()
     }
 
-    /// nil until the bus has said.
+    /// Whether the service is present; nil until the bus has answered.
     func isPresent(_ service: BusService) -> Bool? {
         answered.contains(service) ? owners[service] != nil : nil
     }
 
     subscript(object: BusObject) -> Knowledge { objects[object] ?? Knowledge() }
 
-    /// A connection has been made: subscribes, then asks.
+    /// Handles a new connection: subscribes first, then sends the requests.
     mutating func connected(now: Double) -> [Action] {
         absence = nil
         return BusRequest.subscriptions.map(Action.send) + BusService.allCases.flatMap { send(.owner($0), now: now) }
     }
 
-    /// The connection has ended, or could not be made.
+    /// Handles a connection that has ended or could not be made.
     mutating func disconnected(_ why: String, now: Double) -> [Action] {
         absence = why
         owners = [:]
@@ -75,7 +76,8 @@ struct BusObserver {
         actions(lock.setReason(why), now: now)
     }
 
-    /// To be called after what the bus said has been dealt with: what the kernel's default route leads through.
+    /// Handles the interface of the kernel's default route. It must be called after the events of the bus have been
+    /// handled.
     mutating func route(through interface: String?, now: Double) -> [Action] {
         let isDisconnected =
             if case .integer(let state)? = self[.networkManager].properties?["State"] {
@@ -87,20 +89,21 @@ struct BusObserver {
         return request.map { send($0, now: now) } ?? []
     }
 
-    /// Whether the source of power is what logind says, which announces no change of it.
+    /// Whether logind reports the power source. logind does not announce changes of it.
     var asksLogindForPower: Bool {
         isPresent(.upower) == false && owners[.logind] != nil && self[.logind].properties?["OnExternalPower"] != nil
     }
 
-    /// The kernel has told of a power supply.
+    /// Handles a kernel event about a power supply.
     mutating func powerSupplyChanged(now: Double) -> [Action] {
         asksLogindForPower ? refresh(now: now) : []
     }
 
-    /// Asks logind for what it does not announce: `IdleHint` at logins and logouts on terminals, `OnExternalPower`.
+    /// Requests the values that logind does not announce: `IdleHint` at logins and logouts on terminals, and
+    /// `OnExternalPower`.
     mutating func refresh(now: Double) -> [Action] {
         guard owners[.logind] != nil else { return [] }
-        // An answer that is under way may be from before.
+        // An answer in progress may be older than this call.
         if let question = self[.logind].question {
             due[.properties(.logind, number: question)] = nil
             objects[.logind]?.question = nil
@@ -108,7 +111,7 @@ struct BusObserver {
         return requestProperties(.logind, now: now)
     }
 
-    /// Whether logind has answered the last ``refresh(now:)``, or nothing that it said before that counts.
+    /// Whether logind has answered the last ``refresh(now:)``, or has no values that are still valid.
     var isRefreshed: Bool {
         let logind = self[.logind]
         return logind.properties == nil || owners[.logind] != nil && logind.question == nil
@@ -126,7 +129,7 @@ struct BusObserver {
             setAnswer(object, number: number, result)
             return []
         case .changed(let object, let sender, let change):
-            // Anybody may send a signal to this connection; only the service's own counts.
+            // Any client may send a signal to this connection. Only signals of the service itself are accepted.
             guard owners[object.service] == sender else { return [] }
             return changed(object, change, now: now)
         case .prepareForSleep(let sender, let begins):
@@ -148,13 +151,13 @@ struct BusObserver {
         }
     }
 
-    /// Takes note of answers that are overdue, and of words that count no longer.
+    /// Handles answers that are overdue and values that are no longer valid.
     mutating func tick(now: Double) {
         for (request, time) in due where time <= now {
             due[request] = nil
             switch request {
             case .properties(let object, let number):
-                // The question stays: a late answer is welcome.
+                // The request is kept, because a late answer is still accepted.
                 var overdue = self[object]
                 overdue.failure = BusFailure("does not answer")
                 overdue.question = number
@@ -173,7 +176,7 @@ struct BusObserver {
     private mutating func ownerIs(_ owner: String?, of service: BusService, now: Double) -> [Action] {
         due[.owner(service)] = nil
         answered.insert(service)
-        // The answer to the question may repeat what the signal said already.
+        // The answer to the request may repeat the signal.
         guard owners[service] != owner else { return [] }
         owners[service] = owner
         var result: [Action] = []
@@ -185,7 +188,7 @@ struct BusObserver {
         return result
     }
 
-    /// The owner of an object is another one, or gone. What it said counts for a while.
+    /// Handles a changed or missing owner of an object. The last values remain valid for a while.
     private mutating func outlive(_ object: BusObject, now: Double) {
         let former = self[object]
         if let question = former.question { due[.properties(object, number: question)] = nil }
@@ -194,9 +197,9 @@ struct BusObserver {
         }
     }
 
-    /// Requests an object's properties. The old ones count until the answer comes.
+    /// Requests the properties of an object. The old values remain valid until the answer arrives.
     private mutating func requestProperties(_ object: BusObject, now: Double) -> [Action] {
-        // The answer that is under way will be as new as what made somebody ask.
+        // The answer in progress is as recent as the event that caused this request.
         guard self[object].question == nil else { return [] }
         questions += 1
         objects[object, default: Knowledge()].question = questions
@@ -210,13 +213,13 @@ struct BusObserver {
         case .success(let properties): objects[object] = Knowledge(properties: properties)
         case .failure(let failure): objects[object] = Knowledge(failure: failure)
         }
-        // Another NetworkManager may leave other interfaces alone.
+        // A new NetworkManager may have other unmanaged interfaces.
         if object == .networkManager { foreign.isOutOfDate = true }
     }
 
     private mutating func changed(_ object: BusObject, _ change: PropertyChange, now: Double) -> [Action] {
         objects[object]?.properties?.merge(change.changed) { _, new in new }
-        // A service that could not answer before may be able to now.
+        // A service that could not answer before may be able to answer now.
         let isOutOfDate = !change.invalidated.isEmpty || self[object].failure != nil
         return isOutOfDate ? requestProperties(object, now: now) : []
     }
@@ -224,7 +227,7 @@ struct BusObserver {
     private mutating func prepareForSleep(_ begins: Bool, now: Double) -> [Action] {
         objects[.logind]?.properties?["PreparingForSleep"] = .truth(begins)
         guard !begins else { return [] }
-        // logind does not announce changes of external power; after a sleep it may be another.
+        // logind does not announce changes of external power, and it may have changed during sleep.
         return requestProperties(.logind, now: now) + actions(lock.sleepEnded(), now: now)
     }
 

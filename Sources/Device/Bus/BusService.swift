@@ -1,10 +1,10 @@
 import NightshiftAPI
 
-/// The services on the system bus that tell of the device, by their names there.
+/// The services on the system bus that report device conditions, by their bus names.
 enum BusService: String, Sendable, CaseIterable {
     case upower = "org.freedesktop.UPower"
     case powerProfiles = "org.freedesktop.UPower.PowerProfiles"
-    /// What power-profiles-daemon was called up to version 0.13; it still answers to it.
+    /// The name of power-profiles-daemon up to version 0.13. Later versions still answer to it.
     case hadessPowerProfiles = "net.hadess.PowerProfiles"
     case networkManager = "org.freedesktop.NetworkManager"
     case logind = "org.freedesktop.login1"
@@ -43,7 +43,7 @@ enum BusObject: Sendable, CaseIterable {
     var path: String {
         switch self {
         case .upower: "/org/freedesktop/UPower"
-        // UPower's own sum of all batteries that power the machine.
+        // This object is UPower's sum of all batteries that power the machine.
         case .displayDevice: "/org/freedesktop/UPower/devices/DisplayDevice"
         case .powerProfiles: "/org/freedesktop/UPower/PowerProfiles"
         case .hadessPowerProfiles: "/net/hadess/PowerProfiles"
@@ -63,7 +63,7 @@ enum BusObject: Sendable, CaseIterable {
         }
     }
 
-    /// The properties that matter; others are not kept.
+    /// The properties that are kept; all others are ignored.
     var properties: Set<String> {
         switch self {
         case .upower: ["OnBattery"]

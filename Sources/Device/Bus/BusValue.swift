@@ -1,15 +1,15 @@
-/// A value of a property, as far as it matters here which kind it is.
+/// A property's value, reduced to the types that are used here.
 enum BusValue: Equatable, Sendable {
     case truth(Bool)
-    /// Any of D-Bus's integers. One that does not fit is cut off at the largest.
+    /// Any integer type of D-Bus. A larger value becomes the maximum.
     case integer(Int64)
     case number(Double)
-    /// Also an object's path.
+    /// A string or an object path.
     case text(String)
-    /// Something else, by its signature: no property that is asked for is of such a type.
+    /// Any other type, by its signature. No requested property has such a type.
     case other(String)
 
-    /// What it is, for people.
+    /// The value as shown to people.
     var phrase: String {
         switch self {
         case .truth(let truth): truth ? "yes" : "no"
@@ -21,9 +21,9 @@ enum BusValue: Equatable, Sendable {
     }
 }
 
-/// Why something that was asked of the bus was not had.
+/// The reason for which a request on the bus failed.
 struct BusFailure: Error, Equatable {
-    /// A sentence's second half: "is not running".
+    /// The predicate of a sentence: "is not running".
     var text: String
 
     init(_ text: String) {

@@ -1,19 +1,19 @@
-/// Whether the default route leads through an interface that NetworkManager leaves to others.
+/// Determines whether the default route uses an interface that NetworkManager does not manage.
 ///
-/// Of such an interface it says nothing: it calls a machine disconnected whose network ifupdown or systemd-networkd has set
-/// up. Pure: it is told what there is and says what to ask.
+/// NetworkManager reports a machine as disconnected if ifupdown or systemd-networkd has set up its network. Pure: facts
+/// are inputs, the requests to send are outputs.
 struct ForeignInterface {
-    /// The interface that the question is about.
+    /// The interface in question.
     private(set) var name: String?
     private(set) var isForeign = false
-    /// NetworkManager may say something else of the interface by now. What it said counts until it has.
+    /// Whether NetworkManager's answer may have changed. The earlier answer remains valid until the new one arrives.
     var isOutOfDate = false
     private var number = 0
 
     /// NM_DEVICE_STATE_UNMANAGED.
     private static let unmanaged: Int64 = 10
 
-    /// Returns the question to ask where NetworkManager knows of no network and yet there is a route.
+    /// Returns the request to send if NetworkManager reports no network although there is a route.
     mutating func check(_ interface: String?, isDisconnected: Bool) -> BusRequest? {
         guard let interface, isDisconnected else {
             forget()

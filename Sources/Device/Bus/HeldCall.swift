@@ -1,6 +1,6 @@
 import CSystemd
 
-/// A call of somebody on the bus, kept until it is answered. Of one thread.
+/// A call from another client of the bus, kept until it is answered. Used by one thread.
 final class HeldCall {
     let pointer: OpaquePointer
 

@@ -1,6 +1,6 @@
-/// The lock by which logind keeps the machine from sleeping: held exactly as long as somebody wants it and logind is there.
+/// The logind lock that keeps the machine from sleeping. It is held while it is wanted and logind is present.
 ///
-/// Pure: it says what to ask and which descriptors to close. Closing a lock's last descriptor releases it.
+/// Pure: requests to send and descriptors to close are outputs. Closing a lock's last descriptor releases it.
 struct InhibitorLock {
     enum Action: Equatable {
         case ask(why: String, number: Int)
@@ -8,7 +8,7 @@ struct InhibitorLock {
     }
 
     private(set) var wanted: String?
-    /// Why it is not had although it is wanted.
+    /// The reason for which a wanted lock is not held.
     private(set) var refusal: BusFailure?
     private var held: (descriptor: Int32, why: String)?
     private var asked: (number: Int, why: String)?
@@ -23,19 +23,20 @@ struct InhibitorLock {
         return requestIfNeeded()
     }
 
-    /// logind has come (perhaps another one than before), or gone.
+    /// Handles the arrival of logind (possibly a new instance) or its departure.
     mutating func served(_ isServed: Bool) -> [Action] {
         self.isServed = isServed
-        // A lock of a logind that is gone holds nothing.
+        // The lock of a logind that is gone has no effect.
         let closed = release()
         asked = nil
         refusal = nil
         return closed + requestIfNeeded()
     }
 
-    /// A sleep has ended: what logind refused before it may grant now, since it gives no lock against what is under way.
+    /// Handles the end of a sleep. logind may now grant a lock that it refused before, because it grants none while a
+    /// sleep is in progress.
     mutating func sleepEnded() -> [Action] {
-        // A question that has no answer yet is not asked twice.
+        // A request in progress is not repeated.
         if asked == nil { refusal = nil }
         return requestIfNeeded()
     }
@@ -58,7 +59,7 @@ struct InhibitorLock {
         }
     }
 
-    /// An answer is overdue; it counts when it comes nevertheless.
+    /// Handles an overdue answer. It is still accepted if it arrives later.
     mutating func isOverdue(number: Int) {
         if asked?.number == number { refusal = BusFailure("does not answer") }
     }

@@ -2,13 +2,13 @@ import CSystemd
 import Glibc
 import NightshiftAPI
 
-/// One connection to a message bus, of one thread, whatever is said over it.
+/// One connection to a message bus, used by one thread, for any kind of messages.
 ///
-/// Nothing blocks: messages are queued, and what has arrived is taken when poll(2) says so.
+/// No method blocks: messages are queued, and arrived messages are read when poll(2) reports them.
 final class MessageBus {
     private let bus: OpaquePointer
 
-    /// Begins to connect to an address of the D-Bus specification's form.
+    /// Begins to connect to an address in the form of the D-Bus specification.
     init(address: String) throws(BusFailure) {
         var opened: OpaquePointer?
         try BusFailure.check(sd_bus_new(&opened))
@@ -28,14 +28,14 @@ final class MessageBus {
     /// The events to poll for.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
-    /// Seconds of CLOCK_MONOTONIC at which sd-bus wants to look again; nil when it waits for the bus alone.
+    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if it only waits for the bus.
     var deadline: Double? {
         var microseconds: UInt64 = 0
         guard sd_bus_get_timeout(bus, &microseconds) > 0, microseconds != .max else { return nil }
         return Double(microseconds) / 1e6
     }
 
-    /// What tells this bus from every other that there ever was, once it has answered; else nil.
+    /// An identity that is unique to this bus for all time; nil until the bus has answered.
     var identity: String? {
         guard sd_bus_is_ready(bus) > 0 else { return nil }
         var id = sd_id128_t()
@@ -61,7 +61,7 @@ final class MessageBus {
         return OutgoingMessage(owned: message)
     }
 
-    /// Answers a call with an error, where its caller waits for an answer.
+    /// Answers a call with an error, if its caller expects an answer.
     func refuse(_ call: HeldCall, _ name: String, _ text: String) {
         guard call.expectsAnswer else { return }
         name.withCString { name in
@@ -79,9 +79,9 @@ final class MessageBus {
         return OutgoingMessage(owned: message)
     }
 
-    /// Queues a call. With `startsService` the bus starts the service where it does not run.
+    /// Queues a call. With `startsService` the bus starts the service if it is not running.
     ///
-    /// - Returns: the number that the answer names.
+    /// - Returns: the cookie to which the answer refers.
     func send(_ call: OutgoingMessage, startsService: Bool = false) throws(BusFailure) -> UInt64 {
         try BusFailure.check(sd_bus_message_set_auto_start(call.pointer, startsService ? 1 : 0))
         var cookie: UInt64 = 0
@@ -93,17 +93,17 @@ final class MessageBus {
         try BusFailure.check(sd_bus_send(bus, signal.pointer, nil))
     }
 
-    /// Queues an answer, where the caller waits for one.
+    /// Queues an answer, if the caller expects one.
     func answer(_ call: HeldCall, _ answer: OutgoingMessage) throws(BusFailure) {
         guard call.expectsAnswer else { return }
         try BusFailure.check(sd_bus_send(bus, answer.pointer, nil))
     }
 
-    /// What `read` makes of the first message that has arrived and is of interest to it; nil when there is nothing more.
-    /// Sends what is queued, too. Throws when the connection has ended.
+    /// Returns the result of `read` for the first message for which it is not nil; nil if there are no more messages.
+    /// Also sends queued messages. Throws when the connection has ended.
     func next<Value>(_ read: (BusMessage) -> Value?) throws(BusFailure) -> Value? {
         while true {
-            // Without callbacks of ours, sd-bus hands over every message that is not its own business.
+            // Without callbacks of this program, sd-bus returns every message that it does not handle itself.
             var message: OpaquePointer?
             let result = sd_bus_process(bus, &message)
             if result < 0 { throw BusFailure(code: -result) }
@@ -117,13 +117,13 @@ final class MessageBus {
     static let daemon = "org.freedesktop.DBus"
     static let daemonPath = "/org/freedesktop/DBus"
 
-    /// The match rule by which the bus tells that a name has another owner, or none.
+    /// The match rule for the signal that a name's owner has changed.
     static func ownerChanged(_ name: String) -> String {
         "type='signal',sender='\(daemon)',interface='\(daemon)',member='NameOwnerChanged',arg0='\(name)'"
     }
 }
 
-/// A message that is being written, front to back.
+/// A message that is written from front to back.
 final class OutgoingMessage {
     let pointer: OpaquePointer
 
@@ -139,7 +139,7 @@ final class OutgoingMessage {
         try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("s"), text))
     }
 
-    /// An array of bytes (`ay`).
+    /// Appends an array of bytes (`ay`).
     func append(bytes: [UInt8]) throws(BusFailure) {
         let result = bytes.withUnsafeBytes {
             sd_bus_message_append_array(pointer, Self.code("y"), $0.baseAddress, $0.count)
@@ -162,7 +162,7 @@ final class OutgoingMessage {
     }
 
     func append(truth: Bool) throws(BusFailure) {
-        // sd-bus has booleans as int.
+        // sd-bus represents booleans as int.
         var number: Int32 = truth ? 1 : 0
         try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("b"), &number))
     }
@@ -177,7 +177,7 @@ final class OutgoingMessage {
         }
     }
 
-    /// A dictionary of names and variants (`a{sv}`).
+    /// Appends a dictionary of names and variants (`a{sv}`).
     func append(_ values: [(String, OutgoingValue)]) throws(BusFailure) {
         try container("a", "{sv}") { () throws(BusFailure) in
             for (name, value) in values {
@@ -213,7 +213,7 @@ final class OutgoingMessage {
     private static func code(_ type: Unicode.Scalar) -> CChar { CChar(type.value) }
 }
 
-/// A value of a dictionary that is sent.
+/// A value in a dictionary that is sent.
 enum OutgoingValue: Equatable, Sendable {
     case text(String)
     case truth(Bool)
@@ -235,7 +235,7 @@ enum OutgoingValue: Equatable, Sendable {
 }
 
 extension BusFailure {
-    /// - Parameter code: of errno(3).
+    /// - Parameter code: an error number of errno(3).
     init(code: Int32) {
         self.init(String(cString: strerror(code)))
     }

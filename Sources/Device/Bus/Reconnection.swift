@@ -1,8 +1,8 @@
-/// When to try again to reach a bus that is not there.
+/// Decides when to reconnect to an unavailable bus.
 ///
-/// Pure. A bus that was never there is not looked for: its socket's appearing, or a change of the network, says when. One
-/// that went away is tried again after pauses that double, for a while: it may be about to listen at a socket that is there
-/// already.
+/// Pure. A bus that was never reached is not retried by time: the appearance of its socket, or a change of the network,
+/// causes the attempt. A bus that was lost is retried for a while after pauses that double, because it may be about to
+/// listen at an existing socket.
 struct Reconnection {
     private var pause: Double?
     private var hasBeenReached = false
@@ -11,20 +11,20 @@ struct Reconnection {
     static let firstPause = 1.0
     static let longestPause = 300.0
 
-    /// Somebody listens at the socket, whether as a bus or not.
+    /// Records that a process listens at the socket, whether or not it is a bus.
     mutating func reached() {
         if !hasBeenReached { pause = Self.firstPause }
         hasBeenReached = true
     }
 
-    /// There is a connection that works.
+    /// Records that a connection works.
     mutating func succeeded() {
         hasBeenReached = true
         pause = Self.firstPause
         deadline = nil
     }
 
-    /// There is none. With `hasAppeared` the socket is new, and nobody may listen yet.
+    /// Records a failed attempt. With `hasAppeared` the socket is new, and no process may listen there yet.
     mutating func failed(hasAppeared: Bool, now: Double) {
         if hasAppeared { pause = Self.firstPause }
         guard let next = pause else {

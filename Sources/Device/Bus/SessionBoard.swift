@@ -2,7 +2,7 @@ import CSystemd
 import Glibc
 import Synchronization
 
-/// Where the thread that listens to the session's bus and everybody else meet.
+/// Passes requests to the thread that listens to the session bus, and events from it.
 final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
     private struct State {
         var requests: [Request] = []
@@ -12,8 +12,8 @@ final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<Event>.Continuation
-    /// An eventfd(2), readable when there is something to do; closed with this object, so that nobody uses the number
-    /// of another file.
+    /// An eventfd(2) that is readable when there are requests. It is closed with this object, so that its number is not
+    /// used for another file meanwhile.
     let descriptor: Int32
 
     init(continuation: AsyncStream<Event>.Continuation) {
@@ -25,7 +25,7 @@ final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
         close(descriptor)
     }
 
-    /// False when it has begun before, or ended.
+    /// Returns false if listening has already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.isEnded
@@ -47,8 +47,8 @@ final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
         wake()
     }
 
-    /// For the thread that listens: what it is to do now, and whether that is all there will be. Takes the readiness of
-    /// ``descriptor`` away.
+    /// Takes the requests for the listening thread, and whether no more will follow. Resets the readiness of
+    /// ``descriptor``.
     func takeRequests() -> (requests: [Request], isEnded: Bool) {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))

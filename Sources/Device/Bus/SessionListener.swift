@@ -3,33 +3,32 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One connection to the session's bus, of one thread, for one part of the service.
+/// One connection to the session bus for one feature of the service. Used by one thread.
 protocol SessionBusConnection: AnyObject, SendableMetatype {
     associatedtype Request: Sendable
     associatedtype Event: Sendable
 
-    /// Begins to connect to an address of the D-Bus specification's form.
+    /// Begins to connect to an address in the form of the D-Bus specification.
     init(address: String) throws(BusFailure)
 
     var descriptor: Int32 { get }
     var events: Int16 { get }
-    /// Seconds of CLOCK_MONOTONIC at which ``next()`` is to be called though nothing has arrived.
+    /// The time in seconds of CLOCK_MONOTONIC at which ``next()`` must be called although nothing has arrived.
     var deadline: Double? { get }
-    /// What there is to tell when the connection ends.
+    /// The events to deliver when the connection ends.
     var farewell: [Event] { get }
 
-    /// False where it could not be sent, or there is nobody to send it to.
+    /// Sends a request. Returns false if it could not be sent or has no recipient.
     func perform(_ request: Request) -> Bool
-    /// What has happened next, nil when there is nothing more. Throws when the connection has ended.
+    /// Returns the next events, or nil if there are no more. Throws when the connection has ended.
     func next() throws(BusFailure) -> [Event]?
-    /// What to tell of a request that could not be sent.
+    /// The event to deliver for a request that could not be sent.
     static func refusal(of request: Request) -> Event?
 }
 
-/// The thread that listens to the session's bus for one part of the service, and tells the board.
+/// The thread that listens to the session bus for one feature of the service and delivers its events to the board.
 ///
-/// It sleeps in poll(2). Where there is no session bus it waits for one to appear; a bus that goes away is connected to
-/// again.
+/// It sleeps in poll(2). Without a session bus it waits for one to appear. It reconnects to a bus that was lost.
 final class SessionListener<Connection: SessionBusConnection> {
     typealias Board = SessionBoard<Connection.Request, Connection.Event>
 
@@ -41,7 +40,7 @@ final class SessionListener<Connection: SessionBusConnection> {
     private var watched: [String] = []
     private var reconnection = Reconnection()
 
-    /// Begins to listen, the first time it is called for a board.
+    /// Starts listening for a board. Later calls have no effect.
     static func start(
         _ name: String, _ board: Board, environment: [String: String],
         session: @escaping @Sendable () -> [String: String]?
@@ -66,7 +65,7 @@ final class SessionListener<Connection: SessionBusConnection> {
         while wait() {}
     }
 
-    /// Sleeps until something happens, and deals with it; false at the end.
+    /// Sleeps until an event arrives and handles it. Returns false at the end.
     private func wait() -> Bool {
         // poll(2) ignores negative descriptors.
         var polled = [
@@ -96,12 +95,12 @@ final class SessionListener<Connection: SessionBusConnection> {
 
     private func connect(hasAppeared: Bool) {
         guard let address = Self.address(environment, session) else {
-            // Nothing says where a bus would be: nothing can be waited for either.
+            // Without an address for the bus there is no socket to wait for.
             socketWatch = nil
             return
         }
         let paths = BusAddress.socketPaths(address)
-        // Before the attempt: a socket that appears after it has failed is then heard of.
+        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
         if socketWatch == nil || watched != paths {
             watched = paths
             socketWatch = SocketWatch(paths: paths)
@@ -120,7 +119,7 @@ final class SessionListener<Connection: SessionBusConnection> {
         guard let connection else { return }
         do throws(BusFailure) {
             while let events = try connection.next() {
-                // Any answer shows that there is a bus.
+                // Any answer shows that a bus is present.
                 reconnection.succeeded()
                 socketWatch = nil
                 for event in events { board.tell(event) }
@@ -137,8 +136,8 @@ final class SessionListener<Connection: SessionBusConnection> {
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
 
-    /// Where the session's bus is: as the service was told, as the session's manager tells others, or where systemd has
-    /// it.
+    /// The address of the session bus: from the service's environment, from that of the session manager, or systemd's
+    /// default.
     private static func address(
         _ environment: [String: String], _ session: () -> [String: String]?
     ) -> String? {

@@ -3,25 +3,26 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The systemd of the user's session, where there is one.
+/// The systemd instance of the user's session, if it exists.
 package struct SessionManager: Sendable {
     private let address: String?
 
-    /// - Parameter environment: says where the session's bus is.
+    /// - Parameter environment: names the address of the session bus.
     package init(environment: [String: String]) {
         address =
             environment["DBUS_SESSION_BUS_ADDRESS"]
             ?? environment["XDG_RUNTIME_DIR"].map { "unix:path=\($0)/bus" }
     }
 
-    /// Longer than a manager that works needs, on a machine that is busy; blocks at most as long.
+    /// Microseconds to wait for the manager: more than a working one needs on a busy machine. Calls block for at most
+    /// this time.
     private static let patience: UInt64 = 1_000_000
 
-    /// What it gives to what it starts (`systemctl --user show-environment`), as of now: a desktop adds its own after the
-    /// login. Nil where there is no such manager, or it does not answer.
+    /// The current environment that the manager gives to the programs it starts (`systemctl --user show-environment`).
+    /// A desktop adds its own variables after the login. Nil if there is no such manager, or it does not answer.
     package func environment() -> [String: String]? {
         guard let address else { return nil }
-        // Without a socket, connecting takes no time at all; a bus elsewhere is no session's.
+        // Without a socket no attempt is made. A bus that is not on a Unix socket is not a session bus.
         guard BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) else { return nil }
         var opened: OpaquePointer?
         guard sd_bus_new(&opened) >= 0, let bus = opened else { return nil }
@@ -38,7 +39,7 @@ package struct SessionManager: Sendable {
         for word in ["org.freedesktop.systemd1.Manager", "Environment"] {
             guard sd_bus_message_append_basic(question, CChar(UInt8(ascii: "s")), word) >= 0 else { return nil }
         }
-        // A bus without systemd is not to try to start one.
+        // A bus without systemd must not try to start it.
         sd_bus_message_set_auto_start(question, 0)
         var answer: OpaquePointer?
         guard sd_bus_call(bus, question, Self.patience, nil, &answer) >= 0, let answer else { return nil }
@@ -46,7 +47,7 @@ package struct SessionManager: Sendable {
         return Self.assignments(answer)
     }
 
-    /// By itself, sd-bus would wait for a bus that does not answer for a minute and a half.
+    /// Waits for the bus. By itself, sd-bus would wait 90 seconds for a bus that does not answer.
     private static func waitUntilReady(_ bus: OpaquePointer) -> Bool {
         let end = ContinuousClock.now + .microseconds(Int64(patience))
         while sd_bus_is_ready(bus) == 0 {

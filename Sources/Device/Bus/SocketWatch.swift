@@ -2,16 +2,16 @@ import CSystemd
 import Foundation
 import Glibc
 
-/// Tells when a socket appears in the file system, or one of the folders that lead to it.
+/// Reports when a socket, or one of the folders on its path, appears in the file system.
 ///
-/// For one thread, which polls ``descriptor``.
+/// Used by one thread, which polls ``descriptor``.
 final class SocketWatch {
     let descriptor: Int32
     private let paths: [String]
-    /// The names that are waited for, by the watch of the folder that they would appear in.
+    /// The awaited names, by the watch of the folder in which they would appear.
     private var awaited: [Int32: Set<String>] = [:]
 
-    /// nil when the kernel has no more watches to give.
+    /// Returns nil if the kernel allows no more watches.
     init?(paths: [String]) {
         self.paths = paths
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -23,7 +23,7 @@ final class SocketWatch {
         close(descriptor)
     }
 
-    /// Reads what has happened; true when something that is waited for has appeared or has become accessible.
+    /// Reads the events. Returns true if an awaited name has appeared or has become accessible.
     func isNews() -> Bool {
         var isNews = false
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -33,7 +33,7 @@ final class SocketWatch {
                 if concerns(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { isNews = true }
             }
         }
-        // A folder that has appeared is the next to look into.
+        // A folder that has appeared is watched next.
         if isNews { watch() }
         return isNews
     }
@@ -48,7 +48,7 @@ final class SocketWatch {
             // The name is padded with zeros.
             let name = String(decoding: events[start..<min(offset, events.count)].prefix { $0 != 0 }, as: UTF8.self)
             let isLost = event.mask & UInt32(IN_Q_OVERFLOW) != 0
-            // The end of a watch is reported of those that were taken away, too.
+            // The end of a watch is also reported for watches that were removed here.
             let isFolderGone = event.mask & UInt32(IN_IGNORED) != 0 && awaited[event.wd] != nil
             if isLost || isFolderGone || awaited[event.wd]?.contains(name) == true { isOurs = true }
         }
@@ -64,7 +64,7 @@ final class SocketWatch {
             repeat {
                 name = (folder as NSString).lastPathComponent
                 folder = (folder as NSString).deletingLastPathComponent
-                // A bus makes its socket (IN_CREATE), listens, and then lets everybody in (IN_ATTRIB).
+                // A bus creates its socket (IN_CREATE), listens, and then grants access to it (IN_ATTRIB).
                 let watch = inotify_add_watch(
                     descriptor, folder, UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_ATTRIB))
                 if watch >= 0 {
