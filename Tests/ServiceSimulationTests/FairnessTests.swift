@@ -175,7 +175,7 @@ extension Simulations {
                         let id = await world.enqueue(world.request(url))
                         await world.advance(by: 100, inspecting: false)
                         let wait = await world.status(id)?.wait
-                        #expect(wait?.detail?.contains("again and again") == true, "\(String(describing: wait))")
+                        #expect(wait?.detail?.contains("repeatedly") == true, "\(String(describing: wait))")
                         await world.advance(by: 900, inspecting: false)
                         // Half a second twice, doubled each time then; and not for ever.
                         let count = world.transport.begun.count

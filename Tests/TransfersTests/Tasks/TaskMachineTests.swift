@@ -327,7 +327,7 @@ import Transfers
             failures.append(record.failures)
         }
         #expect(failures == [1, 1, 2, 3, 4])
-        #expect(record.wait?.detail?.contains("again and again") == true)
+        #expect(record.wait?.detail?.contains("repeatedly") == true)
         // One more byte is on disk, but it does not count before a response continues after it.
         try Self.attempt(&record, received: 501)
         #expect(record.failures == 5 && record.fruitless > 0)

@@ -25,7 +25,7 @@ import Transfers
         tus.send()
         guard case .doubt(let failure) = tus.answer(200, Self.page) else { return }
         #expect(!failure.isPermanent && failure.message.contains("40 of 100 bytes"))
-        #expect(failure.message.contains("200 OK (text/html), without any upload fields"))
+        #expect(failure.message.contains("200 OK (text/html) without any upload fields"))
     }
 
     @Test(
