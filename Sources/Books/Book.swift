@@ -1,35 +1,36 @@
 package import NightshiftAPI
 package import Store
 
-/// What a part of the service knows and decides, as a value: pure.
+/// The state and the decisions of one feature of the service, as a pure value.
 ///
-/// Inputs go in; ``look(_:)`` decides; ``takeChanges()`` gives what one transaction writes, and ``takeEffects()`` what is done
-/// behind it. A ``KeptBook`` has its steps happen in their turn.
+/// Inputs change the state, and ``look(_:)`` decides. ``takeChanges()`` returns the changes for one transaction, and
+/// ``takeEffects()`` returns the effects to perform after it. A ``KeptBook`` runs the steps in order.
 package protocol Book: Sendable {
-    /// What the clocks say, as this book counts.
+    /// The reading of the clocks in the book's own form.
     associatedtype Moment: Sendable
     associatedtype Changes: BookChanges
     associatedtype Effect: Sendable
 
-    /// Decides what follows from what it was told, and from the time.
+    /// Makes decisions based on the inputs so far and the time.
     mutating func look(_ now: Moment)
 
-    /// What is to be written, in one transaction. It counts as written until ``notWritten(_:now:)`` says otherwise.
+    /// Returns the changes to write in one transaction. They count as written until ``notWritten(_:now:)``.
     mutating func takeChanges() -> Changes
 
     mutating func takeEffects() -> [Effect]
 
-    /// The transaction failed: what it was to write is part of the next one.
+    /// Handles a failed transaction: its changes become part of the next one.
     mutating func notWritten(_ changes: Changes, now: Moment)
 }
 
-/// What one transaction writes of a book.
+/// The changes of a book in one transaction.
 package protocol BookChanges: Sendable {
     var isEmpty: Bool { get }
 
-    /// Writes it, row by row.
+    /// Writes the changes, row by row.
     ///
-    /// - Parameter each: does what it is given: it writes one row, and those that belong to it. The others do not need it.
+    /// - Parameter each: runs the closure that it is given. The closure writes one row and its dependent rows, and is
+    ///   independent of the others.
     func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws

@@ -1,20 +1,22 @@
 package import NightshiftAPI
 
-/// What apps' entries say, as an actor asks for it: what was asked earlier may be answered later, by then with entries of before.
+/// A reader of the apps' desktop entries for an actor. Answers can arrive out of order, so an answer that is older than
+/// the newest information is read again.
 ///
-/// Belongs to the actor that has made it, on which all its methods run.
+/// All methods run on the actor that created it.
 package final class EntryReading {
     private let manifests: @Sendable () async -> [AppManifest]?
     private var lastQuestion = 0
-    /// The question whose answer was taken, or the number of what was told without one.
+    /// The number of the newest information: a used answer, or a notification about an entry.
     private var newest = 0
 
-    /// - Parameter manifests: what the entries say now; nil once there is nobody to ask.
+    /// - Parameter manifests: returns the current entries; nil once the source is gone.
     package init(_ manifests: @escaping @Sendable () async -> [AppManifest]?) { self.manifests = manifests }
 
-    /// Asks until no newer answer was taken meanwhile, and nobody has told what an entry says.
+    /// Reads the entries, and repeats that if newer information arrived meanwhile.
     ///
-    /// - Returns: nil once there is nobody to ask. To be given to the book at once: steps keep the order in which they begin.
+    /// - Returns: nil once the source is gone. Pass the result to the book at once, because steps run in the order in
+    ///   which they begin.
     package func read() async -> [AppManifest]? {
         while true {
             let question = nextQuestion()
@@ -25,7 +27,7 @@ package final class EntryReading {
         }
     }
 
-    /// Somebody tells what an entry says now, without having been asked.
+    /// Records that newer information about an entry arrived without a request.
     package func told() { newest = nextQuestion() }
 
     private func nextQuestion() -> Int {

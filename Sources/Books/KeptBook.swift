@@ -3,18 +3,18 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// The book of an actor, its way to the disk, and whose turn it is with it.
+/// The runner of an actor's book, which writes its changes to disk and orders its steps.
 ///
-/// What the world tells changes it at once, many transactions overlapping; what could not be written is part of the next one. What
-/// somebody asks for is decided alone, on a copy, which takes the book's place once it is on disk: where it cannot be written,
-/// nothing has changed. Nobody changes the book but in a turn. See `docs/decisions/0002`.
+/// Events change the book at once, and their transactions may overlap. Changes that could not be written are part of
+/// the next transaction. A request is decided alone, on a copy, which replaces the book once it is on disk. If it
+/// cannot be written, nothing changes. The book changes only in steps. See `docs/decisions/0002`.
 ///
-/// Belongs to the actor that has made it, on which all its methods and what they are given run.
+/// All methods and their closures run on the actor that created it.
 package final class KeptBook<Kept: Book> {
     package private(set) var book: Kept
     private var life = Life.new
     private var turns = StepTurns()
-    /// Whether a step's hook is being called.
+    /// Whether a hook of a step is running.
     private var isHooked = false
     private let store: Store
     private let clock: any ServiceClock
@@ -28,19 +28,19 @@ package final class KeptBook<Kept: Book> {
         case closed
     }
 
-    /// What is to be done behind a step.
+    /// The work after a step.
     package struct Step {
         package var effects: [Kept.Effect] = []
-        /// Whether all of it is on disk.
+        /// Whether all changes are on disk.
         package var isWritten = false
     }
 
-    /// What is done within each step.
+    /// Closures that run within each step.
     package struct Hooks {
-        /// It was decided, or a decision could not be written: what the book wants of clocks and of the world, which does not have
-        /// to be on disk. May use ``KeptBook/take(_:)``.
+        /// Runs after a decision, or after a failed write. It applies what the book needs from timers and other parts,
+        /// and does not require the changes to be on disk. It may call ``KeptBook/take(_:)``.
         package var decided: () -> Void
-        /// This is on disk. May use ``KeptBook/take(_:)``, too.
+        /// Runs when the changes are on disk. It may also call ``KeptBook/take(_:)``.
         package var written: (Kept.Changes) -> Void
 
         package init(decided: @escaping () -> Void = {}, written: @escaping (Kept.Changes) -> Void = { _ in }) {
@@ -49,7 +49,7 @@ package final class KeptBook<Kept: Book> {
         }
     }
 
-    /// - Parameter closed: the sentence for whoever asks for something while the book is not open.
+    /// - Parameter closed: the error message for requests while the book is not open.
     package init(
         _ book: Kept, store: Store, clock: any ServiceClock, closed: String, logger: Logger,
         now: @escaping () -> Kept.Moment
@@ -62,18 +62,18 @@ package final class KeptBook<Kept: Book> {
         self.now = now
     }
 
-    // MARK: - Life
+    // MARK: - Lifecycle
 
-    /// Whether it was read, and its owner does not stop.
+    /// Whether the book was read and its owner is not stopping.
     package var isOpen: Bool { life == .open }
     package var isNew: Bool { life == .new }
     package var isClosed: Bool { life == .closed }
-    /// For whoever asks for something of one that is not open.
+    /// The error for requests while the book is not open.
     package var refusal: Problem { .unavailable(closed) }
 
-    /// The book as it was read takes the place of the one that was there before; what reading it has changed is written.
+    /// Opens the runner with the book as it was read, and writes the changes that reading it caused.
     ///
-    /// - Parameter written: that is on disk.
+    /// - Parameter written: called when these changes are on disk.
     package func open(_ book: Kept, written: @escaping (Kept.Changes) -> Void = { _ in }) async {
         await begin()
         defer { turns.end() }
@@ -83,14 +83,15 @@ package final class KeptBook<Kept: Book> {
         await save(Hooks(written: written))
     }
 
-    /// Its owner stops: the next one decides what comes from here on.
+    /// Closes the book because its owner stops. Later events are handled after the next start.
     package func close() { life = .closed }
 
     // MARK: - Steps
 
-    /// Tells it what has happened, has it decide, and writes that.
+    /// Applies an event, lets the book decide, and writes the changes.
     ///
-    /// - Returns: nothing to do for a book that is not open: before that, it reads what it needs, and behind that, the next one does.
+    /// - Returns: an empty step if the book is not open. Before it is opened, it reads the state anyway; after it is
+    ///   closed, the next service handles the event.
     package func step(_ input: (inout Kept, Kept.Moment) -> Void, _ hooks: Hooks) async -> Step {
         await begin()
         defer { turns.end() }
@@ -100,13 +101,13 @@ package final class KeptBook<Kept: Book> {
         book.look(now)
         call { hooks.decided() }
         let effects = book.takeEffects()
-        // No suspension before this: transactions have the order of what was decided.
+        // There is no suspension before this, so transactions are in the order of decisions.
         return Step(effects: effects, isWritten: await save(hooks))
     }
 
-    /// Changes what somebody has asked for. Where it cannot be written, nothing has changed.
+    /// Performs a request. If it cannot be written, nothing changes.
     ///
-    /// - Throws: what `input` throws; 503 for a book that is not open, and where the disk has failed.
+    /// - Throws: errors of `input`; 503 if the book is not open or the disk has failed.
     package func change<Value>(
         _ input: (inout Kept, Kept.Moment) throws(Problem) -> Value, _ hooks: Hooks
     ) async throws(Problem) -> (value: Value, effects: [Kept.Effect]) {
@@ -119,7 +120,7 @@ package final class KeptBook<Kept: Book> {
         next.look(now)
         let (changes, effects) = (next.takeChanges(), next.takeEffects())
         guard await write(changes, leavesOutRefused: false) else {
-            throw .unavailable("It could not be written down; the log says why.")
+            throw .unavailable("The change could not be stored. The log shows the reason.")
         }
         book = next
         call {
@@ -129,21 +130,21 @@ package final class KeptBook<Kept: Book> {
         return (value, effects)
     }
 
-    /// Tells it something of which nothing follows before the next step, open or not.
+    /// Records an input that has no consequences before the next step, whether the book is open or not.
     package func note<Value>(_ input: (inout Kept) -> Value) async -> Value {
-        // Not while a change is being written, which would take the place of it.
+        // Waits for a change that is being written, because the copy would overwrite this input.
         await begin()
         defer { turns.end() }
         return input(&book)
     }
 
-    /// Takes something out of the book within a step: for its ``Hooks``.
+    /// Takes a value out of the book within a step. It is called from ``Hooks``.
     package func take<Value>(_ input: (inout Kept) -> Value) -> Value {
-        precondition(isHooked, "The book is changed out of turn.")
+        precondition(isHooked, "The book may only be changed within a step.")
         return input(&book)
     }
 
-    /// Writes what has waited for another reason to be written; also behind ``close()``.
+    /// Writes changes that were delayed until another write. It also works after ``close()``.
     package func flush(_ input: (inout Kept) -> Void) async {
         await begin()
         defer { turns.end() }
@@ -151,7 +152,7 @@ package final class KeptBook<Kept: Book> {
         await save(Hooks())
     }
 
-    /// Returns when everything that was decided is on disk, or could not be written: for who shows nothing else.
+    /// Returns when all decided changes are on disk or could not be written, for callers that show only stored state.
     package func written() async {
         while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }
@@ -172,7 +173,7 @@ package final class KeptBook<Kept: Book> {
 
     // MARK: - The disk
 
-    /// - Returns: whether it is on disk.
+    /// - Returns: whether the changes are on disk.
     @discardableResult
     private func save(_ hooks: Hooks) async -> Bool {
         let changes = book.takeChanges()
@@ -185,7 +186,7 @@ package final class KeptBook<Kept: Book> {
         return true
     }
 
-    /// - Parameter leavesOutRefused: a row that the schema refuses, now and at any time, does not keep the others from the disk.
+    /// - Parameter leavesOutRefused: whether to skip rows that the schema refuses permanently, and to write the others.
     private func write(_ changes: Kept.Changes, leavesOutRefused: Bool) async -> Bool {
         guard !changes.isEmpty else { return true }
         let reading = clock.now()
@@ -204,7 +205,7 @@ package final class KeptBook<Kept: Book> {
             }
             for refusal in refusals {
                 logger.critical(
-                    "The store has refused a row for good; it is left out", metadata: ["error": "\(refusal)"])
+                    "The store refused a row permanently; the row is skipped", metadata: ["error": "\(refusal)"])
             }
             return true
         } catch {

@@ -1,22 +1,22 @@
-/// Whose turn it is with what an actor keeps, step by step: of many whose transactions overlap, or of one alone, in the order in
-/// which they came.
+/// The order of steps on an actor's state. Steps either overlap in their transactions or run alone, in the order of
+/// arrival.
 ///
-/// A value of the actor that owns it. Its owner begins a step by
-/// `if !turns.begin(alone: isAlone) { await withCheckedContinuation { turns.add($0, alone: isAlone) } }`, and waits for all by
-/// `while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }`.
+/// A value of the actor that owns it. Its owner begins a step with `if !turns.begin(alone: isAlone) { await
+/// withCheckedContinuation { turns.add($0, alone: isAlone) } }`, and waits for all steps with `while turns.areUnderWay
+/// { await withCheckedContinuation { turns.add($0) } }`.
 struct StepTurns: Sendable {
     private var count = 0
     private var isAlone = false
-    /// Those whose turn has not come, in the order in which they came.
+    /// Steps that have not begun, in the order of arrival.
     private var waiting: [(waiter: CheckedContinuation<Void, Never>, isAlone: Bool)] = []
-    /// Those who wait until no step is under way.
+    /// Callers that wait until no step is running.
     private var idle: [CheckedContinuation<Void, Never>] = []
 
     init() {}
 
     var areUnderWay: Bool { count > 0 }
 
-    /// Begins a step, unless others come first.
+    /// Begins a step, unless other steps come first.
     ///
     /// - Returns: whether it has begun.
     mutating func begin(alone: Bool) -> Bool {
@@ -26,15 +26,15 @@ struct StepTurns: Sendable {
         return true
     }
 
-    /// Resumed when its step has begun.
+    /// Adds a caller that is resumed when its step has begun.
     mutating func add(_ waiter: CheckedContinuation<Void, Never>, alone: Bool) {
         waiting.append((waiter, alone))
     }
 
-    /// Resumed when no step is under way.
+    /// Adds a caller that is resumed when no step is running.
     mutating func add(_ waiter: CheckedContinuation<Void, Never>) { idle.append(waiter) }
 
-    /// A step is on disk, or could not be written.
+    /// Ends a step that is on disk or could not be written.
     mutating func end() {
         guard count > 0 else { return }
         count -= 1

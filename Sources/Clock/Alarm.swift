@@ -1,24 +1,25 @@
 import NightshiftAPI
 
-/// The one moment at which an actor wants to be woken: setting another takes its place.
+/// The next wake-up time of an actor. Setting another time replaces it.
 ///
-/// A value of the actor that owns it, and as safe as that actor's other state. It sleeps and rings on the actor where it was
-/// set; it never rings by itself before its moment, never twice, and not after ``cancel()`` unless the sleep was over by then.
+/// A value of the actor that owns it, with the same isolation as the actor's other state. It sleeps and fires on the
+/// actor where it was set. It never fires before its time or twice. After ``cancel()``, it fires only if the sleep was
+/// already over.
 package struct Alarm: Sendable {
     private var pending: (moment: Double, task: Task<Void, Never>)?
 
     package init() {}
 
-    /// The moment for which it is set. Stays until the owner has handled the ring and says so by ``rang(_:)``.
+    /// The time for which the alarm is set. It stays until the owner has handled it and calls ``rang(_:)``.
     package var moment: Double? { pending?.moment }
 
-    /// Sets the alarm for a moment, or for none. Where it is set for that moment already, nothing changes.
+    /// Sets the alarm for a time, or clears it. If it is already set for that time, nothing changes.
     ///
     /// - Parameters:
-    ///   - moment: seconds of whichever clock the owner counts in.
-    ///   - bootSeconds: when to ring, where the owner counts in another clock than the boot clock. It may be early, as where
-    ///     the machine sleeps meanwhile: the owner looks at its clock and sets the alarm again.
-    ///   - ring: is given `moment`. Another moment may have been set since.
+    ///   - moment: seconds of the owner's clock.
+    ///   - bootSeconds: the boot time at which to fire, if the owner's clock is not the boot clock. It may be early,
+    ///     for example if the machine sleeps meanwhile. The owner then reads its clock and sets the alarm again.
+    ///   - ring: called with `moment`. Another time may have been set since.
     package mutating func set(
         for moment: Double?, atBootSeconds bootSeconds: Double? = nil, by clock: any ServiceClock,
         isolation: isolated (any Actor)? = #isolation, _ ring: @escaping @Sendable (Double) async -> Void
@@ -28,7 +29,7 @@ package struct Alarm: Sendable {
         pending = nil
         guard let moment else { return }
         let task = Task {
-            // Captured, so that the task runs where the alarm was set.
+            // The isolation is captured so that the task runs on the actor where the alarm was set.
             _ = isolation
             guard (try? await clock.sleep(untilBootSeconds: bootSeconds ?? moment)) != nil else { return }
             await ring(moment)
@@ -36,7 +37,8 @@ package struct Alarm: Sendable {
         pending = (moment, task)
     }
 
-    /// The same for a moment in seconds since 1970, as the wall clock stands now: who counts so sets it anew when that is set.
+    /// Sets the alarm for a time in seconds since 1970, based on the current wall clock. The owner sets it again when
+    /// the wall clock is changed.
     package mutating func set(
         forWallSeconds moment: Double?, by clock: any ServiceClock, isolation: isolated (any Actor)? = #isolation,
         _ ring: @escaping @Sendable (Double) async -> Void
@@ -47,12 +49,13 @@ package struct Alarm: Sendable {
             isolation: isolation, ring)
     }
 
-    /// The owner handles the ring for `moment`. An alarm that was set for another moment meanwhile stays.
+    /// Records that the owner handles the alarm for `moment`. An alarm that was meanwhile set for another time stays.
     package mutating func rang(_ moment: Double) {
         if pending?.moment == moment { pending = nil }
     }
 
-    /// Stops the sleep. For an owner that stops, too: the same moment cannot be set again before another one was.
+    /// Cancels the sleep. This is for an owner that stops: the same time cannot be set again before another one was
+    /// set.
     package func cancel() {
         pending?.task.cancel()
     }

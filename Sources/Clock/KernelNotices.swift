@@ -1,9 +1,10 @@
 import Foundation
 import Glibc
 
-/// Turns a kernel descriptor that blocks until something happens into a stream.
+/// Streams for kernel descriptors that block until an event.
 ///
-/// One thread sleeps in the kernel for as long as the process lives: nothing is polled, and the thread costs a stack.
+/// One thread blocks in the kernel for the life of the process. Nothing is polled, and the only cost is the thread's
+/// stack.
 package enum KernelNotices {
     package static func stream(
         named name: String, open: @Sendable () -> Int32, wait: @escaping @Sendable (Int32) -> Int32

@@ -1,8 +1,8 @@
-/// Work for an actor, left for it by callbacks and other threads that cannot wait.
+/// A queue of jobs for an actor, filled by callbacks and other threads that cannot wait.
 ///
-/// Nothing that comes before ``finish()`` is lost. Each job has a task of its own, made in the order in which they came: one
-/// that waits keeps no other from its turn, and two that come together may reach the actor in either order. Copies are the
-/// same mailbox.
+/// Jobs added before ``finish()`` are never lost. Each job has a task of its own, created in the order of arrival. A
+/// waiting job does not block others, and two jobs that arrive together may reach the actor in either order. Copies
+/// share the same queue.
 package struct Mailbox<Owner: Actor>: Sendable {
     package typealias Job = @Sendable (Owner) async -> Void
 
@@ -13,19 +13,19 @@ package struct Mailbox<Owner: Actor>: Sendable {
         (jobs, continuation) = AsyncStream.makeStream()
     }
 
-    /// Leaves a job; from any thread. Behind ``finish()`` it is dropped.
+    /// Adds a job, from any thread. After ``finish()`` it is dropped.
     package func yield(_ job: @escaping Job) {
         continuation.yield(job)
     }
 
-    /// Lets ``run(by:beside:)`` return once the jobs that are there have begun.
+    /// Lets ``run(by:beside:)`` return once the existing jobs have begun.
     package func finish() {
         continuation.finish()
     }
 
-    /// Does what is left, until ``finish()``; then cancels what still runs and waits for its end. To be called once.
+    /// Runs jobs until ``finish()``, then cancels running ones and waits for their end. Call it once.
     ///
-    /// - Parameter companions: what the owner does for as long, each in a task of its own; they begin first.
+    /// - Parameter companions: jobs that run for the same period, each in a task of its own. They begin first.
     package func run(by owner: isolated Owner, beside companions: [Job]) async {
         await withDiscardingTaskGroup { group in
             for companion in companions {

@@ -1,7 +1,7 @@
-/// How many writes of an actor are under way, and who waits for the last of them.
+/// The number of an actor's pending writes, and the callers that wait for the last of them.
 ///
-/// A value of the actor that owns it, as ``Alarm``. Its owner waits by
-/// `while writes.areUnderWay { await withCheckedContinuation { writes.add($0) } }`.
+/// A value of the actor that owns it, like ``Alarm``. Its owner waits with `while writes.areUnderWay { await
+/// withCheckedContinuation { writes.add($0) } }`.
 package struct PendingWrites: Sendable {
     private var count = 0
     private var waiters: [CheckedContinuation<Void, Never>] = []
@@ -12,7 +12,7 @@ package struct PendingWrites: Sendable {
 
     package mutating func begin() { count += 1 }
 
-    /// One is on disk, or could not be written. Behind the last one whoever waits goes on.
+    /// Ends a write that is on disk or could not be completed. After the last one, all waiting callers are resumed.
     package mutating func end() {
         guard count > 0 else { return }
         count -= 1
@@ -21,6 +21,6 @@ package struct PendingWrites: Sendable {
         waiters = []
     }
 
-    /// Resumed when none is under way.
+    /// Adds a caller that is resumed when no write is pending.
     package mutating func add(_ waiter: CheckedContinuation<Void, Never>) { waiters.append(waiter) }
 }

@@ -1,12 +1,12 @@
 package import NightshiftAPI
 
-/// The seam to time: what the clocks say, and waiting for them.
+/// An abstraction of time: readings of the clocks, and waiting.
 package protocol ServiceClock: Sendable {
     func now() -> ClockReading
 
     /// Returns at `bootSeconds`, or throws when the task is cancelled.
     func sleep(untilBootSeconds bootSeconds: Double) async throws
 
-    /// One value each time the wall clock is set.
+    /// Returns a stream with one value for each change of the wall clock.
     func wallClockChanges() -> AsyncStream<Void>
 }

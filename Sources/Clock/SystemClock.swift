@@ -8,7 +8,7 @@ package struct SystemClock: ServiceClock {
 
     package init() {
         let text = KernelFile.text("/proc/sys/kernel/random/boot_id")
-        // Without /proc every start counts as a boot: only synced bytes are then trusted, which is safe.
+        // Without /proc, every start counts as a boot. Only synced bytes are trusted then, which is safe.
         bootID = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? UUID().uuidString
     }
 
@@ -20,10 +20,10 @@ package struct SystemClock: ServiceClock {
     }
 
     package func sleep(untilBootSeconds bootSeconds: Double) async throws {
-        // Swift's continuous clock is CLOCK_BOOTTIME on Linux: it goes on while the machine sleeps.
+        // Swift's continuous clock is CLOCK_BOOTTIME on Linux, which continues while the machine sleeps.
         let remaining = bootSeconds - now().bootSeconds
         guard remaining > 0 else {
-            // Whoever waits for what is over already lets others of its actor go on all the same.
+            // The time has already passed. The task still yields, so that other jobs of its actor can run.
             try Task.checkCancellation()
             return await Task.yield()
         }

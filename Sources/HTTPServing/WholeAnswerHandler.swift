@@ -1,20 +1,21 @@
 package import NIOCore
 package import NIOHTTPTypes
 
-/// Closes a connection when the answers that were written are with the kernel, and not before.
+/// Delays the close of a connection until the kernel has taken all written responses.
 ///
-/// Hummingbird closes a connection behind its last answer when the service stops, and one that has been idle for a while; NIO
-/// throws away what a socket has not taken when it is closed. Without this a client that reads slowly loses the end of its answer.
-/// ``EndOfPatience`` tells it not to wait any longer.
+/// When the service stops, Hummingbird closes a connection after its last response, and it also closes idle
+/// connections. NIO discards data that the socket has not taken at that time. Without this handler, a client that reads
+/// slowly would lose the end of its response. ``EndOfPatience`` ends the delay.
 package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
 
-    /// Answers of which the socket has not taken the end.
+    /// The number of responses whose end the socket has not taken.
     private var pending = 0
-    /// What is closed then: the whole connection, or its output, which for a client that has closed its own direction is the same.
+    /// The delayed close: of the whole connection, or of its output. Both have the same effect for a client that has
+    /// closed its own direction.
     private var closing: CloseMode?
-    /// Of who wants the output closed.
+    /// The promise of the caller that closes the output.
     private var outputPromise: EventLoopPromise<Void>?
     private var isPatient = true
 
@@ -35,7 +36,7 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
         guard mode != .input, pending > 0, isPatient else { return context.close(mode: mode, promise: promise) }
         if mode == .all {
             closing = .all
-            // It is closed when the channel is, whoever does it.
+            // The promise completes when the channel is closed, regardless of the cause.
             context.channel.closeFuture.cascade(to: promise)
         } else {
             closing = closing ?? mode
@@ -60,7 +61,7 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     }
 }
 
-/// What is sent to a connection that is to be closed behind it, whatever its client has not read.
+/// The event that makes the handler close the connection even if the client has not read everything.
 package struct EndOfPatience: Sendable {
     package init() {}
 }

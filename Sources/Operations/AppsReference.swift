@@ -1,9 +1,9 @@
 import Apps
 import Synchronization
 
-/// The apps, as the parts reach them that they call: such a part is made before them.
+/// A reference to the apps for the features that call them. Such a feature is created before the apps.
 final class AppsReference: Sendable {
-    /// Weak, since the apps hold the parts by their hooks.
+    /// The reference is weak, because the apps hold the features with their hooks.
     private struct Reference {
         weak var service: AppService?
     }
@@ -12,9 +12,9 @@ final class AppsReference: Sendable {
 
     init() {}
 
-    /// To be called once, before anything runs.
+    /// Call this once, before anything runs.
     func connect(_ service: AppService) { reference.withLock { $0.service = service } }
 
-    /// Nil before ``connect(_:)``, and once the apps are gone.
+    /// The apps; nil before ``connect(_:)`` and after the apps are gone.
     var service: AppService? { reference.withLock { $0.service } }
 }

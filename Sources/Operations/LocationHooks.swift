@@ -6,7 +6,7 @@ package import NightshiftAPI
 package import Store
 
 extension AppService.PartHooks {
-    /// What location hears of apps, and tells them.
+    /// Creates the hooks with which location receives events about apps and notifies them.
     package init(_ location: LocationService) {
         self.init(
             use: { await location.use($0, isInFront: $1) },
@@ -18,18 +18,18 @@ extension AppService.PartHooks {
     }
 }
 
-/// The apps, as location reaches them: they are made behind it, since they call it, too.
+/// A reference to the apps for location. The apps are created later because they call location.
 package final class LocatedApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// To be called once, before anything runs.
+    /// Call this once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
-    /// Location over these apps.
+    /// Creates location for these apps.
     ///
-    /// - Parameter ask: asks the user of the device; nil where he cannot be asked, and where he does not answer.
+    /// - Parameter ask: asks the user of the device; returns nil if the user cannot be asked or does not answer.
     package func service(
         store: Store, clock: any ServiceClock, source: any FixSource,
         ask: @escaping LocationService.Environment.Ask = { _, _, _, _ in nil }, logger: Logger

@@ -8,22 +8,22 @@ package import Notifications
 package import Store
 
 extension AppService.PartHooks {
-    /// What notifications hear of apps.
+    /// Creates the hooks with which notifications receive events about apps.
     package init(_ notifications: NotificationService) {
         self.init(installed: { await notifications.installed($0, $1) })
     }
 }
 
-/// The apps, as notifications reach them: they are made behind them, since they call them, too.
+/// A reference to the apps for notifications. The apps are created later because they call notifications.
 package final class NotifyingApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// To be called once, before anything runs.
+    /// Call this once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
-    /// Notifications of these apps.
+    /// Creates notifications for these apps.
     package func service(
         store: Store, clock: any ServiceClock, desktop: DesktopNotifications,
         became: @escaping @Sendable (AppID, String, AlertState, Date) async -> Void = { _, _, _, _ in },
@@ -40,7 +40,7 @@ package final class NotifyingApps: Sendable {
                     do throws(Problem) {
                         _ = try await self.apps.service?.activate(app)
                     } catch {
-                        // The app's own journal says what is wrong with it; its wake stays.
+                        // The app's journal shows the error. The wake is kept.
                         logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
@@ -48,14 +48,14 @@ package final class NotifyingApps: Sendable {
                 logger: logger))
     }
 
-    /// What an app is called, and its icon; nil where it is gone.
+    /// Returns the app's name and icon; nil if the app is gone.
     package func entry(of app: AppID) async -> NotificationService.Entry? {
         guard let apps = self.apps.service else { return nil }
         do throws(Problem) {
             let status = try await apps.app(app)
             return NotificationService.Entry(name: status.name, icon: status.manifest?.icon)
         } catch {
-            // What cannot be read just now is no reason to forget its notifications.
+            // A temporary read error must not remove the notifications of the app.
             return error.status == 404 ? nil : NotificationService.Entry(name: app.rawValue, icon: nil)
         }
     }

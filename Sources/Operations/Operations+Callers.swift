@@ -1,25 +1,25 @@
 import Apps
 import NightshiftAPI
 
-/// Whose process asks.
+/// The identification of calling processes.
 extension Operations {
-    /// What an app needs a desktop entry for.
+    /// The operations for which an app needs a desktop entry.
     enum EntryUse {
-        /// Nothing else is launched.
+        /// Launching: only apps with an entry can be launched.
         case launches
-        /// Its user permits something to an app that he knows by its entry.
+        /// Permission: the user knows the app by its entry.
         case permission
-        /// Nothing else has a name to show, and can be launched by a choice.
+        /// Notifications: only apps with an entry have a name to show and can be launched by a choice.
         case notifications
-        /// The entry's name is its topic.
+        /// Remote notifications: the entry's name is the topic.
         case remoteNotifications
     }
 
-    /// The app of a process, which has to be one with an entry.
+    /// Returns the app of a process. The app must have a desktop entry.
     ///
     /// - Parameters:
-    ///   - channel: the stream of commands that the process believes to have; nil where it does not say.
-    ///   - use: what a program without an entry is refused.
+    ///   - channel: the stream of commands that the process believes to have; nil if it does not say.
+    ///   - use: the operation that is refused to a program without an entry.
     func caller(_ process: Int32, _ channel: String?, refusing use: EntryUse) async throws(Problem) -> AppID {
         let app = try await apps.connectedProcess(process, channel: channel).app
         guard !app.isProgram else { throw use.refusal(of: app) }
@@ -30,7 +30,7 @@ extension Operations {
 extension Operations.EntryUse {
     fileprivate func refusal(of app: AppID) -> Problem {
         let detail =
-            "\(app) has no desktop entry, so \(consequence). 'nightshift app install FILE' installs one."
+            "\(app) has no desktop entry, so \(consequence). Run 'nightshift app install FILE' to install one."
         return switch self {
         case .launches: .taskNotPermitted(detail)
         case .permission, .notifications, .remoteNotifications: .forbidden(detail)
@@ -39,10 +39,10 @@ extension Operations.EntryUse {
 
     private var consequence: String {
         switch self {
-        case .launches: "it is not launched in the background"
-        case .permission: "nothing can be permitted to it"
-        case .notifications: "it has no notifications"
-        case .remoteNotifications: "it gets no remote notifications"
+        case .launches: "it cannot be launched in the background"
+        case .permission: "it cannot be given permission"
+        case .notifications: "it cannot show notifications"
+        case .remoteNotifications: "it cannot receive remote notifications"
         }
     }
 }

@@ -2,14 +2,15 @@ import Apps
 import Location
 package import NightshiftAPI
 
-/// Operations of apps' processes over regions, significant changes and the place itself.
+/// Operations of app processes on regions, significant changes and the location itself.
 extension Operations {
-    /// What the process's app has of location.
+    /// Returns the location state of the process's app.
     package func processLocation(process: Int32, channel: String?) async throws(Problem) -> ProcessLocation {
         try await location.processLocation(of: try caller(process, channel, refusing: .permission))
     }
 
-    /// The process's app wants its user to be asked. Only an app that he sees has him asked; of another one the request is nothing.
+    /// Requests the user's permission for the process's app. The user is asked only if the app is visible; otherwise
+    /// the request does nothing.
     package func requestLocation(
         _ request: LocationAuthorizationRequest, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessLocation {
@@ -19,8 +20,8 @@ extension Operations {
         return try await location.requestAuthorization(request.permission, for: app)
     }
 
-    /// The places that the process's app asks for while it runs. A user who has not said whether the app may is asked, where he sees
-    /// the app.
+    /// Returns location updates for the process's app while it runs. If the user has not decided yet and the app is
+    /// visible, the user is asked first.
     package func locationUpdates(
         _ wanted: LocationUpdateRequest, process: Int32, channel: String?
     ) async throws(Problem) -> AsyncStream<LocationUpdate> {
@@ -29,7 +30,7 @@ extension Operations {
         return try await location.updates(wanted, for: app, asksUser: state == .active || state == .inactive)
     }
 
-    /// Watches a region for the process's app, in place of an earlier one of the same identifier.
+    /// Starts to monitor a region for the process's app. It replaces an earlier one with the same identifier.
     package func addRegion(
         _ region: MonitoredRegion, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessLocation {
@@ -38,7 +39,7 @@ extension Operations {
         return try await location.processLocation(of: app)
     }
 
-    /// Watches it no more; one that is not watched is nothing to complain of.
+    /// Stops monitoring the region. A region that is not monitored is no error.
     package func removeRegion(_ identifier: String, process: Int32, channel: String?) async throws(Problem) {
         try await location.stopMonitoring(identifier, of: try caller(process, channel, refusing: .permission))
     }

@@ -3,14 +3,14 @@ package import NightshiftAPI
 import Notifications
 import Push
 
-/// Operations of apps' processes over notifications.
+/// Operations of app processes on notifications.
 extension Operations {
-    /// What the process's app has of notifications.
+    /// Returns the notification state of the process's app.
     package func processNotifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
         await notifications.processNotifications(of: try caller(process, channel, refusing: .notifications))
     }
 
-    /// Asks the user whether notifications of the process's app are shown, unless that is known; returns when it is.
+    /// Asks the user whether notifications of the app are shown, unless the answer is known. Returns when it is known.
     package func requestNotifications(
         _ request: NotificationAuthorizationRequest, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessNotifications {
@@ -25,9 +25,9 @@ extension Operations {
         try await notifications.add(request, for: try caller(process, channel, refusing: .notifications))
     }
 
-    /// Forgets notifications of the process's app, all where none are named.
+    /// Removes notifications of the process's app; all if no identifiers are given.
     ///
-    /// - Parameter isShown: whether of those that are shown or of those that wait; both unless given.
+    /// - Parameter isShown: whether to remove shown notifications or pending ones; both if nil.
     package func removeNotifications(
         _ identifiers: [String]?, isShown: Bool? = nil, process: Int32, channel: String?
     ) async throws(Problem) {

@@ -3,11 +3,11 @@ package import NightshiftAPI
 import Notifications
 import Push
 
-/// Operations of apps' processes, and of people on apps, over remote notifications.
+/// Operations of app processes and of users on remote notifications.
 extension Operations {
-    // MARK: - What a process asks
+    // MARK: - Requests of processes
 
-    /// Has the token of the process's app asked for, which comes as an event where it is not there yet.
+    /// Requests the push token of the process's app. If it is not available yet, it arrives as an event.
     package func registerForPush(process: Int32, channel: String?) async throws(Problem) -> PushNotice {
         let app = try await caller(process, channel, refusing: .remoteNotifications)
         _ = try await push.register(app, waits: false)
@@ -18,12 +18,12 @@ extension Operations {
         try await push.unregister(try caller(process, channel, refusing: .remoteNotifications))
     }
 
-    // MARK: - What people ask
+    // MARK: - Requests of users
 
-    /// Its user says whether an app's notifications are shown.
+    /// Sets whether an app's notifications are shown.
     package func change(_ app: AppID, _ change: AppPushChange) async throws(Problem) -> AppPushStatus {
         if let alerts = change.alerts {
-            // Whoever names an app that is not there is told so before anything is kept of it.
+            // An unknown app is reported before anything is stored for it.
             _ = try await push.status(of: app)
             try await notifications.setPermission(alerts, of: app)
         }

@@ -2,18 +2,18 @@ import Apps
 package import NightshiftAPI
 import Refresh
 
-/// Operations of apps' processes, and of people on apps, over background refresh.
+/// Operations of app processes and of users on background refresh.
 extension Operations {
-    // MARK: - What a process asks
+    // MARK: - Requests of processes
 
-    /// The app of the process says how long it wants to be left alone after each fetch.
+    /// Sets the minimum interval between fetches of the process's app.
     package func setInterval(
         _ interval: RefreshInterval, process: Int32, channel: String?
     ) async throws(Problem) {
         try await refresh.setInterval(interval, for: try caller(process, channel, refusing: .launches))
     }
 
-    /// The tasks of the process's app that wait.
+    /// Returns the waiting tasks of the process's app.
     package func scheduledTasks(process: Int32, channel: String?) async throws(Problem) -> [ScheduledTask] {
         try await refresh.scheduledTasks(of: try caller(process, channel, refusing: .launches))
     }
@@ -24,7 +24,7 @@ extension Operations {
         try await refresh.submit(task, for: app, isInFront: state == .active || state == .inactive)
     }
 
-    /// Cancels a task that waits; all of the app's where none is named.
+    /// Cancels a waiting task; all of the app's waiting tasks if the identifier is nil.
     package func cancel(_ identifier: String?, process: Int32, channel: String?) async throws(Problem) {
         try await refresh.cancel(identifier, of: try caller(process, channel, refusing: .launches))
     }
@@ -35,23 +35,23 @@ extension Operations {
         try await refresh.progress(identifier, progress, of: try caller(process, channel, refusing: .launches))
     }
 
-    // MARK: - What people ask
+    // MARK: - Requests of users
 
-    /// Submits a task for an app. Its continued tasks are its own to submit, in front of its user.
+    /// Submits a task for an app. A continued task can be submitted only by the app itself, in the foreground.
     package func submit(_ task: ScheduledTask, for app: AppID) async throws(Problem) {
         guard task.kind != .continued else {
             throw .invalid(
-                "A continued task is submitted by the app itself, in front of its user.", pointer: "/kind")
+                "Only the app itself can submit a continued task, while it is in the foreground.", pointer: "/kind")
         }
         try await refresh.submit(task, for: app, isInFront: false)
     }
 
-    /// Cancels a task that waits, or ends a continued one that runs.
+    /// Cancels a waiting task, or ends a running continued task.
     package func cancel(_ identifier: String, of app: AppID) async throws(Problem) {
         try await refresh.cancelForUser(identifier, of: app)
     }
 
-    /// Fires the expiration handlers of what an app was woken for, or of one task, as if time were nearly over.
+    /// Calls the expiration handlers of the app's current wakes, or of one task, as if their time were nearly over.
     @discardableResult
     package func expire(_ app: AppID, _ request: ExpirationRequest) async throws(Problem) -> AppRefreshStatus {
         let wakes = try await apps.app(app).wakes.filter { wake in
@@ -61,7 +61,7 @@ extension Operations {
         }
         guard !wakes.isEmpty else {
             throw .conflict(
-                "Nothing of \(app) is under way that could expire\(request.identifier.map { " as '\($0)'" } ?? "").")
+                "\(app) has no running work that can expire\(request.identifier.map { " as '\($0)'" } ?? "").")
         }
         for wake in wakes { try await apps.expire(app, wake.reason.source, key: wake.key ?? "") }
         return try await refresh.status(of: app)
@@ -69,7 +69,7 @@ extension Operations {
 }
 
 extension WakeSource {
-    /// Whether the app can be told that the time of such a wake is nearly over.
+    /// Whether the app can be warned that the time of such a wake is nearly over.
     fileprivate var hasExpiration: Bool {
         switch self {
         case .fetch, .processing, .continued: true

@@ -6,12 +6,13 @@ package import Push
 package import Refresh
 package import Transfers
 
-/// Operations that need two of transfers, apps, background refresh, location, notifications and remote notifications at once,
-/// joined below every front end.
+/// Operations that need several parts at once: transfers, apps, background refresh, location, notifications and remote
+/// notifications.
 ///
-/// A front end (the local API, and whatever else will offer the same) asks one part where one is enough, and asks here where
-/// it is not: it translates, and joins nothing itself. Each operation is atomic: whatever of another one happens meanwhile
-/// comes before all of it or after all of it. `docs/decisions/0035` says how. Every method throws ``Problem`` and nothing else.
+/// A front end (the local API, and any other front end with the same operations) calls a single part if one is enough,
+/// and calls this type otherwise. It only translates, and never combines parts itself. Each operation is atomic: other
+/// operations come entirely before or entirely after it. `docs/decisions/0035` describes how. Every method throws only
+/// ``Problem``.
 package struct Operations: Sendable {
     package let transfers: TransferService
     package let apps: AppService
@@ -32,18 +33,18 @@ package struct Operations: Sendable {
         self.push = push
     }
 
-    /// Accepts all tasks of the request, or none. Where they are for an app, that has to be one that can be launched for them.
+    /// Accepts all tasks of the request, or none. If they are for an app, the app must be launchable for them.
     package func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
         try await accept(request).ids
     }
 
-    /// As ``enqueue(_:)``, with the tasks that were there before.
+    /// Like ``enqueue(_:)``, and also returns the existing tasks to which requests were joined.
     package func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         if let app = request.app { try await apps.mayBeGivenTasks(app) }
         return try await transfers.accept(request)
     }
 
-    /// Cancels and forgets all tasks of the session, then the session, and with it what its app would be woken for.
+    /// Cancels and deletes all tasks of the session, then deletes the session and the pending wakes for it.
     package func removeSession(_ id: SessionID) async throws(Problem) {
         let app = try await transfers.session(id).app
         try await transfers.removeSession(id)

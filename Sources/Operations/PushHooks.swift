@@ -12,7 +12,7 @@ package import Store
 import Synchronization
 
 extension AppService.PartHooks {
-    /// What remote notifications hear of apps, and tell them.
+    /// Creates the hooks with which remote notifications receive events about apps and notify them.
     package init(_ push: PushService) {
         self.init(
             use: { await push.use($0, isInFront: $1) },
@@ -24,9 +24,9 @@ extension AppService.PartHooks {
     }
 }
 
-/// The apps and the other parts, as remote notifications reach them, and the other way round: each calls the other.
+/// References between remote notifications and the other parts, because they call each other.
 package final class PushedApps: Sendable {
-    /// Weak, since the apps hold remote notifications by their hooks.
+    /// The reference is weak, because the apps hold remote notifications with their hooks.
     private struct Reference {
         weak var service: PushService?
     }
@@ -36,25 +36,25 @@ package final class PushedApps: Sendable {
 
     package init() {}
 
-    /// To be called once, before anything runs.
+    /// Call this once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
-    /// A notification of an app is shown, waits or is not shown.
+    /// Reports that a notification of an app is shown, pending or refused.
     package func alertBecame(_ app: AppID, _ identifier: String, _ state: AlertState, _ date: Date) async {
         await push.withLock(\.service)?.alert(identifier, of: app, became: state, at: date)
     }
 
-    /// The user has said whether notifications of an app are shown.
+    /// Reports that the user has decided whether notifications of an app are shown.
     package func permissionChanged(_ app: AppID) async { await push.withLock(\.service)?.permissionChanged(app) }
 
-    /// What background refresh is allowed to do has changed.
+    /// Reports a change of the settings for background refresh.
     package func refreshChanged() async { await push.withLock(\.service)?.refreshChanged() }
 
-    /// Remote notifications of these apps.
+    /// Creates remote notifications for these apps.
     ///
     /// - Parameters:
-    ///   - state: where the device's key is kept.
-    ///   - proxy: the proxy on the way to a gateway.
+    ///   - state: the directory of the device's key.
+    ///   - proxy: the proxy for connections to a gateway.
     package func service(
         store: Store, clock: any ServiceClock, state: URL, loop: CurlLoop, refresh: RefreshService,
         notifications: NotificationService, distributor: UnifiedPushDistributor? = nil,

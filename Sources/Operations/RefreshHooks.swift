@@ -6,7 +6,7 @@ package import Refresh
 package import Store
 
 extension AppService.PartHooks {
-    /// What background refresh hears of apps, and tells them.
+    /// Creates the hooks with which background refresh receives events about apps and notifies them.
     package init(_ refresh: RefreshService) {
         self.init(
             use: { await refresh.use($0, isInFront: $1) },
@@ -18,18 +18,18 @@ extension AppService.PartHooks {
     }
 }
 
-/// The apps, as background refresh reaches them: they are made behind it, since they call it, too.
+/// A reference to the apps for background refresh. The apps are created later because they call background refresh.
 package final class RefreshedApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// To be called once, before anything runs.
+    /// Call this once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
-    /// Background refresh over these apps.
+    /// Creates background refresh for these apps.
     ///
-    /// - Parameter changed: is told, too, where it is allowed or not any more.
+    /// - Parameter changed: also called when background refresh is switched on or off.
     package func service(
         store: Store, clock: any ServiceClock, changed: @escaping @Sendable () async -> Void = {}, logger: Logger
     ) -> RefreshService {
@@ -40,7 +40,7 @@ package final class RefreshedApps: Sendable {
                     do throws(Problem) {
                         try await self.apps.service?.expire(app, source, key: key)
                     } catch {
-                        // It has ended by itself meanwhile.
+                        // The work has ended by itself meanwhile.
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },

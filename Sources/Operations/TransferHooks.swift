@@ -4,7 +4,7 @@ import NightshiftAPI
 package import Transfers
 
 extension AppService.TransferHooks {
-    /// The effects of an app's changes of state on its transfers.
+    /// Creates the hooks that apply an app's state changes to its transfers.
     package init(_ transfers: TransferService, logger: Logger) {
         self.init(
             forceQuit: { app in

@@ -1,11 +1,12 @@
 package import NightshiftAPI
 package import Store
 
-/// On what terms the tasks that an app adds are accepted: what its state makes of them.
+/// The terms on which an app's new tasks are accepted, derived from the state of the app.
 package struct AppTaskTerms: Hashable, Sendable {
-    /// Seconds since 1970 until which they do not start (the resume rate limiter); nil where they may.
+    /// The time in seconds since 1970 before which the tasks do not start (the resume rate limiter); nil without a
+    /// delay.
     package var startsPausedUntil: Double?
-    /// Whether the app is in the background: its tasks then wait for a good moment until it is in front.
+    /// Whether the app is in the background. Its tasks are then discretionary until it enters the foreground.
     package var isInBackground: Bool
 
     package init(startsPausedUntil: Double? = nil, isInBackground: Bool = false) {
@@ -13,6 +14,6 @@ package struct AppTaskTerms: Hashable, Sendable {
         self.isInBackground = isInBackground
     }
 
-    /// Reads the terms that hold in a transaction; a failure is why the app cannot add tasks.
+    /// Returns the terms at the time of a transaction; a failure is the reason why the app cannot add tasks.
     package typealias Query = @Sendable (StoreTransaction, ClockReading) throws -> Result<AppTaskTerms, Problem>
 }

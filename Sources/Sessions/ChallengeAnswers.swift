@@ -1,12 +1,12 @@
 package import NightshiftAPI
 
-/// What apps have answered to servers, for one session: kept in memory only, as secrets are.
+/// The apps' answers to servers in one session. They are kept only in memory, because they are secrets.
 package struct ChallengeAnswers: Sendable {
-    /// By ``Challenge/origin``.
+    /// The answers by ``Challenge/origin``.
     package private(set) var byOrigin: [String: OriginAnswer] = [:]
-    /// What a task does not want to be asked again, because the answer was to go on without.
+    /// The methods for which a task does not ask again, because the answer was to continue without a credential.
     private var declined: [TaskID: Set<Challenge.Method>] = [:]
-    /// Credentials in a row that a task's server did not take.
+    /// The number of consecutive credentials that a task's server rejected.
     private var refusals: [TaskID: Int] = [:]
 
     package init() {}
@@ -23,7 +23,7 @@ package struct ChallengeAnswers: Sendable {
         declined[task, default: []].formUnion(methods)
     }
 
-    /// The server did not take a credential: it is not offered again. Returns how many that were for the task.
+    /// Removes a credential that the server rejected. Returns the number of rejections for the task.
     package mutating func refused(_ task: TaskID, origin: String) -> Int {
         byOrigin[origin]?.credential = nil
         refusals[task, default: 0] += 1
@@ -35,9 +35,10 @@ package struct ChallengeAnswers: Sendable {
         refusals[task] = nil
     }
 
-    /// Keeps what an app has answered to a challenge that one of its tasks met.
+    /// Stores an app's answer to a challenge of one of its tasks.
     ///
-    /// - Parameter leafDigest: of the certificate that the server has shown, as ``OriginAnswer/trustedCertificates`` has them.
+    /// - Parameter leafDigest: the digest of the server's certificate, in the form of
+    ///   ``OriginAnswer/trustedCertificates``.
     package mutating func keep(
         _ answer: MessageAnswer, to challenge: Challenge, leafDigest: String?, of task: TaskID
     ) throws(Problem) {
@@ -57,14 +58,14 @@ package struct ChallengeAnswers: Sendable {
                 $0.clientKey = answer.clientKey
             }
         case (.useCredential, .serverTrust):
-            guard let leafDigest else { throw .conflict("The challenge holds no certificate to trust.") }
+            guard let leafDigest else { throw .conflict("The challenge contains no certificate to trust.") }
             update(challenge.origin) { $0.trustedCertificates.insert(leafDigest) }
         case (.performDefaultHandling, .basic), (.performDefaultHandling, .digest):
             decline([.basic, .digest], task)
         case (.performDefaultHandling, _), (.rejectProtectionSpace, _):
             decline([challenge.method], task)
         case (.continueLoading, _), (.cancel, _):
-            throw .invalid("A challenge is not answered with \(answer.disposition.rawValue).", pointer: "/disposition")
+            throw .invalid("The disposition \(answer.disposition.rawValue) is not valid for a challenge.", pointer: "/disposition")
         }
     }
 }

@@ -1,14 +1,14 @@
 package import NightshiftAPI
 package import Store
 
-/// One reader's place in a table that grows: its rows as events, kept ones first and then as they come, and progress in between.
+/// A reader of a growing table. It returns rows as events: stored ones first, then new ones, with progress in between.
 ///
-/// Pull-driven: rows are read from the store when the reader asks for them, so that one that stops costs nothing.
+/// It is pull-driven: rows are read from the store when the reader requests them, so a reader that stops has no cost.
 package actor EventReader<Event: Sendable> {
-    /// A row that was read.
+    /// A row read from the table.
     package struct Row: Sendable {
         package var id: Int64
-        /// Nil where the reader does not want it: it is past all the same.
+        /// The event; nil if the reader does not want it. The cursor moves past it anyway.
         package var event: Event?
 
         package init(id: Int64, event: Event?) {
@@ -17,20 +17,21 @@ package actor EventReader<Event: Sendable> {
         }
     }
 
-    /// What a reader reads.
+    /// The source of a reader's rows and progress.
     package struct Source: Sendable {
-        /// Tells that there are more rows, or that there is progress to look at.
+        /// Signals more rows, or new progress.
         package var signal: GrowthSignal
-        /// Rows that are read at once.
+        /// The maximum number of rows in one read.
         package var page: Int
-        /// Reads rows after an id, at most so many, in their order; nil where they cannot be read, which ends the stream.
+        /// Reads a limited number of rows after an id, in order. Returns nil if they cannot be read, which ends the
+        /// stream.
         package var rows: @Sendable (_ after: Int64, _ limit: Int) async -> [Row]?
-        /// Makes the event that tells that all rows have been sent which were there, up to an id; nil where nobody asks.
+        /// Creates the event that reports that all existing rows up to an id have been sent; nil if not wanted.
         package var caughtUp: (@Sendable (Int64) -> Event)?
-        /// How far running tasks are; nil where the reader does not want to know, or cannot read it now.
+        /// Returns the progress of running tasks; nil if it is not wanted or cannot be read now.
         package var progress: @Sendable () async -> [TaskProgress]?
         package var report: @Sendable (TaskProgress) -> Event
-        /// Whether nothing more comes once there is nothing to tell.
+        /// Whether the stream ends once all events have been returned.
         package var isOver: @Sendable () async -> Bool
 
         package init(
@@ -49,30 +50,30 @@ package actor EventReader<Event: Sendable> {
     }
 
     private let source: Source
-    /// The last row that was read.
+    /// The id of the last row that was read.
     private var cursor: Int64
     private var pending: ArraySlice<Event>
-    /// What was said of each task last, so that nothing is said twice.
+    /// The last reported progress of each task, so that nothing is reported twice.
     private var reported: [TaskID: TaskProgress] = [:]
     private var hasCaughtUp = false
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - cursor: the row behind which it begins.
-    ///   - first: what it is told before any row.
+    ///   - cursor: the id of the row after which to begin.
+    ///   - first: events that are returned before any row.
     package init(_ source: Source, after cursor: Int64, first: [Event] = []) {
         self.source = source
         self.cursor = cursor
         pending = first[...]
     }
 
-    /// Lets ``next()`` return nil from here on: another reader takes its place.
+    /// Makes ``next()`` return nil from now on, because another reader replaces this one.
     package func end() {
         hasEnded = true
         source.signal.wakeWaiters()
     }
 
-    /// The next event, once there is one; nil when there is none any more, and when the task is cancelled.
+    /// Returns the next event when it exists; nil when no more can come, and when the task is cancelled.
     package func next() async -> Event? {
         while pending.isEmpty, !isOver {
             let (last, wakes) = (source.signal.last, source.signal.wakes)
@@ -86,7 +87,7 @@ package actor EventReader<Event: Sendable> {
             }
             guard pending.isEmpty, !isOver else { break }
             if await source.isOver() { return nil }
-            // Whoever ends the reading, or tells of progress, may have come since.
+            // An end of the reading or a signal of progress may have arrived since.
             await source.signal.wait(past: cursor, since: wakes)
         }
         return isOver ? nil : pending.popFirst()
@@ -97,7 +98,8 @@ package actor EventReader<Event: Sendable> {
     private func readRows(upTo last: Int64) async -> Bool {
         guard let rows = await source.rows(cursor, source.page) else { return false }
         pending.append(contentsOf: rows.compactMap(\.event))
-        // Behind a short page there was nothing more: rows up to the last one that are not in it are gone, or not wanted.
+        // After a page that is not full, there are no more rows. Missing rows up to the last id are deleted or
+        // unwanted.
         cursor = rows.count == source.page ? rows.last?.id ?? last : max(last, rows.last?.id ?? 0)
         return true
     }

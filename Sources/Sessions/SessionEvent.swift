@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// What the stream of one session carries.
+/// An event in the stream of one session.
 package enum SessionEvent: Hashable, Sendable {
     case message(SessionMessage)
     case progress(TaskProgress)
-    /// Every message up to this one that is still kept has been sent: the backlog is through.
+    /// Every stored message up to this one has been sent.
     case caughtUp(Int64)
 }

@@ -2,9 +2,9 @@ package import NightshiftAPI
 package import Store
 
 extension StoreTransaction {
-    /// Why a session cannot be made; nil where it is there already, or may be.
+    /// Returns the reason why a session cannot be created; nil if it exists or may be created.
     package func obstacle(toMaking session: SessionID) throws -> Problem? {
         guard try sessionSettings(session) == nil, try sessionCount() >= Limits.sessions else { return nil }
-        return .tooMany("There are \(Limits.sessions) sessions already.")
+        return .tooMany("The limit of \(Limits.sessions) sessions has been reached.")
     }
 }

@@ -49,7 +49,9 @@ extension StoreTransaction {
     }
 
     func putDeviceRecord(_ record: some Encodable, in table: RecordTable) throws {
-        guard let device = table.device else { throw StoreError(.other, "The store has no table for \(table.subject) of the device.") }
+        guard let device = table.device else {
+            throw StoreError(.other, "The store has no table for \(table.subject) of the device.")
+        }
         try db.cachedStatement(
             sql: "INSERT INTO \(device) (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1"
         ).execute(arguments: [try Columns.encode(record)])
