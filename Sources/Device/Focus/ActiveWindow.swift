@@ -1,34 +1,34 @@
 import NightshiftAPI
 
-/// The active window of an X11 display, and what its properties say of whose it is.
+/// The active window of an X11 display, and the properties that identify its application.
 ///
-/// Pure: what the server answers goes in, what to ask of it comes out. Titles are not asked for.
+/// Pure: answers of the server are inputs, the requests to send are outputs. Titles are not requested.
 struct ActiveWindow {
-    /// The properties of a window that tell whose it is.
+    /// The properties of a window that identify its application.
     enum Property: String, CaseIterable {
         case applicationID = "_GTK_APPLICATION_ID"
         case classes = "WM_CLASS"
         case processID = "_NET_WM_PID"
-        /// The machine on which the process is.
+        /// The machine on which the process runs.
         case machine = "WM_CLIENT_MACHINE"
     }
 
-    /// This machine's name, as its programs write it into `WM_CLIENT_MACHINE`.
+    /// This machine's name, as its programs write it to `WM_CLIENT_MACHINE`.
     let host: String
-    /// 0 where no window is active.
+    /// The active window; 0 if none is active.
     private(set) var window: UInt32 = 0
     private var values: [Property: [UInt8]] = [:]
     private var unanswered: Set<Property> = []
-    /// The application of the active window, as of the last one of which everything was answered; nil where none is active.
+    /// The application of the last window whose properties have all arrived; nil if no window is active.
     private(set) var front: FrontApplication?
 
     init(host: String) {
         self.host = host
     }
 
-    /// A window has become active, 0 being none.
+    /// Handles a change of the active window; 0 means that none is active.
     ///
-    /// - Returns: the properties to ask it for.
+    /// - Returns: the properties to request.
     mutating func changed(to window: UInt32) -> [Property] {
         guard window != self.window else { return [] }
         self.window = window
@@ -38,12 +38,13 @@ struct ActiveWindow {
         return window == 0 ? [] : Property.allCases
     }
 
-    /// A window is gone. Its window manager may yet call it the active one, where it was the last.
+    /// Handles the end of a window. Its window manager may still report it as active if it was the last one.
     mutating func closed(_ window: UInt32) {
         if window == self.window { _ = changed(to: 0) }
     }
 
-    /// A property's bytes have come, nil where the window has none; those of another window come too late.
+    /// Handles the bytes of a property, nil if the window does not have it. Answers for another window are ignored as
+    /// too late.
     mutating func answered(_ property: Property, of window: UInt32, _ value: [UInt8]?) {
         guard window == self.window, unanswered.remove(property) != nil else { return }
         values[property] = value
@@ -59,7 +60,7 @@ struct ActiveWindow {
         return application
     }
 
-    /// Texts that end with a zero each.
+    /// Splits a text into strings that each end with a zero byte.
     private static func names(_ bytes: [UInt8]) -> [String] {
         bytes.split(separator: 0).filter { $0.count <= FrontApplication.longestName }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -67,7 +68,7 @@ struct ActiveWindow {
 
     private static func processID(_ bytes: [UInt8]) -> Int32? {
         guard bytes.count == 4 else { return nil }
-        // In this machine's order of bytes, as libxcb hands it over.
+        // The value is in this machine's byte order, as delivered by libxcb.
         let value = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
         return Int32(exactly: value).flatMap { $0 > 0 ? $0 : nil }
     }

@@ -16,7 +16,7 @@ enum Display: Hashable {
     }
 }
 
-/// An X server of this machine, and where the permission to use it is written.
+/// An X server of this machine, and the file with the credentials for it.
 struct X11Display: Hashable {
     var number: Int
     /// `XAUTHORITY`, or its default.
@@ -32,8 +32,8 @@ struct X11Display: Hashable {
         self.authority = authority
     }
 
-    /// Reads `DISPLAY`: only displays of this machine, `:0` or `unix:0.1`. That of a connection over ssh(1) shows windows of
-    /// another machine beside those of this one.
+    /// Reads `DISPLAY`. Only displays of this machine are accepted, such as `:0` or `unix:0.1`. A display of an ssh(1)
+    /// connection also shows windows of another machine.
     init?(name: String, authority: String?) {
         let parts = name.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].isEmpty || parts[0] == "unix" else { return nil }
@@ -44,18 +44,18 @@ struct X11Display: Hashable {
     }
 }
 
-/// The displays of a session, and where such may appear.
+/// The displays of a session, and the places where they may appear.
 ///
-/// Pure. The Wayland display comes first: the X server beside it knows the windows of its own clients only.
+/// Pure. The Wayland display comes first, because an X server next to it knows only the windows of its own clients.
 struct Displays: Equatable {
     private(set) var found: [Display] = []
-    /// The desktop's name for itself (`XDG_CURRENT_DESKTOP`).
+    /// The desktop's own name (`XDG_CURRENT_DESKTOP`).
     private(set) var desktop: String?
     private let runtimeDirectory: String?
 
     /// - Parameters:
-    ///   - session: what the session's manager gives to what it starts; nil where there is none. A desktop adds its display
-    ///     there, while the service's own environment may be of a time before it.
+    ///   - session: the environment that the session manager gives to the programs it starts; nil without a manager. A
+    ///     desktop adds its display there, while the service's own environment may be older.
     init(session: [String: String]?, service: [String: String]) {
         runtimeDirectory = Self.value("XDG_RUNTIME_DIR", service) ?? Self.value("XDG_RUNTIME_DIR", session ?? [:])
         for environment in [session ?? [:], service] {
@@ -69,8 +69,8 @@ struct Displays: Equatable {
         desktop = Self.value("XDG_CURRENT_DESKTOP", session ?? [:]) ?? Self.value("XDG_CURRENT_DESKTOP", service)
     }
 
-    /// The paths of sockets whose appearing is a reason to look again: those of the displays, and those that a desktop which
-    /// starts later is likely to make.
+    /// The paths of sockets whose appearance is a reason to connect again: those of the displays, and those that a
+    /// desktop which starts later is likely to create.
     var socketPaths: [String] {
         var paths = found.map(\.socketPath)
         let wayland = (0..<Self.likelyNumbers).compactMap { number in runtimeDirectory.map { "\($0)/wayland-\(number)" }
@@ -80,7 +80,8 @@ struct Displays: Equatable {
         return paths
     }
 
-    /// Servers take the first number that is free, and more than a few at once are rare.
+    /// The number of display numbers to watch. Servers take the first free number, and more than a few at once are
+    /// rare.
     private static let likelyNumbers = 8
 
     private func wayland(_ environment: [String: String]) -> Display? {

@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Where the thread that listens for what is in front and everybody else meet.
+/// Passes the foreground application from the listening thread to other threads.
 final class FocusBoard: Sendable {
     private struct State {
         var report = FocusReport.nobody("not asked yet")
@@ -13,7 +13,8 @@ final class FocusBoard: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FrontApplication?>.Continuation
-    /// An eventfd(2), readable at the end; closed with this object, so that nobody uses the number of another file.
+    /// An eventfd(2) that is readable at the end. It is closed with this object, so that its number is not used for
+    /// another file meanwhile.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FrontApplication?>.Continuation) {
@@ -29,7 +30,7 @@ final class FocusBoard: Sendable {
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// False when it has begun before, or ended.
+    /// Returns false if listening has already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.isEnded
@@ -45,7 +46,7 @@ final class FocusBoard: Sendable {
         _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
     }
 
-    /// For the thread that listens. With `isNews` the reader of the stream is to know.
+    /// Publishes a report; called by the listening thread. With `isNews` the reader of the stream is notified.
     func publish(_ report: FocusReport, isNews: Bool) {
         state.withLock { $0.report = report }
         if isNews { continuation.yield(report.application) }

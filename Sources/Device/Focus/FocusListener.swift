@@ -2,20 +2,20 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the display, and tells the board.
+/// The thread that listens to the display and publishes reports on the board.
 final class FocusListener {
     private let board: FocusBoard
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
     private var connection: Connection?
-    /// Why there is no connection.
+    /// The reason for which there is no connection.
     private var absence = "there is no display"
-    /// Tells when a display's socket appears, while there is no connection.
+    /// Reports when a display's socket appears, while there is no connection.
     private var socketWatch: SocketWatch?
     private var watched: [String] = []
     private var reconnection = Reconnection()
     private var settling = FrontSettling()
-    /// What the display has said last, before ``settling``.
+    /// The display's last report, before ``settling`` is applied.
     private var report = FocusReport.nobody("not asked yet")
 
     private enum Connection {
@@ -60,7 +60,7 @@ final class FocusListener {
         while !board.isEnded, wait() {}
     }
 
-    /// Sleeps until something happens, and deals with it; false when it cannot.
+    /// Sleeps until an event arrives and handles it. Returns false if it cannot sleep.
     private func wait() -> Bool {
         // poll(2) ignores negative descriptors.
         var polled = [
@@ -86,7 +86,7 @@ final class FocusListener {
     /// Connects to the first display that can be reached.
     private func connect(hasAppeared: Bool) {
         let displays = Displays(session: session(), service: environment)
-        // Before the attempt: a socket that appears after it has failed is then heard of.
+        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
         if socketWatch == nil || watched != displays.socketPaths {
             watched = displays.socketPaths
             socketWatch = SocketWatch(paths: watched)
@@ -106,7 +106,7 @@ final class FocusListener {
             }
         }
         absence = failures.isEmpty ? "there is no display" : failures.joined(separator: "; ")
-        // The desktop may have made its socket already, and may yet tell the session's manager of it.
+        // The desktop may have created its socket already without having told the session manager about it.
         let isAbout =
             reconnection.deadline == nil && displays.found.isEmpty
             && displays.socketPaths.contains { access($0, F_OK) == 0 }
@@ -118,7 +118,7 @@ final class FocusListener {
         do throws(FocusFailure) {
             try connection.process()
             guard connection.report != nil else { return }
-            // Any answer shows that there is a display.
+            // Any answer shows that a display is present.
             reconnection.succeeded()
             socketWatch = nil
         } catch {
@@ -130,7 +130,7 @@ final class FocusListener {
     }
 
     private func publish() {
-        // What a display says before it has said everything would be taken back at once.
+        // A report from an incomplete start would be withdrawn at once.
         let latest = connection.map(\.report) ?? .nobody(absence)
         if let latest { report = latest }
         let isNews = settling.follow(report, isComplete: latest != nil, hasDisplay: connection != nil, now: now)

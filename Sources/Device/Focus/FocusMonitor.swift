@@ -1,14 +1,14 @@
 import Foundation
 package import NightshiftAPI
 
-/// What its user has in front, as the desktop itself tells.
+/// The foreground application, as reported by the desktop itself.
 ///
-/// A Wayland compositor is asked by wlr-foreign-toplevel-management, an X server by its window manager's
+/// A Wayland compositor reports it through wlr-foreign-toplevel-management, an X server through its window manager's
 /// `_NET_ACTIVE_WINDOW`. Every method may be called from any thread and blocks for no longer than a lock. One thread
-/// listens; it sleeps in poll(2) until somebody says something. Where there is no display it waits for one to appear.
+/// listens; it sleeps in poll(2) until an event arrives. Without a display it waits for one to appear.
 package final class FocusMonitor: Sendable {
-    /// The application in front, each time that another one is, or none; the first value is the one that is found. Changes
-    /// that nobody has seen yet are one. For one reader. Ends with ``shutdown()``.
+    /// The foreground application, each time it changes, or nil for none. The first value is the application found at
+    /// the start. Changes that have not been read yet are merged into one. For one reader. Ends with ``shutdown()``.
     package let fronts: AsyncStream<FrontApplication?>
 
     private let board: FocusBoard
@@ -16,8 +16,9 @@ package final class FocusMonitor: Sendable {
     private let session: @Sendable () -> [String: String]?
 
     /// - Parameters:
-    ///   - environment: that of the service.
-    ///   - session: what the session's manager gives to what it starts, as of now; may block for a moment.
+    ///   - environment: the environment of the service.
+    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
+    ///     block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -33,7 +34,7 @@ package final class FocusMonitor: Sendable {
 
     package var report: FocusReport { board.report }
 
-    /// Begins to listen, the first time it is called.
+    /// Starts listening. Later calls have no effect.
     package func start() {
         guard board.begin() else { return }
         let thread = Thread { [board, environment, session] in
@@ -44,7 +45,7 @@ package final class FocusMonitor: Sendable {
         thread.start()
     }
 
-    /// Ends listening, soon.
+    /// Stops listening soon after.
     package func shutdown() {
         board.end()
     }

@@ -1,47 +1,47 @@
 package import NightshiftAPI
 
-/// What is in front, and who says so.
+/// The foreground application and the source of this report.
 package struct FocusReport: Equatable, Sendable {
-    /// Nil where no window is in front, and where nobody tells.
+    /// The application; nil if no window is in the foreground, or if there is no source.
     package var application: FrontApplication?
-    /// Nil where nobody tells.
+    /// The source; nil if there is none.
     package var source: FrontStatus.Source?
-    /// Why nobody tells.
+    /// The reason for which there is no source.
     package var detail: String?
 
     static func nobody(_ why: String) -> FocusReport { FocusReport(detail: why) }
 }
 
-/// Waits before it believes that nothing is in front: between two windows there is nothing for a moment, and an app that is
-/// taken away and brought back within that was never away.
+/// Delays the report that no application is in the foreground. Between two windows there is none for a moment, and an
+/// app that returns within that time was never in the background.
 ///
-/// Pure. Another application's window is believed at once.
+/// Pure. A change to another application's window is reported at once.
 struct FrontSettling {
-    /// Seconds for which nothing has to be in front.
+    /// Seconds without a foreground application after which this is reported.
     static let patience = 0.5
 
     private(set) var told: FrontApplication?
-    /// Whether anything has been told.
+    /// Whether anything has been reported.
     private(set) var hasTold = false
-    /// When it is to be told that nothing is in front, in seconds of the caller's clock.
+    /// The time at which to report that nothing is in the foreground, in seconds of the caller's clock.
     private(set) var deadline: Double?
 
-    /// Takes what the display says. While nobody there tells what is in front, nothing changes: that is not known then, and an
-    /// application that is in use must not be suspended for it. A display that is gone has taken its windows along.
+    /// Handles a report of the display. A report without a source changes nothing: the foreground is then unknown, and
+    /// an application in use must not be suspended for that. If the display is gone, its windows are gone too.
     ///
-    /// - Parameter isComplete: whether the display has said everything that it is about to say.
-    /// - Returns: whether ``told`` is news.
+    /// - Parameter isComplete: whether the display has sent its complete initial state.
+    /// - Returns: whether ``told`` has changed.
     mutating func follow(_ report: FocusReport, isComplete: Bool, hasDisplay: Bool, now: Double) -> Bool {
         guard report.source != nil || !hasDisplay else {
             deadline = nil
             return false
         }
-        // Without a display there is nobody in front to tell of, unless there was.
+        // Without a display there is nothing to report, unless an application was reported before.
         guard report.source != nil || hasTold else { return false }
         return isComplete && update(report.application, now: now) || tick(now: now)
     }
 
-    /// - Returns: whether ``told`` is news.
+    /// - Returns: whether ``told`` has changed.
     mutating func update(_ application: FrontApplication?, now: Double) -> Bool {
         guard let application else {
             if !hasTold || told != nil, deadline == nil { deadline = now + Self.patience }
@@ -51,7 +51,7 @@ struct FrontSettling {
         return tell(application)
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     mutating func tick(now: Double) -> Bool {
         guard let deadline, deadline <= now else { return false }
         self.deadline = nil

@@ -1,21 +1,22 @@
 import NightshiftAPI
 
-/// The toplevel windows of a Wayland compositor, as wlr-foreign-toplevel-management tells of them, and which is in front.
+/// The toplevel windows of a Wayland compositor, as reported by wlr-foreign-toplevel-management, and the one in the
+/// foreground.
 ///
-/// Pure. Changes of a window count together, from `done` on. Titles are not kept.
+/// Pure. Changes of a window take effect together with `done`. Titles are not kept.
 struct ToplevelList {
     private struct Toplevel {
         var applicationID: String?
         var isActivated = false
     }
 
-    /// The windows as the compositor has finished telling, and as it is about to.
+    /// The windows with the last complete state, and with the state that is still being sent.
     private var told: [UInt64: Toplevel] = [:]
     private var pending: [UInt64: Toplevel] = [:]
-    /// Activated windows, the last one being the one that became so last: there is one for each seat.
+    /// Activated windows, the most recently activated last. There may be one for each seat.
     private var activated: [UInt64] = []
 
-    /// Windows that are followed at once. Nobody has so many; a compositor that tells of more has gone astray.
+    /// The maximum number of windows that are followed. More of them indicate a faulty compositor.
     static let most = 10_000
 
     /// The application in front; nil where no window is activated.
@@ -23,7 +24,7 @@ struct ToplevelList {
         activated.last.map { FrontApplication(applicationID: told[$0]?.applicationID) }
     }
 
-    /// A window has come to be; false where it is not to be followed.
+    /// Handles a new window. Returns false if it is not followed.
     mutating func opened(_ window: UInt64) -> Bool {
         guard pending.count < Self.most else { return false }
         pending[window] = Toplevel()

@@ -2,19 +2,19 @@ import CDesktop
 import Glibc
 import NightshiftAPI
 
-/// One connection to a Wayland compositor that tells of its toplevel windows, of one thread.
+/// One connection to a Wayland compositor that reports its toplevel windows. Used by one thread.
 ///
-/// Nothing blocks: what has arrived is taken when poll(2) says so.
+/// No method blocks: events are read when poll(2) reports them.
 final class WaylandConnection {
     private let wayland: nightshift_wayland
     private let display: OpaquePointer
     private var registry: OpaquePointer?
     private var manager: OpaquePointer?
-    /// The name under which the compositor has announced the manager.
+    /// The registry name of the manager, if the compositor has announced it.
     private var managerName: UInt32?
     private var handles: Set<UInt> = []
     private var list = ToplevelList()
-    /// Whether everything that is announced at the beginning has been.
+    /// Whether the initial announcements are complete.
     private var isAnnounced = false
     private var sync: OpaquePointer?
 
@@ -48,7 +48,7 @@ final class WaylandConnection {
 
     var descriptor: Int32 { wayland.display_get_fd(display) }
 
-    /// The report as of what has been read; nil until the compositor has said what it offers.
+    /// The report of the events read so far; nil until the compositor has announced its interfaces.
     var report: FocusReport? {
         if manager != nil { return FocusReport(application: list.front, source: .wlrForeignToplevel) }
         return isAnnounced ? .nobody("the Wayland compositor does not offer wlr-foreign-toplevel-management") : nil
@@ -57,7 +57,7 @@ final class WaylandConnection {
     /// Takes what has arrived. Throws when the connection has ended.
     func process() throws(FocusFailure) {
         while wayland.display_prepare_read(display) != 0 { try dispatch() }
-        // Given back by reading, which does not block, whether there is something or not.
+        // Reading ends the preparation and does not block, even if nothing has arrived.
         guard wayland.display_read_events(display) >= 0 || errno == EAGAIN else { throw failure }
         try dispatch()
         guard wayland.display_flush(display) >= 0 || errno == EAGAIN else { throw failure }
@@ -74,7 +74,7 @@ final class WaylandConnection {
 
     // MARK: - Requests
 
-    // Their numbers in wayland.xml and in wlr-foreign-toplevel-management.
+    // These are the opcodes of wayland.xml and of wlr-foreign-toplevel-management.
     private static let sync: UInt32 = 0
     private static let getRegistry: UInt32 = 1
     private static let bind: UInt32 = 0
@@ -91,7 +91,7 @@ final class WaylandConnection {
         guard manager == nil, let registry else { return }
         let version = min(version, Self.newestVersion)
         Self.managerInterface.withCString { interface in
-            // The registry's way to say what the new object is: its interface's name and version go along.
+            // The registry needs the new object's interface name and version in addition.
             var arguments = [wl_argument](repeating: wl_argument(), count: 4)
             arguments[0].u = name
             arguments[1].s = interface
@@ -103,7 +103,7 @@ final class WaylandConnection {
         if let manager { _ = listen(to: manager) }
     }
 
-    /// A request that makes a new object.
+    /// Sends a request that creates an object.
     private func request(
         of proxy: OpaquePointer, _ number: UInt32, _ interface: UnsafePointer<wl_interface>?, version: UInt32,
         _ arguments: [wl_argument]
@@ -121,7 +121,7 @@ final class WaylandConnection {
 
     // MARK: - Events
 
-    /// Has the events of an object come to ``receive(_:_:_:)``.
+    /// Directs the events of an object to ``receive(_:_:_:)``.
     private func listen(to proxy: OpaquePointer) -> Bool {
         wayland.proxy_add_dispatcher(
             proxy,
@@ -131,7 +131,7 @@ final class WaylandConnection {
                     .receive(OpaquePointer(target), number, arguments)
                 return 0
             },
-            // Not retained: the connection ends, and with it every object, before this does.
+            // This object is not retained: the connection and all its objects end before it does.
             Unmanaged.passUnretained(self).toOpaque(), nil) == 0
     }
 
@@ -179,7 +179,7 @@ final class WaylandConnection {
         case 6:  // closed
             list.closed(window)
             forget(handle)
-        default: break  // The title, and what else there is, is nobody's business.
+        default: break  // The title and all other properties are ignored.
         }
     }
 
@@ -194,7 +194,7 @@ final class WaylandConnection {
         list = ToplevelList()
     }
 
-    /// The state's number in wlr-foreign-toplevel-management.
+    /// The number of the state in wlr-foreign-toplevel-management.
     private static let activated: UInt32 = 2
 
     private static func isActivated(_ states: wl_array) -> Bool {
@@ -230,7 +230,7 @@ final class WaylandConnection {
     }
 }
 
-/// Why a display cannot be reached, or is no more.
+/// The reason for which a display cannot be reached or is gone.
 struct FocusFailure: Error, Equatable {
     let text: String
 

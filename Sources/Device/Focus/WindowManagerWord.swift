@@ -1,23 +1,23 @@
-/// Whether a window manager of an X display tells which window is active.
+/// Determines whether the window manager of an X display reports the active window.
 ///
-/// Pure. A window manager lists `_NET_ACTIVE_WINDOW` in `_NET_SUPPORTED`, which may outlive it. While it is there it has a
-/// window of its own, which `_NET_SUPPORTING_WM_CHECK` names (Extended Window Manager Hints).
+/// Pure. A window manager lists `_NET_ACTIVE_WINDOW` in `_NET_SUPPORTED`, which may remain after it has ended. While it
+/// runs it has a window of its own, which `_NET_SUPPORTING_WM_CHECK` names (Extended Window Manager Hints).
 struct WindowManagerWord: Equatable {
     private enum Check: Equatable {
         case notAsked
-        /// No window manager has named one.
+        /// No window manager has named a window.
         case none
-        /// A window that has not answered yet.
+        /// The window that is named has not answered yet.
         case asked(UInt32)
         case alive(UInt32)
         case gone
     }
 
-    /// Whether the active window is among what is supported; nil until that is known.
+    /// Whether the active window is among the supported hints; nil until that is known.
     var listsActiveWindow: Bool?
     private var check = Check.notAsked
 
-    /// Nil until that is known.
+    /// Whether the active window is reported; nil until that is known.
     var isTold: Bool? {
         guard let listsActiveWindow else { return nil }
         return switch check {
@@ -27,9 +27,9 @@ struct WindowManagerWord: Equatable {
         }
     }
 
-    /// The window manager's own window is this one, 0 being none.
+    /// Handles the name of the window manager's own window; 0 means none.
     ///
-    /// - Returns: whether the window is to be asked whether it is there.
+    /// - Returns: whether to check that the window exists.
     mutating func named(_ window: UInt32) -> Bool {
         switch check {
         case .alive(window), .asked(window): return false
@@ -39,7 +39,7 @@ struct WindowManagerWord: Equatable {
         return window != 0
     }
 
-    /// A window has answered, or is not there.
+    /// Handles the answer of a window, or that it does not exist.
     mutating func answered(_ window: UInt32, isThere: Bool) {
         guard check == .asked(window) else { return }
         check = isThere ? .alive(window) : .gone

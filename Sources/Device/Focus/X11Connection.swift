@@ -3,28 +3,29 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One connection to an X server whose window manager tells which window is active, of one thread.
+/// One connection to an X server whose window manager reports the active window. Used by one thread.
 ///
-/// Only connecting waits for the server. After that, questions are queued and answers taken when poll(2) says so.
+/// Only connecting waits for the server. After that, requests are queued and answers are read when poll(2) reports
+/// them.
 final class X11Connection {
     private let xcb: nightshift_xcb
     private let connection: OpaquePointer
     private let root: UInt32
     private var active: ActiveWindow
     private var atoms: [String: UInt32] = [:]
-    /// Questions under way, in the order in which they are answered.
+    /// Requests in progress, in the order of their answers.
     private var questions: [(sequence: UInt32, question: Question)] = []
     private var manager = WindowManagerWord()
-    /// Whether it has been said which window is active.
+    /// Whether the active window has been requested.
     private var isAsked = false
-    /// Whether all of the first one is known.
+    /// Whether all answers about the first window have arrived.
     private var isSettled = false
 
     private enum Question {
         case atom(String)
         case supported
         case activeWindow
-        /// The window manager's own window, and whether that is there.
+        /// The window manager's own window, and whether it exists.
         case check
         case answer(of: UInt32)
         case property(ActiveWindow.Property, of: UInt32)
@@ -33,7 +34,8 @@ final class X11Connection {
     private static let activeWindow = "_NET_ACTIVE_WINDOW"
     private static let supported = "_NET_SUPPORTED"
     private static let check = "_NET_SUPPORTING_WM_CHECK"
-    /// Four-byte units of a property that are asked for: many more than a name, or a list of hints, has.
+    /// The number of four-byte units of a property that are requested. It is far more than a name or a list of hints
+    /// needs.
     private static let longestProperty: UInt32 = 1_024
 
     init(_ display: X11Display) throws(FocusFailure) {
@@ -73,16 +75,16 @@ final class X11Connection {
 
     var descriptor: Int32 { xcb.get_file_descriptor(connection) }
 
-    /// The report as of what has been read; nil until the server has said what there is.
+    /// The report of the answers read so far; nil until the initial answers have arrived.
     var report: FocusReport? {
         guard let isTold = manager.isTold else { return nil }
         guard isTold else { return .nobody("no window manager of the X server tells which window is active") }
         return isSettled ? FocusReport(application: active.front, source: .x11) : nil
     }
 
-    /// Takes what has arrived. Throws when the connection has ended.
+    /// Reads what has arrived. Throws when the connection has ended.
     func process() throws(FocusFailure) {
-        // Sending may take in what has arrived, which poll(2) would not tell of then.
+        // Sending may also read data, for which poll(2) would not wake up.
         while takeEvents() || takeAnswers() { _ = xcb.flush(connection) }
         guard xcb.connection_has_error(connection) == 0 else { throw FocusFailure("the connection broke") }
     }
@@ -94,7 +96,7 @@ final class X11Connection {
         while let event = xcb.poll_for_event(connection) {
             isAny = true
             defer { free(event) }
-            // The highest bit says that another client has sent it.
+            // The highest bit marks events that were sent by another client.
             switch Int32(event.pointee.response_type & 0x7f) {
             case XCB_PROPERTY_NOTIFY:
                 event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) { changed($0.pointee) }
@@ -159,17 +161,17 @@ final class X11Connection {
         case .check:
             let window = Self.numbers(bytes(reply) ?? []).first ?? 0
             guard manager.named(window) else { break }
-            // Before it is asked, so that its end is not missed.
+            // Events are selected before the request, so that the window's end is not missed.
             select(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, of: window)
             ask(Self.check, of: window, .answer(of: window))
         case .answer(let window):
-            // A window that is not there is answered for with an error.
+            // The answer for a missing window is an error.
             manager.answered(window, isThere: reply != nil)
         case .activeWindow:
             activeIs(Self.numbers(bytes(reply) ?? []).first ?? 0)
         case .property(let property, let window):
             if reply == nil {
-                // It is gone by the time that it is asked about.
+                // The window was closed before the request arrived.
                 active.closed(window)
             } else {
                 active.answered(property, of: window, bytes(reply))
@@ -182,7 +184,7 @@ final class X11Connection {
         isAsked = true
         let former = active.window
         guard window != former else { return }
-        // Of the active window alone it is to be told that it is gone.
+        // Events are needed only for the active window.
         if former != 0 { select(0, of: former) }
         if window != 0 { select(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, of: window) }
         for property in active.changed(to: window) {
@@ -195,7 +197,7 @@ final class X11Connection {
         _ = xcb.change_window_attributes(connection, window, XCB_CW_EVENT_MASK.rawValue, &mask)
     }
 
-    /// The value of a property; nil where there is none.
+    /// The value of a property; nil if it is missing.
     private func bytes(_ reply: UnsafeMutableRawPointer?) -> [UInt8]? {
         guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
             reply.pointee.type != XCB_ATOM_NONE.rawValue, let value = xcb.get_property_value(reply)
@@ -216,7 +218,7 @@ final class X11Connection {
 
     private static func connect(_ xcb: nightshift_xcb, _ display: X11Display, _ screen: inout Int32) -> OpaquePointer? {
         guard var cookie = cookie(of: display) else {
-            // libxcb looks for one itself, and without one a server may know its user by the socket.
+            // libxcb looks for credentials itself. Without any, a server may identify the user by the socket.
             return xcb.connect_to_display_with_auth_info(display.name, nil, &screen)
         }
         var name = XAuthority.cookie
@@ -240,7 +242,7 @@ final class X11Connection {
     }
 
     private static var hostName: String {
-        // Longer than any name that Linux takes, and zero at its end in any case.
+        // The buffer is longer than any host name on Linux, so it always ends with a zero.
         var buffer = [CChar](repeating: 0, count: 256)
         guard gethostname(&buffer, buffer.count - 1) == 0 else { return "" }
         return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

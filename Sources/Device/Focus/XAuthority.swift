@@ -1,12 +1,12 @@
 import Foundation
 
-/// The permissions that a file of the form of `~/.Xauthority` holds (Xsecurity(7), Xau(3)).
+/// The credentials in a file of the `~/.Xauthority` format (Xsecurity(7), Xau(3)).
 struct XAuthority: Equatable {
     struct Entry: Equatable {
-        /// 256 is this machine by its host name, 65535 any.
+        /// The address family: 256 is this machine by its host name, 65535 is any.
         var family: UInt16
         var address: [UInt8]
-        /// The display's number in digits; empty is any.
+        /// The display's number in digits; empty matches any display.
         var number: [UInt8]
         var name: [UInt8]
         var data: [UInt8]
@@ -14,12 +14,12 @@ struct XAuthority: Equatable {
 
     private(set) var entries: [Entry] = []
 
-    /// The method that every server has, and the only one whose data is sent as it is.
+    /// The authentication method that every server supports, and the only one whose data is sent unchanged.
     static let cookie = Array("MIT-MAGIC-COOKIE-1".utf8)
-    /// Larger files are none of this kind.
+    /// The maximum file size. Larger files are not of this format.
     static let largestFile = 1 << 20
 
-    /// Reads what is there; an entry that is cut short ends it.
+    /// Reads the entries and stops at one that is truncated.
     init(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while let family = Self.number(&rest) {
@@ -30,7 +30,7 @@ struct XAuthority: Equatable {
         }
     }
 
-    /// The cookie for a display of this machine; nil where there is none.
+    /// The cookie for a display of this machine; nil if there is no entry for it.
     func cookie(display: Int, host: String) -> [UInt8]? {
         entries.first {
             $0.name == Self.cookie && ($0.number.isEmpty || $0.number == Array("\(display)".utf8))

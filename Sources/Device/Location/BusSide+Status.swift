@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What people are told of GeoClue and of the modem.
+/// Descriptions of GeoClue and the modem for people.
 extension BusSide {
     var geoClueStatus: LocationStatus.SourceStatus {
         let name = "geoclue"

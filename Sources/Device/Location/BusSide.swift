@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// What is known of GeoClue and ModemManager, and what is asked of them over the system bus.
+/// The state of GeoClue and ModemManager, and the requests that are sent to them over the system bus.
 ///
 /// Pure. Times are seconds of CLOCK_BOOTTIME.
 struct BusSide {
@@ -10,33 +10,33 @@ struct BusSide {
         case close
     }
 
-    /// Whether there is a connection, or one is being made.
+    /// Whether the connection is open or being opened.
     private(set) var isOpen = false
-    /// When a connection that has failed is tried again by itself.
+    /// The time at which a failed connection is retried without another cause.
     private(set) var retry: Double?
     private(set) var fix = GeoClueClient(use: .fix)
     private(set) var changes = GeoClueClient(use: .changes)
     private(set) var probe = GeoClueClient(use: .probe)
-    /// Whether somebody waits to hear whether GeoClue answers.
+    /// Whether a caller waits to learn if GeoClue answers.
     private var isProbing = false
-    /// Whether GeoClue has left a question unanswered, and has answered none since.
+    /// Whether GeoClue has left a request unanswered and has answered none since.
     private(set) var isGeoClueSilent = false
-    /// Its answer to the last probe, where that failed.
+    /// GeoClue's answer to the last probe, if it failed.
     private(set) var probeFailure: BusFailure?
     private(set) var modems = ModemWatch()
-    /// Why there is no connection.
+    /// The reason for which there is no connection.
     private(set) var absence: BusFailure?
     private var reconnection = Reconnection()
     private var hasFailed = false
-    /// Whether its socket has appeared since it was missed, and nobody may listen there yet.
+    /// Whether the socket appeared after a failed attempt. No process may listen there yet.
     private var hasAppeared = false
-    /// The unique names of the services; a service of which the bus has not said anything has none here.
+    /// The unique names of the services. A service has no entry until the bus has reported its owner.
     private var owners: [LocationService: String?] = [:]
-    /// What the bus would start; nil until it has said.
+    /// The services that the bus would start; nil until the bus has answered.
     private var activatable: Set<String>?
-    /// Whether it is being asked once more what it would start.
+    /// Whether the list of startable services has been requested again.
     private var isAskedAgain = false
-    /// Whether GeoClue was there when the bus was asked last; kept for when there is no connection.
+    /// Whether GeoClue was available at the last answer of the bus. Kept for the time without a connection.
     private(set) var hadGeoClue: Bool?
     private(set) var hadModem: ModemKnowledge?
 
@@ -50,7 +50,7 @@ struct BusSide {
         case tellsCells
     }
 
-    /// Whether everything that was asked at the beginning has been answered.
+    /// Whether all initial requests have been answered.
     var isKnown: Bool {
         guard isOpen, activatable != nil, owners[.geoClue] != nil, let manager = owners[.modemManager] else {
             return false
@@ -58,19 +58,19 @@ struct BusSide {
         return manager == nil || modems.isKnown
     }
 
-    /// Whether everything was answered that was asked since the last look has begun.
+    /// Whether all requests since the last look began have been answered.
     var isLookedAt: Bool { isKnown && !isAskedAgain && !isProbing }
 
-    /// When GeoClue's answer to somebody who waits for it is overdue.
+    /// The time at which GeoClue's answer to a waiting caller is overdue.
     var probeDeadline: Double? { isProbing ? probe.deadline : nil }
 
-    /// Whether GeoClue tells no places now, as far as is known.
+    /// Whether GeoClue is known not to report locations now.
     var cannotTellPlaces: Bool {
         if !isOpen { return hasFailed }
         return hasGeoClue == false || fix.failure != nil || fix.isOverdue
     }
 
-    /// Nil until the bus has said.
+    /// Whether GeoClue is available; nil until the bus has answered.
     private var hasGeoClue: Bool? {
         guard let activatable, let owner = owners[.geoClue] else { return nil }
         return owner != nil || activatable.contains(LocationService.geoClue.rawValue)
@@ -78,13 +78,13 @@ struct BusSide {
 
     // MARK: - The connection
 
-    /// Something is wanted anew: what has failed before is tried at once.
+    /// Handles a new demand: failed attempts are repeated at once.
     mutating func tryAgain() {
         hasFailed = false
         retry = nil
     }
 
-    /// Its socket has appeared, and nobody may listen yet.
+    /// Handles the appearance of the bus socket. No process may listen there yet.
     mutating func appeared() {
         hasAppeared = true
         tryAgain()
@@ -104,7 +104,7 @@ struct BusSide {
         return .open
     }
 
-    /// There is a connection: subscribes, then asks.
+    /// Handles a new connection: subscribes first, then sends the requests.
     mutating func connected() -> [LocationBusRequest] {
         absence = nil
         hasAppeared = false
@@ -113,7 +113,7 @@ struct BusSide {
             + LocationService.allCases.map(LocationBusRequest.owner)
     }
 
-    /// Asks a bus that has said what it would start once more: services may have been installed since.
+    /// Requests the list of startable services again, because services may have been installed since.
     mutating func lookAgain() -> [LocationBusRequest] {
         guard activatable != nil, !isAskedAgain else { return [] }
         isAskedAgain = true
@@ -132,12 +132,12 @@ struct BusSide {
         retry = reconnection.deadline
     }
 
-    /// Somebody asks what there is: GeoClue may be there and answer nobody.
+    /// Begins to check that GeoClue answers, because it may be present without answering.
     mutating func beginProbe() {
         isProbing = true
     }
 
-    /// A look is over, and what has not answered is silent.
+    /// Ends a look. Services that have not answered count as silent.
     mutating func isSilent() {
         isProbing = false
         guard isOpen, !isKnown else { return }
@@ -148,7 +148,7 @@ struct BusSide {
         }
     }
 
-    /// Takes note of answers that are overdue.
+    /// Handles answers that are overdue.
     mutating func tick(now: Double) {
         fix.tick(now: now)
         changes.tick(now: now)
@@ -165,23 +165,23 @@ struct BusSide {
         modems.gone()
     }
 
-    // MARK: - What is wanted
+    // MARK: - Demand
 
-    /// - Parameter fix: nil where no fix of GeoClue is wanted.
+    /// - Parameter demand: the fix that is wanted from GeoClue; nil for none.
     mutating func want(fix demand: GeoClueClient.Demand?, watchesChanges: Bool, now: Double) -> [LocationBusRequest] {
         let isThere = isOpen && hasGeoClue == true
         var requests = fix.want(isThere ? demand : nil, now: now)
-        // A cell costs nothing: GeoClue is for devices without.
+        // A cell costs no energy, so GeoClue is used only on devices without a modem that reports it.
         let usesGeoClue = watchesChanges && isKnown && !modems.canTellCells
         requests += changes.want(isThere && usesGeoClue ? .changes : nil, now: now)
-        // Another client shows whether GeoClue answers.
+        // Any other client also shows whether GeoClue answers.
         let isProbed = isThere && isProbing && fix.isOff && changes.isOff
         requests += probe.want(isProbed ? .probe : nil, now: now)
         if hasGeoClue != nil, !probe.isAsking { isProbing = false }
         return requests + modems.want(watchesChanges, now: now)
     }
 
-    // MARK: - What the bus says
+    // MARK: - Events
 
     mutating func placeAnswered(_ use: GeoClueUse, number: Int) -> (requests: [LocationBusRequest], counts: Bool) {
         switch use {
@@ -194,7 +194,7 @@ struct BusSide {
     mutating func said(_ event: LocationBusEvent, now: Double) -> [LocationBusRequest] {
         defer { note() }
         noteAnswer(event)
-        // Any answer shows that there is a bus.
+        // Any answer shows that a bus is present.
         reconnection.succeeded()
         switch event {
         case .activatable(let names):
@@ -213,7 +213,7 @@ struct BusSide {
         case .clientStarted(.changes, let number, let failure):
             return changes.started(number: number, failure, now: now)
         case .updated(let client, let place, let sender):
-            // Anybody may send a signal to this connection; only the service's own counts.
+            // Any client may send a signal to this connection. Only signals of the service itself are accepted.
             guard owners[.geoClue] == sender else { return [] }
             return fix.updated(client: client, place: place) + changes.updated(client: client, place: place)
         case .modems(let number, let result): return modems.answered(number: number, result)
@@ -231,11 +231,11 @@ struct BusSide {
         }
     }
 
-    /// Takes note of GeoClue's answers, whatever they say.
+    /// Records that GeoClue has answered, regardless of the content.
     private mutating func noteAnswer(_ event: LocationBusEvent) {
         switch event {
         case .clientCreated(let use, _, .failure(let failure)):
-            // The bus says that of a service that has ended.
+            // The bus sends this error for a service that has ended.
             guard !failure.text.contains("NoReply") else { return }
             isGeoClueSilent = false
             probeFailure = use == .probe ? failure : nil
@@ -247,7 +247,7 @@ struct BusSide {
     }
 
     private mutating func ownerIs(_ owner: String?, of service: LocationService, now: Double) -> [LocationBusRequest] {
-        // The answer to the question may repeat what the signal said already.
+        // The answer to the request may repeat the signal.
         guard owners[service] != .some(owner) else { return [] }
         let former = owners[service] ?? nil
         owners[service] = .some(owner)

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// A request for one fix that is under way: the best that came, and for how long the receiver was on for it.
+/// A request in progress for one fix: the best fix so far, and the time for which the receiver was on.
 ///
 /// Pure. Times are seconds of CLOCK_BOOTTIME.
 struct FixRequest: Equatable {
@@ -10,28 +10,28 @@ struct FixRequest: Equatable {
         var source: String
     }
 
-    /// Seconds after which the other source is asked beside the one that was chosen; less for who waits less.
+    /// Seconds after which the second source is also asked; less for a request with a shorter time.
     static let secondOpinion = 20.0
     static let lookPatience = 5.0
-    /// Seconds in which a receiver that tells accuracies begins to.
+    /// Seconds within which a receiver that reports accuracies begins to do so.
     static let assumedPatience = 5.0
-    /// Metres. For less than that the receiver is the first to be asked: a boundary is near.
+    /// Metres. For a smaller accuracy the receiver is asked first, because a boundary is near.
     static let near = 200.0
 
     private(set) var accuracy: Double
-    /// Seconds after which the best that came is taken.
+    /// Seconds after which the best fix so far is taken.
     private var patience: Double
     private(set) var begun: Double
-    /// When gpsd was reached last.
+    /// The time at which gpsd was last reached.
     private var greetedAt: Double?
     private(set) var best: Candidate?
     /// The time of the first fix.
     private var firstFix: Double?
-    /// When the first fix came whose accuracy nobody tells.
+    /// The time of the first fix without a reported accuracy.
     private var assumedSince: Double?
-    /// The progress of the satellite receiver, which is on for this alone.
+    /// The progress of the satellite receiver, if it is on for this request alone.
     private var progress = FixProgress()
-    /// Since when a receiver is on; nil while none is.
+    /// The time since which a receiver is on; nil while none is on.
     private(set) var onSince: Double?
     private var seconds = 0.0
 
@@ -42,16 +42,17 @@ struct FixRequest: Equatable {
     }
 
     var isNear: Bool { accuracy < Self.near }
-    /// A question with less than the usual time ends sooner after its first place.
+    /// The time at which the request ends. A request with less than the usual time ends sooner after its first fix.
     var deadline: Double {
         guard let firstFix, patience < FixWish.usualPatience else { return begun + patience }
         return min(begun + patience, firstFix + FixProgress.steady)
     }
-    /// When a gpsd without a receiver counts as one that has none: one that has just been started tells of it a moment later.
+    /// The time at which a gpsd without a reported receiver counts as having none. A gpsd that has just started reports
+    /// it a moment later.
     var lookDeadline: Double { max(begun, greetedAt ?? begun) + Self.lookPatience }
     var otherSourceDeadline: Double { begun + min(Self.secondOpinion, patience / 3) }
 
-    /// A fix is wanted once more, before one was told.
+    /// Handles another request for a fix while one is in progress.
     mutating func askAgain(accuracy: Double, patience: Double, now: Double) {
         self.accuracy = accuracy
         self.patience = patience
@@ -60,12 +61,13 @@ struct FixRequest: Equatable {
 
     mutating func gpsdGreeted(now: Double) { greetedAt = now }
 
-    /// - Parameter isAssumed: whether nobody tells its accuracy. A receiver does only after its first sentences; one that never
-    ///   does tells no better places later. Neither does one whose accuracy has stayed the same for some seconds.
-    /// - Returns: whether it is what was asked for.
+    /// - Parameter isAssumed: whether the accuracy is not reported. A receiver reports it only after its first
+    ///   sentences; one that never does will not deliver better fixes later. The same holds for one whose accuracy has
+    ///   stayed the same for some seconds.
+    /// - Returns: whether the fix satisfies the request.
     mutating func add(_ fix: Fix, from source: String, isAssumed: Bool = false) -> Bool {
         firstFix = firstFix ?? fix.time
-        // Of two that are as good the later one: the device may move.
+        // Of two equally good fixes the later one is taken, because the device may move.
         if best.map({ fix.accuracy <= $0.fix.accuracy }) ?? true { best = Candidate(fix: fix, source: source) }
         let isSteady = source == "gpsd" && progress.add(fix.accuracy, at: fix.time)
         if fix.accuracy <= accuracy || isSteady && !isAssumed { return true }

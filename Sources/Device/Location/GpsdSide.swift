@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// What is known of gpsd, and what its connection is for.
+/// The state of gpsd and the purpose of its connection.
 ///
 /// Pure. Times are seconds of CLOCK_BOOTTIME.
 struct GpsdSide: Equatable {
     enum Step: Equatable {
         case none
-        /// In place of a connection that is there.
+        /// Opens a connection, replacing an existing one.
         case open(GpsdConnection.Purpose)
         case close
     }
@@ -19,13 +19,13 @@ struct GpsdSide: Equatable {
     }
 
     let address: GpsdAddress
-    /// What the connection is for; nil where there is none.
+    /// The purpose of the connection; nil without one.
     private(set) var purpose: GpsdConnection.Purpose?
-    /// When a connection that has failed is tried again.
+    /// The time at which a failed connection is retried.
     private(set) var retry: Double?
     private var knowledge = Knowledge.nothing
     private var release = ""
-    /// Whether the connection that is there leads to gpsd.
+    /// Whether the connection leads to gpsd.
     private var hasGreeted = false
     private var hasFailed = false
     private var hasBeenReached = false
@@ -38,19 +38,19 @@ struct GpsdSide: Equatable {
         self.address = address
     }
 
-    /// Whether it has said what receivers there are, since it was connected to.
+    /// Whether gpsd has listed its receivers since the connection was made.
     private(set) var isKnown = false
 
-    /// Whether it tells by itself what becomes of its receivers.
+    /// Whether gpsd reports changes of its receivers by itself.
     var isFollowed: Bool { purpose != nil && isKnown }
 
-    /// Whether it has been asked for places, for which it switches the receiver on.
+    /// Whether fixes are requested, for which gpsd switches the receiver on.
     var usesReceiver: Bool { purpose == .watch && hasGreeted }
 
-    /// Whether there is an address at which to ask it.
+    /// Whether gpsd has an address and is asked at all.
     var isAsked: Bool { if case .host = address { true } else { false } }
 
-    /// Whether it tells no places, as far as is known.
+    /// Whether gpsd is known to report no fixes.
     var isUnable: Bool {
         guard isAsked else { return true }
         if purpose == nil { return hasFailed }
@@ -63,7 +63,7 @@ struct GpsdSide: Equatable {
 
     // MARK: - Inputs
 
-    /// A fix is wanted: what has failed before is tried at once.
+    /// Handles a new demand for a fix: failed attempts are repeated at once.
     mutating func requestBegins() {
         hasFailed = false
         retry = nil
@@ -104,23 +104,23 @@ struct GpsdSide: Equatable {
         }
     }
 
-    /// The connection has ended, or was never made.
+    /// Handles the end of a connection, or a failed attempt.
     mutating func ended(_ failure: GpsdFailure, now: Double) {
         knowledge = .absent(failure.text)
         isKnown = false
         hasFailed = true
-        // One that was never there is not waited for.
+        // A gpsd that was never reached is not retried.
         retry = purpose == .watch && hasBeenReached ? now + pause : nil
         pause = min(pause * 2, Self.longestPause)
         purpose = nil
     }
 
-    /// It does not answer.
+    /// Handles a gpsd that does not answer.
     mutating func isSilent() {
         if knowledge == .nothing || purpose != nil { knowledge = .silent }
     }
 
-    // MARK: - Words
+    // MARK: - Descriptions
 
     var status: LocationStatus.SourceStatus {
         var status = LocationStatus.SourceStatus(name: "gpsd", isAvailable: isAvailable, sentence: sentence)

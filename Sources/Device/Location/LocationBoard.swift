@@ -3,14 +3,14 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Where the thread that asks the sources of places and everybody else meet.
+/// Passes requests to the thread that asks the location sources, and updates from it.
 final class LocationBoard: Sendable {
-    /// The orders for the thread that listens.
+    /// The requests for the listening thread.
     struct Orders {
         var wish = FixWish()
-        /// How often something was wanted: each time asks again.
+        /// The number of demands. Each one repeats the requests to the sources.
         var wishes = 0
-        /// How often somebody has asked what sources there are.
+        /// The number of requests for the available sources.
         var looks = 0
         var place: PlaceWord?
         var isEnded = false
@@ -19,13 +19,14 @@ final class LocationBoard: Sendable {
     private struct State {
         var orders = Orders()
         var hasBegun = false
-        /// Those who wait for the sources to be looked at.
+        /// The callers that wait for a look at the sources.
         var waiting: [CheckedContinuation<FixUpdate?, Never>] = []
     }
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FixUpdate>.Continuation
-    /// An eventfd(2), readable when there are orders; closed with this object, so that nobody uses the number of another file.
+    /// An eventfd(2) that is readable when there are requests. It is closed with this object, so that its number is not
+    /// used for another file meanwhile.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FixUpdate>.Continuation) {
@@ -37,7 +38,7 @@ final class LocationBoard: Sendable {
         close(descriptor)
     }
 
-    /// False when it has begun before, or ended.
+    /// Returns false if listening has already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.orders.isEnded
@@ -57,7 +58,7 @@ final class LocationBoard: Sendable {
         order { $0.place = word }
     }
 
-    /// Has the sources looked at; `waiter` is given what there is, or nil behind ``end()``.
+    /// Requests a look at the sources. `waiter` receives the result, or nil after ``end()``.
     func look(_ waiter: CheckedContinuation<FixUpdate?, Never>) {
         let isEnded = state.withLock { state in
             if !state.orders.isEnded { state.waiting.append(waiter) }
@@ -73,19 +74,19 @@ final class LocationBoard: Sendable {
         looked(nil)
     }
 
-    /// For the thread that listens. Takes the readiness of ``descriptor`` away.
+    /// Takes the requests for the listening thread and resets the readiness of ``descriptor``.
     func takeOrders() -> Orders {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
         return state.withLock { $0.orders }
     }
 
-    /// For the thread that listens.
+    /// Publishes an update; called by the listening thread.
     func tell(_ update: FixUpdate) {
         continuation.yield(update)
     }
 
-    /// For the thread that listens: the sources were looked at.
+    /// Ends a look at the sources; called by the listening thread.
     func looked(_ update: FixUpdate?) {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

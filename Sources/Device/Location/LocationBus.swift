@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// The connection to the system bus over which places are asked for, of one thread. See ``MessageBus``.
+/// The connection to the system bus for location requests. Used by one thread. See ``MessageBus``.
 final class LocationBus {
     private let bus: MessageBus
-    /// Questions under way, by the numbers of their messages.
+    /// Requests in progress, by the cookies of their messages.
     private var asked: [UInt64: LocationBusRequest] = [:]
 
-    /// What GeoClue calls us: the name of a desktop entry, by which its configuration and its agents know apps.
+    /// The desktop entry name under which this program is known to GeoClue, its configuration and its agents.
     static let desktopID = "nightshift"
 
     init(address: String) throws(BusFailure) {
@@ -37,7 +37,7 @@ final class LocationBus {
             try set("RequestedAccuracyLevel", .number(UInt32(clamping: demand.level.rawValue)), of: path)
             asked[try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Start"))] = request
         case .deleteClient(let path):
-            // Deleting stops it, which some that stand for GeoClue do not know.
+            // Deleting also stops the client, but some replacements of GeoClue do not support it.
             _ = try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Stop"))
             let call = try manager("DeleteClient")
             try call.append(path: path)
@@ -70,8 +70,8 @@ final class LocationBus {
         _ = try bus.send(call)
     }
 
-    /// What has arrived next, nil when there is nothing more. Sends what is queued, too. Throws when the connection has
-    /// ended.
+    /// Returns the next event that has arrived, or nil if there are no more. Also sends queued messages. Throws when
+    /// the connection has ended.
     func next() throws(BusFailure) -> LocationBusEvent? {
         try bus.next { event($0) }
     }
@@ -127,7 +127,7 @@ extension BusMessage {
         switch request {
         case .subscribe, .deleteClient: return nil
         case .activatable: return .activatable(isError ? nil : (try? readTexts()).map(Set.init))
-        // An error says that nobody has the name.
+        // An error means that the name has no owner.
         case .owner(let service): return .owner(service, isError ? nil : try? readText())
         case .createClient(let use, let number):
             return .clientCreated(use, number: number, result { () throws(BusFailure) in try readText("o") })
@@ -150,7 +150,7 @@ extension BusMessage {
             latitude: numbers["Latitude"], longitude: numbers["Longitude"], accuracy: numbers["Accuracy"])
     }
 
-    /// `a{oa{sa{sv}}}`: the modems among the objects, as far as they can tell where they are.
+    /// Reads the modems that support location among the objects (`a{oa{sa{sv}}}`).
     private func readModems() throws(BusFailure) -> [String: ModemReading] {
         var modems: [String: ModemReading] = [:]
         try enter("a", "{oa{sa{sv}}}")
@@ -178,7 +178,7 @@ extension BusMessage {
         return modems
     }
 
-    /// `a{sv}`: the properties of a modem's location.
+    /// Reads the properties of a modem's location (`a{sv}`).
     fileprivate func readModem() throws(BusFailure) -> ModemReading {
         var reading = ModemReading()
         try enter("a", "{sv}")
@@ -201,7 +201,8 @@ extension BusMessage {
         return UInt32(exactly: flags)
     }
 
-    /// `v` with `a{uv}`: what each source tells; the empty text where the one that knows the cell says nothing.
+    /// Reads the reports of all location sources (`v` with `a{uv}`). Returns the empty text if there is none about the
+    /// cell.
     private func readCell() throws(BusFailure) -> String {
         var cell = ""
         try enter("v", "a{uv}")

@@ -1,64 +1,64 @@
 import NightshiftAPI
 
-/// The services on the system bus that know of places, by their names there.
+/// The services on the system bus that report locations, by their bus names.
 enum LocationService: String, Sendable, CaseIterable {
     case geoClue = "org.freedesktop.GeoClue2"
     case modemManager = "org.freedesktop.ModemManager1"
 }
 
-/// What a client of GeoClue is for.
+/// The purpose of a GeoClue client.
 enum GeoClueUse: Sendable, CaseIterable {
     /// One fix.
     case fix
-    /// Changes of place, for as long as they are watched.
+    /// Changes of location while they are watched.
     case changes
-    /// Whether GeoClue answers at all: it is made and deleted.
+    /// A check that GeoClue answers: the client is created and deleted.
     case probe
 }
 
-/// A request on the bus about places.
+/// A request on the bus about locations.
 ///
-/// Those that may be asked again have a number, so that a late answer to an old one is told apart.
+/// Requests that may be repeated have a number, so that a late answer to an earlier one is recognised.
 enum LocationBusRequest: Hashable, Sendable {
-    /// For signals, by a match rule of the D-Bus specification.
+    /// Subscribes to signals by a match rule of the D-Bus specification.
     case subscribe(String)
-    /// The services that the bus would start for whoever calls them.
+    /// Requests the names of the services that the bus would start on a call.
     case activatable
     case owner(LocationService)
-    /// Starts GeoClue where it does not run.
+    /// Creates a client. Starts GeoClue if it is not running.
     case createClient(GeoClueUse, number: Int)
-    /// Says what a client is for and starts it.
+    /// Sets the demand of a client and starts it.
     case startClient(path: String, GeoClueUse, GeoClueClient.Demand, number: Int)
     case deleteClient(path: String)
-    /// The properties of a place.
+    /// Requests the properties of a location.
     case place(path: String, GeoClueUse, number: Int)
     case modems(number: Int)
     case setUp(path: String, sources: UInt32, signals: Bool, number: Int)
 }
 
-/// An event from the bus about places.
+/// An event from the bus about locations.
 enum LocationBusEvent: Equatable, Sendable {
-    /// Nil where the bus does not say.
+    /// The startable services; nil if the bus does not report them.
     case activatable(Set<String>?)
-    /// The bus would start other services now. Older ones do not say so.
+    /// The list of startable services has changed. Older buses do not report this.
     case activatableChanged
-    /// The unique name of the connection that is the service now; nil when nobody is.
+    /// The unique name of the service's connection; nil if the service has no owner.
     case owner(LocationService, String?)
     case clientCreated(GeoClueUse, number: Int, Result<String, BusFailure>)
-    /// Nil where it has started.
+    /// The result of a start; nil if the client has started.
     case clientStarted(GeoClueUse, number: Int, BusFailure?)
     case updated(client: String, place: String, sender: String)
     case place(GeoClueUse, number: Int, GeoClueReading?)
     case modems(number: Int, Result<[String: ModemReading], BusFailure>)
     case modemChanged(path: String, sender: String, ModemReading)
-    /// Modems have come or gone.
+    /// Modems have been added or removed.
     case modemsChanged(sender: String)
-    /// Nil where it was done.
+    /// The result of a setup; nil if it succeeded.
     case setUp(path: String, number: Int, BusFailure?)
 }
 
 extension LocationBusRequest {
-    /// Everything that has to be heard before anything is asked, so that nothing is missed in between.
+    /// All subscriptions. They are made before any request, so that no change is missed.
     static var subscriptions: [LocationBusRequest] {
         let owners = LocationService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
         let (geoClue, modems) = (LocationService.geoClue.rawValue, LocationService.modemManager.rawValue)
@@ -69,7 +69,7 @@ extension LocationBusRequest {
                 "type='signal',sender='\(geoClue)',interface='\(geoClue).Client',member='LocationUpdated'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.Properties',"
                     + "member='PropertiesChanged',arg0='\(modems).Modem.Location'",
-                // Its properties would tell of each change of the signal's strength.
+                // Its properties would also announce each change of the signal strength.
                 "type='signal',sender='\(modems)',interface='\(modems).Modem',member='StateChanged'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.ObjectManager'",
             ]).map(LocationBusRequest.subscribe)

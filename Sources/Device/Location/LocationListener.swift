@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that asks the sources of places, and tells the board.
+/// The thread that asks the location sources and publishes updates on the board.
 final class LocationListener {
     private let board: LocationBoard
     private let configuration: LocationConfiguration
@@ -13,10 +13,10 @@ final class LocationListener {
     private var bus: LocationBus?
     private var pending: [LocationMachine.Action] = []
     private var isPerforming = false
-    /// Tells when the bus's socket appears, while the bus is missed.
+    /// Reports when the socket of an unavailable but needed bus appears.
     private var socketWatch: SocketWatch?
 
-    /// Messages of the bus that are taken before orders are looked at again.
+    /// The maximum number of bus messages to read before requests are checked again.
     private static let mostMessages = 256
 
     init(board: LocationBoard, configuration: LocationConfiguration) {
@@ -47,7 +47,7 @@ final class LocationListener {
         return true
     }
 
-    /// Sleeps until something happens, and deals with it; false when it cannot.
+    /// Sleeps until an event arrives and handles it. Returns false if it cannot sleep.
     private func wait() -> Bool {
         followSocket()
         // poll(2) ignores negative descriptors.
@@ -70,7 +70,7 @@ final class LocationListener {
 
     private var timeout: Int32 {
         let own = PollTimeout.milliseconds(until: machine.deadline, now: now)
-        // sd-bus counts by another clock.
+        // sd-bus uses another clock.
         let awake = Double(nightshift_awake_nanoseconds()) / 1e9
         let buses = PollTimeout.milliseconds(until: bus?.deadline, now: awake)
         return own < 0 ? buses : buses < 0 ? own : min(own, buses)
@@ -92,7 +92,7 @@ final class LocationListener {
         guard let gpsd else { return }
         do throws(GpsdFailure) {
             for report in try gpsd.next() {
-                // The first of several may have ended what they are for.
+                // Handling the first report may have closed the connection.
                 guard self.gpsd === gpsd else { return }
                 perform(machine.gpsdReported(report, now: now))
             }
@@ -115,7 +115,7 @@ final class LocationListener {
         }
     }
 
-    /// What an action brings about comes behind what was decided before it.
+    /// Executes actions. Further actions that they cause are executed after those decided before.
     private func perform(_ actions: [LocationMachine.Action]) {
         pending += actions
         guard !isPerforming else { return }
@@ -129,7 +129,7 @@ final class LocationListener {
             case .closeGpsd: gpsd = nil
             case .openBus: openBus()
             case .closeBus: bus = nil
-            // One that cannot be sent is never answered, which is dealt with anyway.
+            // A request that cannot be sent is treated like one without an answer.
             case .send(let request): try? bus?.send(request)
             }
         }
@@ -146,7 +146,7 @@ final class LocationListener {
     }
 
     private func openBus() {
-        // Before the attempt: a socket that appears after it has failed is then heard of.
+        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
         if machine.needsBus { watchSocket() }
         do throws(BusFailure) {
             bus = try LocationBus(address: configuration.busAddress)

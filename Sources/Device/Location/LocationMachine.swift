@@ -1,30 +1,30 @@
 import NightshiftAPI
 
-/// Decides which source of places is asked for what, and what is told.
+/// Decides which location source receives which request, and which updates are published.
 ///
-/// Pure: orders and what the sources say go in, what to do comes out. A place that is set is the only source while it stands. Times
-/// are seconds of CLOCK_BOOTTIME.
+/// Pure: requests and events of the sources are inputs, actions are outputs. While a location is set it is the only
+/// source. Times are seconds of CLOCK_BOOTTIME.
 struct LocationMachine {
     enum Action: Equatable {
         case tell(FixUpdate)
-        /// To those who have asked what sources there are.
+        /// Answers the callers that asked for the available sources.
         case looked(FixUpdate)
-        /// Replaces a connection that is there.
+        /// Opens a connection to gpsd, replacing an existing one.
         case openGpsd(GpsdConnection.Purpose)
         case closeGpsd
         case openBus
         case closeBus
-        /// Of the bus, while that is open.
+        /// Sends a request over the bus, if it is open.
         case send(LocationBusRequest)
     }
 
-    /// What is still to be heard of the sources since they were looked at last.
+    /// The answers that are still missing since the last look at the sources began.
     private struct Look {
         var deadline: Double
         var gpsd: Bool
         var bus = true
 
-        /// Seconds in which a service on the same machine answers, however busy it is.
+        /// Seconds within which a service on the same machine answers even under load.
         static let patience = 5.0
     }
 
@@ -33,15 +33,15 @@ struct LocationMachine {
     private var wish = FixWish()
     private var request: FixRequest?
     private var look: Look?
-    /// Whether somebody waits for the end of a look.
+    /// Whether a caller waits for the end of a look.
     private var isAwaited = false
     private(set) var gpsd: GpsdSide
     private(set) var bus = BusSide()
     private var lastCell: String?
     private var hold = ReceiverHold()
-    /// When everything that was due has been done last.
+    /// The time at which all due work was last done.
     private var settledAt = -Double.infinity
-    /// The sources as they were told last.
+    /// The last published sources.
     private var told: FixUpdate?
 
     init(_ configuration: LocationConfiguration, word: PlaceWord?) {
@@ -50,13 +50,13 @@ struct LocationMachine {
         gpsd = GpsdSide(address: configuration.gpsd)
     }
 
-    /// Whether the bus is missed for as long as it is not there.
+    /// Whether the bus is needed all the time, so that its absence matters.
     var needsBus: Bool { asksSources && wish.watchesChanges }
 
-    /// Whether its appearing is to be heard of.
+    /// Whether the appearance of the bus is awaited.
     var awaitsBus: Bool { needsBus && !bus.isOpen }
 
-    /// When ``tick(now:)`` has something to do. It may have passed since the last call of another method.
+    /// The time of the next call of ``tick(now:)``. It may already have passed since the last call of another method.
     var deadline: Double? {
         var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
         times.append(bus.probeDeadline)
@@ -96,7 +96,7 @@ struct LocationMachine {
         return actions + settle(now: now)
     }
 
-    /// Somebody asks what sources there are. A look that is under way is for him, too.
+    /// Handles a request for the available sources. It joins a look in progress.
     mutating func lookAgain(now: Double) -> [Action] {
         isAwaited = true
         if asksSources { bus.beginProbe() }
@@ -116,10 +116,10 @@ struct LocationMachine {
         return actions + settle(now: now)
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     mutating func tick(now: Double) -> [Action] { settle(now: now) }
 
-    /// Everything is to be released.
+    /// Releases everything.
     mutating func end(now: Double) -> [Action] {
         wish = FixWish()
         look = nil
@@ -161,7 +161,7 @@ struct LocationMachine {
         return settle(now: now)
     }
 
-    /// The bus's socket has appeared.
+    /// Handles the appearance of the bus socket.
     mutating func busAppeared(now: Double) -> [Action] {
         bus.appeared()
         return settle(now: now)
@@ -189,7 +189,7 @@ struct LocationMachine {
 
     // MARK: - Deciding
 
-    /// Whether anybody but a place that is set is asked.
+    /// Whether real sources are asked, because no location is set and no trace is played.
     private var asksSources: Bool { word == nil && !configuration.isTraced }
 
     private mutating func beginLook(now: Double) -> [Action] {
@@ -198,12 +198,12 @@ struct LocationMachine {
             look = nil
             return []
         }
-        // A receiver that is followed already tells by itself what changes.
+        // A receiver that is followed reports its changes by itself.
         look = Look(deadline: now + Look.patience, gpsd: gpsd.isAsked && !gpsd.isFollowed)
         return bus.lookAgain().map(Action.send)
     }
 
-    /// The fix of the place that is set.
+    /// Delivers the fix of the location that is set.
     private mutating func setFix(now: Double) -> [Action] {
         guard case .place(let place)? = word,
             let fix = Fix(place: place.place, accuracy: place.accuracy, time: now)
@@ -225,7 +225,7 @@ struct LocationMachine {
         return found + tell(.receiver(seconds: seconds))
     }
 
-    /// Brings what is asked of whom in line with what is wanted.
+    /// Adjusts the requests to all sources to the current demand.
     private mutating func settle(now: Double) -> [Action] {
         settledAt = now
         var actions: [Action] = []
@@ -243,7 +243,7 @@ struct LocationMachine {
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
         if look?.bus == true, bus.isLookedAt {
-            // Nothing of what was still asked needs an answer.
+            // No pending request needs an answer any longer.
             look?.bus = false
             return actions + settle(now: now)
         }
@@ -286,7 +286,7 @@ struct LocationMachine {
         return actions
     }
 
-    // MARK: - Telling
+    // MARK: - Updates
 
     private var sourcesUpdate: FixUpdate {
         switch word {
@@ -315,17 +315,18 @@ struct LocationMachine {
         name: "override", isAvailable: false,
         sentence: "A trace is played in place of the device, and names no place so far.")
 
-    /// The first of all that is told is what sources there are.
+    /// Publishes an update. The available sources are always published first.
     private mutating func tell(_ update: FixUpdate) -> [Action] {
         (told == nil ? sources() : []) + [.tell(update)]
     }
 
-    /// Not before everybody was heard: what is known of some would be taken back at once.
+    /// Publishes the sources if they have changed. This waits for all answers, because partial results would be
+    /// withdrawn at once.
     private mutating func sourcesIfNew() -> [Action] {
         look == nil ? sources() : []
     }
 
-    /// Behind what is new, so that both say the same.
+    /// Answers waiting callers. This follows the publication of changes, so that both agree.
     private mutating func answer() -> [Action] {
         guard isAwaited, look == nil else { return [] }
         isAwaited = false

@@ -1,11 +1,11 @@
 import Foundation
 package import NightshiftAPI
 
-/// Where the device is, as gpsd, GeoClue and ModemManager tell, or as somebody has set it.
+/// The location of the device, as reported by gpsd, GeoClue and ModemManager, or as set by an override or a trace.
 ///
-/// One thread listens; it sleeps in poll(2) until somebody says something. While nothing is wanted there is no connection to
-/// anybody. A place that is set by ``DeviceKey/location``, or played by a trace, is the only source as long as it stands; where
-/// a trace is played in place of the device nobody else is asked.
+/// One thread listens; it sleeps in poll(2) until an event arrives. While no location is wanted there is no connection
+/// to any source. A location that is set by ``DeviceKey/location`` or played by a trace is the only source as long as
+/// it is set. While a trace is played instead of the device, no other source is asked.
 package final class LocationSources: FixSource {
     package let updates: AsyncStream<FixUpdate>
 
@@ -13,10 +13,10 @@ package final class LocationSources: FixSource {
     private let configuration: LocationConfiguration
 
     /// - Parameters:
-    ///   - monitor: says which place is set.
-    ///   - environment: that of the service: `DBUS_SYSTEM_BUS_ADDRESS` and `NIGHTSHIFT_GPSD`.
+    ///   - monitor: reports the location that is set.
+    ///   - environment: the environment of the service: `DBUS_SYSTEM_BUS_ADDRESS` and `NIGHTSHIFT_GPSD`.
     package init(monitor: DeviceMonitor, environment: [String: String]) {
-        // As many as a reader may leave unread; a request has two.
+        // The buffer holds as many updates as a reader may leave unread. A request has two.
         let (updates, continuation) = AsyncStream.makeStream(
             of: FixUpdate.self, bufferingPolicy: .bufferingNewest(256))
         self.updates = updates
@@ -30,7 +30,8 @@ package final class LocationSources: FixSource {
         board.end()
     }
 
-    /// Begins to listen, the first time it is called, and looks at what sources there are. So do a wish and ``look()``.
+    /// Starts listening and looks at the available sources. Later calls have no effect. A demand and ``look()`` also
+    /// start it.
     package func start() {
         guard board.begin() else { return }
         let thread = Thread { [board, configuration] in
@@ -58,11 +59,11 @@ package final class LocationSources: FixSource {
     }
 }
 
-/// Where the sources are.
+/// The addresses of the sources.
 struct LocationConfiguration: Equatable, Sendable {
     var busAddress: String
     var gpsd: GpsdAddress
-    /// Whether a trace is played in place of the device.
+    /// Whether a trace is played instead of the device.
     var isTraced: Bool
 
     init(environment: [String: String], isTraced: Bool) {

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// What an override or a trace says of the place.
+/// A location that an override or a trace sets.
 enum PlaceWord: Hashable, Sendable {
     case place(SetPlace)
-    /// Nobody is to know where the device is.
+    /// The location is withheld.
     case none
 
-    /// Nil for what is no value of ``DeviceKey/location``.
+    /// Returns nil for a text that is not a value of ``DeviceKey/location``.
     init?(_ text: String) {
         if text == "none" {
             self = .none
@@ -17,7 +17,7 @@ enum PlaceWord: Hashable, Sendable {
         }
     }
 
-    /// What answers have of it.
+    /// The form that is shown in answers.
     var shown: String {
         switch self {
         case .place: DeviceKey.hiddenPlace

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// One connection to the session's bus, and what it knows of the notification server there. Of one thread.
+/// One connection to the session bus, and the state of the notification server there. Used by one thread.
 final class DesktopConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
@@ -16,7 +16,7 @@ final class DesktopConnection: SessionBusConnection {
         case nothing
     }
 
-    /// Begins to connect: subscribes, then asks who is there, so that nothing is missed in between.
+    /// Begins to connect. It subscribes before it asks for the owner, so that no change is missed.
     init(address: String) throws(BusFailure) {
         bus = try MessageBus(address: address)
         for rule in Self.rules {
@@ -39,7 +39,7 @@ final class DesktopConnection: SessionBusConnection {
         return .refused(token: token, isGone: true, detail: "there is no notification server")
     }
 
-    /// False where it could not be sent, or there is nobody to send it to.
+    /// Sends a request. Returns false if it could not be sent or has no recipient.
     func perform(_ request: DesktopRequest) -> Bool {
         do throws(BusFailure) {
             switch request {
@@ -64,7 +64,7 @@ final class DesktopConnection: SessionBusConnection {
         }
     }
 
-    /// What has arrived next, nil when there is nothing more. Throws when the connection has ended.
+    /// Returns the next events, or nil if there are no more. Throws when the connection has ended.
     func next() throws(BusFailure) -> [DesktopEvent]? {
         try bus.next { message in
             guard let cookie = message.answeredCookie else { return signal(message) }
@@ -72,7 +72,7 @@ final class DesktopConnection: SessionBusConnection {
         }
     }
 
-    // MARK: - What is heard
+    // MARK: - Receiving
 
     private func answer(_ message: BusMessage, to question: Question) -> [DesktopEvent] {
         switch question {
@@ -80,10 +80,10 @@ final class DesktopConnection: SessionBusConnection {
         case .owner:
             let events = isKnown ? [] : [DesktopEvent.connected]
             isKnown = true
-            // An error says that nobody has the name.
+            // An error means that the name has no owner.
             return events + ownerIs(message.isError ? nil : try? message.readText())
         case .capabilities(let name):
-            // Another one may have taken its place.
+            // Another server may have replaced this one.
             guard name == owner else { return [] }
             let capabilities = message.isError ? [] : (try? message.readTexts()) ?? []
             let found = NotificationServer(
@@ -116,7 +116,7 @@ final class DesktopConnection: SessionBusConnection {
             default: return nil
             }
         }
-        // Anybody may send a signal to this connection; only the server's own counts.
+        // Any client may send a signal to this connection. Only signals of the server itself are accepted.
         guard sender == owner, let server = server?.identity else { return nil }
         if message.isSignal(Self.name, "ActionInvoked") {
             guard let number = try? message.readNumber(), let key = try? message.readText() else { return nil }
@@ -130,7 +130,7 @@ final class DesktopConnection: SessionBusConnection {
     }
 
     private func ownerIs(_ name: String?) -> [DesktopEvent] {
-        // The answer to the question may repeat what the signal said already.
+        // The answer to the request may repeat the signal.
         guard name != owner else { return [] }
         let hadServer = server != nil
         owner = name
@@ -143,7 +143,7 @@ final class DesktopConnection: SessionBusConnection {
         return hadServer ? [.server(nil)] : []
     }
 
-    // MARK: - What is said
+    // MARK: - Sending
 
     private func show(_ notification: DesktopNotification, _ token: Int64) throws(BusFailure) -> Bool {
         guard let owner, server != nil else { return false }
@@ -155,14 +155,14 @@ final class DesktopConnection: SessionBusConnection {
         try call.append(notification.body)
         try call.append(notification.actions.flatMap { [$0.key, $0.title] })
         try call.append(notification.hints)
-        // -1: the server's own time; 0: until somebody closes it.
+        // -1 is the server's own time; 0 means until it is closed.
         try call.append(Int32(notification.stays ? 0 : -1))
         asked[try bus.send(call)] = .notify(token: token)
         return true
     }
 
     private func emitBadge(_ count: Int, of entry: String) throws(BusFailure) {
-        // libunity's form of the path; readers look at the URI.
+        // This is libunity's form of the path. Readers use the URI.
         let hash = entry.utf8.reduce(UInt32(5381)) { $0 &* 33 &+ UInt32($1) }
         let signal = try bus.newSignal("/com/canonical/unity/launcherentry/\(hash)", Self.launcher, "Update")
         try signal.append("application://\(entry).desktop")
@@ -173,9 +173,9 @@ final class DesktopConnection: SessionBusConnection {
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
     private static let launcher = "com.canonical.Unity.LauncherEntry"
-    /// What docks call themselves that show badges; libunity waits for the same name.
+    /// The bus name of docks that show badges. libunity waits for the same name.
     private static let dock = "com.canonical.Unity"
-    /// What the bus answers where the one that was asked is not there any more.
+    /// The errors that the bus returns if the recipient is no longer there.
     private static let absences: Set = [
         "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.ServiceUnknown",
         "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Disconnected",
@@ -188,7 +188,7 @@ final class DesktopConnection: SessionBusConnection {
 }
 
 extension DesktopEvent.CloseReason {
-    /// - Parameter code: of the specification.
+    /// - Parameter code: a code of the specification.
     fileprivate init(_ code: UInt32) {
         switch code {
         case 1: self = .expired

@@ -1,12 +1,12 @@
-/// A notification as org.freedesktop.Notifications has it (Desktop Notifications Specification 1.2).
+/// A notification of org.freedesktop.Notifications (Desktop Notifications Specification 1.2).
 package struct DesktopNotification: Hashable, Sendable {
     package var appName: String
-    /// A name of the icon theme, or a path; empty for none.
+    /// A name of the icon theme, or a path; empty for no icon.
     package var icon: String
-    /// The server's number of the one whose place this one takes; 0 for none.
+    /// The server's number of the notification to replace; 0 for none.
     package var replaces: UInt32
     package var title: String
-    /// Markup, where the server says that it reads it.
+    /// The body. It is markup if the server supports that.
     package var body: String
     package var actions: [Action]
     /// The name of the app's desktop entry, without `.desktop`.
@@ -15,11 +15,11 @@ package struct DesktopNotification: Hashable, Sendable {
     package var category: String?
     /// A name of the sound theme; nil for silence.
     package var sound: String?
-    /// Whether it stays until somebody answers it; else as long as the server thinks fit.
+    /// Whether it stays until it is answered. Otherwise the server chooses the time.
     package var stays: Bool
 
     package struct Action: Hashable, Sendable {
-        /// `default` for a choice of the notification itself.
+        /// The action's key; `default` for a click on the notification itself.
         package var key: String
         package var title: String
 
@@ -48,11 +48,11 @@ package struct DesktopNotification: Hashable, Sendable {
     }
 }
 
-/// The notification server that runs.
+/// The notification server that is running.
 package struct NotificationServer: Hashable, Sendable {
-    /// The bus and the server's connection to it, which no other one ever has.
+    /// The bus and the server's connection to it. The combination is never used again.
     package var identity: String
-    /// As `GetCapabilities` names them.
+    /// The capabilities in the names of `GetCapabilities`.
     package var capabilities: Set<String>
 
     package init(identity: String, capabilities: Set<String>) {
@@ -64,31 +64,31 @@ package struct NotificationServer: Hashable, Sendable {
     package var hasActions: Bool { capabilities.contains("actions") }
 }
 
-/// What the session's bus says of notifications.
+/// An event of the session bus about notifications.
 package enum DesktopEvent: Hashable, Sendable {
-    /// There is a connection to the session's bus, and nobody on it has seen what was emitted before.
+    /// The session bus is connected. Its clients have not received anything that was emitted before.
     case connected
-    /// A dock has come to the bus, and has not seen what was emitted before.
+    /// A dock has connected to the bus. It has not received anything that was emitted before.
     case dock
-    /// Another server is there, or none.
+    /// The server has changed; nil if there is no server.
     case server(NotificationServer?)
-    /// The notification that was sent with a token has this number.
+    /// The notification sent with a token is shown under this number.
     case shown(token: Int64, number: UInt32)
-    /// The one that was sent with a token is not shown. `isGone`: its server is not there (any more).
+    /// The notification sent with a token is not shown. `isGone` means that its server is no longer there.
     case refused(token: Int64, isGone: Bool, detail: String)
-    /// Its user has chosen an action. `server` is an identity.
+    /// The user has chosen an action. `server` is an identity.
     case chosen(server: String, number: UInt32, key: String)
     case closed(server: String, number: UInt32, CloseReason)
 
     package enum CloseReason: Hashable, Sendable {
         case expired
         case dismissed
-        /// By a call, or for a reason that the specification does not define.
+        /// Closed by a call, or for a reason that the specification does not define.
         case other
     }
 }
 
-/// What is asked of the session's bus.
+/// A request to the session bus.
 enum DesktopRequest: Hashable, Sendable {
     case show(DesktopNotification, token: Int64)
     case close(UInt32, server: String)

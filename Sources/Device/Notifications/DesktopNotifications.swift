@@ -1,10 +1,10 @@
 /// The notification server of the user's session (org.freedesktop.Notifications), and the badges that docks show.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock. One thread listens; it sleeps in poll(2)
-/// until somebody says something. Where there is no session bus it waits for one to appear; a bus that goes away is connected
-/// to again.
+/// Every method may be called from any thread and blocks for no longer than a lock. One thread listens; it sleeps in
+/// poll(2) until an event arrives. Without a session bus it waits for one to appear. It reconnects to a bus that was
+/// lost.
 package final class DesktopNotifications: Sendable {
-    /// What happens, in order. For one reader. Ends with ``shutdown()``.
+    /// The events in order. For one reader. Ends with ``shutdown()``.
     package let events: AsyncStream<DesktopEvent>
 
     private let board: SessionBoard<DesktopRequest, DesktopEvent>
@@ -12,8 +12,9 @@ package final class DesktopNotifications: Sendable {
     private let session: @Sendable () -> [String: String]?
 
     /// - Parameters:
-    ///   - environment: that of the service; it may say where the session's bus is.
-    ///   - session: what the session's manager gives to what it starts, as of now; may block for a moment.
+    ///   - environment: the environment of the service, which may name the session bus.
+    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
+    ///     block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -26,33 +27,33 @@ package final class DesktopNotifications: Sendable {
         board.end()
     }
 
-    /// Begins to listen, the first time it is called.
+    /// Starts listening. Later calls have no effect.
     package func start() {
         SessionListener<DesktopConnection>.start("notifications", board, environment: environment, session: session)
     }
 
-    /// Ends listening, soon, once what was asked is sent.
+    /// Stops listening soon after, once all requests are sent.
     package func shutdown() {
         board.end()
     }
 
-    /// Sends a notification to the server that is there; ``DesktopEvent/shown(token:number:)`` or
-    /// ``DesktopEvent/refused(token:isGone:detail:)`` tells what became of it.
+    /// Sends a notification to the current server. ``DesktopEvent/shown(token:number:)`` or
+    /// ``DesktopEvent/refused(token:isGone:detail:)`` reports the result.
     package func show(_ notification: DesktopNotification, token: Int64) {
         board.ask(.show(notification, token: token))
     }
 
-    /// Has a notification taken away, where the server of that identity is still there.
+    /// Closes a notification, if the server of that identity is still there.
     package func close(_ number: UInt32, server: String) {
         board.ask(.close(number, server: server))
     }
 
-    /// Tells docks the number to show on an app's icon (com.canonical.Unity.LauncherEntry); 0 for none.
+    /// Sends docks the number to show on an app's icon (com.canonical.Unity.LauncherEntry); 0 for none.
     package func setBadge(_ count: Int, of entry: String) {
         board.ask(.badge(entry: entry, count: count))
     }
 
-    /// Has the bus start a notification server, where one is installed for that.
+    /// Makes the bus start a notification server, if one is installed for that.
     package func startServer() {
         board.ask(.startServer)
     }

@@ -1,7 +1,7 @@
 import NightshiftAPI
 
 extension BusObserver {
-    /// What the services say, one reading for each source.
+    /// The readings of all services, one for each source.
     var readings: [ProviderReading] {
         [
             reading(.upower, of: .upower),
@@ -11,7 +11,7 @@ extension BusObserver {
         ]
     }
 
-    /// The newer name where somebody has it; of two that nobody has, the one whose word still counts.
+    /// The newer name if it has an owner. If neither has one, the name whose last values are still valid.
     private var powerProfiles: BusService {
         if isPresent(.powerProfiles) == true { return .powerProfiles }
         let isOlder = isPresent(.hadessPowerProfiles) == true || self[.powerProfiles].properties == nil

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// What the kernel says: free space, and of the network as much as interfaces and routes tell.
+/// The kernel's values: free space, and the state of the network according to interfaces and routes.
 enum KernelReading {
-    /// Also the interface that the default route leads through.
+    /// Also returns the interface of the default route.
     static func now(freeSpaceOf path: String) -> (reading: ProviderReading, interface: String?) {
         let addresses = NetworkInterfaces.addresses()
         let route = DefaultRoute.interface(
@@ -17,13 +17,14 @@ enum KernelReading {
         return (reading, route)
     }
 
-    /// `addresses` are nil where they cannot be had, which must not hold transfers up: an attempt will tell.
+    /// `addresses` is nil if they cannot be read. This must not delay transfers, because an attempt will show the
+    /// state.
     static func network(
         _ addresses: [InterfaceAddress]?, interface: NetworkInterface?
     ) -> [DeviceKey: String] {
         guard let addresses else { return [:] }
         var values: [DeviceKey: String] = [.network: addresses.isEmpty ? "no" : "yes"]
-        // Interfaces that no default route leads through (bridges of virtual machines) come and go without meaning.
+        // Interfaces without a default route (such as bridges of virtual machines) come and go without meaning.
         let through = addresses.filter { $0.interface == interface?.name }
         values[.networkName] = name(through.isEmpty ? addresses : through)
         if let interface {
@@ -35,7 +36,7 @@ enum KernelReading {
 
     private static func name(_ addresses: [InterfaceAddress]) -> String {
         let names = Set(addresses.map { "\($0.interface) \($0.network)" }).sorted()
-        // One IPv6 prefix after another may be announced; the first few tell networks apart as well.
+        // Many IPv6 prefixes may be announced in a row. The first few suffice to distinguish networks.
         return names.isEmpty ? "none" : names.prefix(8).joined(separator: ", ")
     }
 
@@ -67,7 +68,7 @@ extension NetworkInterface {
                 isTunnel: access("\(folder)/tun_flags", F_OK) == 0))
     }
 
-    /// A guess by the signs that udev's names and NetworkManager go by.
+    /// Guesses the kind by the signs that udev's names and NetworkManager use.
     static func kind(name: String, uevent: String, type: Int?, isWireless: Bool, isTunnel: Bool) -> NetworkKind {
         let device = uevent.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
         if isWireless || device == "wlan" { return .wifi }
@@ -79,9 +80,9 @@ extension NetworkInterface {
     }
 }
 
-/// The kernel's tables of routes.
+/// The kernel's routing tables.
 enum DefaultRoute {
-    /// The interface of the default route with the smallest metric, IPv4 first; nil where there is none.
+    /// The interface of the default route with the smallest metric, IPv4 first; nil without a default route.
     static func interface(ipv4: String, ipv6: String) -> String? {
         // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
         let first = best(ipv4) { fields in
@@ -100,7 +101,7 @@ enum DefaultRoute {
             }
     }
 
-    /// RTF_UP, and not RTF_REJECT, linux/route.h.
+    /// Whether a route has RTF_UP and not RTF_REJECT (linux/route.h).
     private static func isUsable(_ flags: Int) -> Bool { flags & 0x1 != 0 && flags & 0x200 == 0 }
 
     private static func best(_ table: String, _ route: ([Substring]) -> (interface: String, metric: Int)?) -> String? {

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// NetworkManager's properties turned into values.
+/// Converts NetworkManager's properties to values.
 enum NetworkManagerReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -28,8 +28,8 @@ enum NetworkManagerReading {
     /// NMConnectivityState.
     private static let connectivity: [NetworkConnectivity] = [.unknown, .none, .portal, .limited, .full]
 
-    /// NMMetered: 1 and 3 (a guess) yes, 2 and 4 (a guess) no, 0 unknown. A mobile network is held to be cheap only where
-    /// somebody said so.
+    /// NMMetered: 1 and 3 (a guess) are yes, 2 and 4 (a guess) are no, 0 is unknown. A mobile network counts as cheap
+    /// only if it was configured so.
     private static func isExpensive(metered: Int64?, kind: NetworkKind?) -> Bool? {
         switch metered {
         case 1, 3: true
@@ -51,8 +51,8 @@ enum NetworkManagerReading {
         }
     }
 
-    /// A connection's path is new each time it is made, so it tells a network from the one before even where both are
-    /// called the same. "/" is no connection.
+    /// A connection's path is new each time it is made, so it distinguishes a network from the previous one even if
+    /// both have the same name. "/" is no connection.
     private static func name(_ path: String) -> String {
         let prefix = "/org/freedesktop/NetworkManager/ActiveConnection/"
         if path == "/" || path.isEmpty { return "none" }

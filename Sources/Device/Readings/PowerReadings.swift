@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// UPower's properties turned into values.
+/// Converts UPower's properties to values.
 enum UPowerReading {
     static func power(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -13,11 +13,11 @@ enum UPowerReading {
 
     static func battery(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
-        // UpDeviceKind goes to 28 today; more are no reason for doubt.
+        // UpDeviceKind has values up to 28 today. Larger ones are accepted too.
         guard let isPresent = reader.truth("IsPresent"), let kind = reader.integer("Type", in: 0...255) else {
             return ([:], reader.oddities)
         }
-        // UpDeviceKind: 2 is a battery, 3 an uninterruptible power supply. Without either there is nothing to warn of.
+        // UpDeviceKind: 2 is a battery, 3 an uninterruptible power supply. Without either there is no warning.
         guard isPresent, kind == 2 || kind == 3 else {
             return ([.battery: "none", .warning: BatteryWarning.none.rawValue], [])
         }
@@ -29,7 +29,7 @@ enum UPowerReading {
         return (values, reader.oddities)
     }
 
-    /// UpDeviceLevel, whose 0 is "unknown".
+    /// Converts UpDeviceLevel, whose 0 is "unknown".
     private static func warning(_ level: Int64) -> BatteryWarning? {
         switch level {
         case 1: BatteryWarning.none
@@ -42,7 +42,7 @@ enum UPowerReading {
     }
 }
 
-/// power-profiles-daemon's properties turned into values.
+/// Converts power-profiles-daemon's properties to values.
 enum PowerProfilesReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -57,14 +57,14 @@ enum PowerProfilesReading {
     }
 }
 
-/// logind's properties turned into values.
+/// Converts logind's properties to values.
 enum LogindReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
         var values: [DeviceKey: String] = [:]
         if let isIdle = reader.truth("IdleHint") { values[.idle] = isIdle ? "yes" : "no" }
         if let sleeps = reader.truth("PreparingForSleep") { values[.sleeping] = sleeps ? "yes" : "no" }
-        // Not every logind tells.
+        // Not every logind reports this.
         if properties["OnExternalPower"] != nil, let isExternal = reader.truth("OnExternalPower") {
             values[.power] = (isExternal ? PowerSource.external : .battery).rawValue
         }

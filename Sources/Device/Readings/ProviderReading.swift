@@ -1,16 +1,16 @@
 import NightshiftAPI
 
-/// The values that one part of the system gives.
+/// The values from one source.
 struct ProviderReading: Equatable, Sendable {
     var source: DeviceValue.Source
     var isPresent: Bool
-    /// In the text forms of their keys.
+    /// The values in the text forms of their keys.
     var values: [DeviceKey: String] = [:]
-    /// Why it is not there, or what was refused of what it says.
+    /// The reasons for which the source is missing or some of its values were refused.
     var oddities: [String] = []
 
     var provider: DeviceProvider {
-        // Several objects of one service tend to be odd in the same way.
+        // Several objects of one service often have the same problem.
         let told = oddities.enumerated().filter { !oddities[..<$0.offset].contains($0.element) }.map(\.element)
         return DeviceProvider(
             name: source, isPresent: isPresent, detail: told.isEmpty ? nil : told.joined(separator: "; "))
@@ -21,12 +21,12 @@ struct ProviderReading: Equatable, Sendable {
     }
 }
 
-/// Takes values out of properties, and notes which it refused.
+/// Reads values from properties and records the refused ones.
 struct PropertyReader {
     let properties: [String: BusValue]
     private(set) var oddities: [String] = []
 
-    /// The longest text that is believed; names of networks and profiles are much shorter.
+    /// The maximum length of a text that is accepted. Names of networks and profiles are much shorter.
     static let longestText = 256
 
     init(_ properties: [String: BusValue]) {
@@ -69,7 +69,7 @@ struct PropertyReader {
         return text
     }
 
-    /// Notes a value that is of the right type and nevertheless none.
+    /// Records a value that has the right type but is not valid.
     mutating func refuse<Value>(_ name: String, _ expected: String) -> Value? {
         properties[name].flatMap { refuse(name, $0, expected) }
     }

@@ -1,16 +1,16 @@
-/// Finds by the clocks that the machine has slept: also where nobody announces it, as when something writes to
-/// /sys/power/state by itself.
+/// Detects from the clocks that the machine has slept, even if the sleep was not announced, for example after a write
+/// to /sys/power/state.
 ///
-/// Pure: it is given the seconds of a clock that goes on during sleep, and those of one that does not.
+/// Pure: inputs are the seconds of a clock that continues during sleep, and of one that does not.
 struct SleepGauge {
-    /// The most that the one clock was ahead of the other.
+    /// The maximum lead of the first clock over the second so far.
     private var ahead: Double?
 
-    /// Seconds of sleep that count. Connections outlive less.
+    /// Seconds of sleep that count. Connections survive a shorter sleep.
     static let least = 1.0
 
-    /// Whether the machine has slept since the last call. `boot` is to be read before `awake`: a thread that is held up in
-    /// between then finds less sleep, and never more.
+    /// Whether the machine has slept since the last call. `boot` must be read before `awake`, so that a delay between
+    /// the two makes the sleep look shorter, never longer.
     mutating func hasSlept(boot: Double, awake: Double) -> Bool {
         let now = boot - awake
         guard let before = ahead else {

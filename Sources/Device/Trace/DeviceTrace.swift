@@ -1,16 +1,16 @@
 import Foundation
 import NightshiftAPI
 
-/// A file that cannot be played as the device.
+/// An error for a file that cannot be played as the device.
 package struct UnreadableTrace: Error, Equatable, CustomStringConvertible {
     package let path: String
-    /// A sentence, with the line where one is to blame.
+    /// A sentence that names the line, if the error has one.
     package let reason: String
 
     package var description: String { "\(path): \(reason)" }
 }
 
-/// The device's part of a trace: what its conditions are from which second on.
+/// The device's part of a trace: its conditions over time, in seconds.
 struct DeviceTrace: Sendable {
     private let steps: [(at: Double, values: [DeviceKey: String])]
 
@@ -30,7 +30,7 @@ struct DeviceTrace: Sendable {
         steps = trace.lines.compactMap { line in line.device.map { (line.at, $0) } }
     }
 
-    /// The values at `seconds` from the beginning.
+    /// The values at `seconds` after the beginning.
     func reading(at seconds: Double) -> ProviderReading {
         let values = steps.prefix { $0.at <= seconds }.reduce(into: [DeviceKey: String]()) { values, step in
             values.merge(step.values) { _, new in new }
@@ -38,7 +38,7 @@ struct DeviceTrace: Sendable {
         return ProviderReading(source: .trace, isPresent: true, values: values)
     }
 
-    /// When something changes next after `seconds`; nil at the end.
+    /// The time of the next change after `seconds`; nil at the end.
     func next(after seconds: Double) -> Double? {
         steps.first { $0.at > seconds }?.at
     }

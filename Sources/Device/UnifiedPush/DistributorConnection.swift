@@ -1,7 +1,7 @@
 import CNightshift
 import NightshiftAPI
 
-/// One connection to the session's bus as a distributor of UnifiedPush. Of one thread.
+/// One connection to the session bus as a UnifiedPush distributor. Used by one thread.
 final class DistributorConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
@@ -10,31 +10,31 @@ final class DistributorConnection: SessionBusConnection {
     private var held: [UInt64: (call: HeldCall, version: DistributorVersion)] = [:]
     private var lastHeld: UInt64
     private var watched: Set<String> = []
-    /// Calls of connectors whose answers are waited for, and until when.
+    /// Calls to connectors that have not been answered yet, with the time until which their answers are awaited.
     private var waiting: [UInt64: (call: ConnectorCall, until: Double)] = [:]
 
     private enum Question {
         case name
         case nothing
-        /// Whether the app runs, or the bus has started it.
+        /// Asks the bus to start the app, if it is not running.
         case start(number: UInt64)
         case call(number: UInt64)
     }
 
-    /// Calls of apps that wait for their answers at once.
+    /// The maximum number of calls of apps that wait for their answers at one time.
     private static let mostHeld = 64
-    /// Seconds for an app to be started: dbus-daemon gives it two minutes.
+    /// Seconds for an app to start. dbus-daemon allows two minutes.
     private static let startPatience = 130.0
     /// Seconds for an app to answer.
     private static let answerPatience = 30.0
-    /// Connectors of version 1 need not answer: one that is there and has not refused within these seconds has taken
-    /// the call.
+    /// Seconds after which a call counts as accepted if the app is present and has not refused. Connectors of version 1
+    /// need not answer.
     private static let silence = 5.0
 
-    /// Begins to connect, and asks for the name. Where somebody has it, it comes when they are gone.
+    /// Begins to connect and requests the name. If the name has an owner, it is granted when the owner is gone.
     init(address: String) throws(BusFailure) {
         bus = try MessageBus(address: address)
-        // Numbers of another connection's calls mean nothing here.
+        // Numbers of another connection's calls must have no meaning here.
         lastHeld = UInt64(UInt32.random(in: 0...UInt32.max)) << 32
         let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "RequestName")
         try call.append(Self.name)
@@ -54,7 +54,7 @@ final class DistributorConnection: SessionBusConnection {
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
 
-    // MARK: - What is said
+    // MARK: - Sending
 
     func perform(_ request: DistributorRequest) -> Bool {
         do throws(BusFailure) {
@@ -122,7 +122,7 @@ final class DistributorConnection: SessionBusConnection {
             try message.append(endpoint)
         case (.endpoint(let endpoint), .two):
             try message.append([("token", .text(call.token)), ("endpoint", .text(endpoint))])
-        // To confirm, version 1 has no token; version 2 always has it.
+        // For a confirmation, version 1 sends no token; version 2 always sends it.
         case (.unregistered(let isConfirmation), .one): try message.append(isConfirmation ? "" : call.token)
         case (.unregistered, .two): try message.append([("token", .text(call.token))])
         }
@@ -142,7 +142,7 @@ final class DistributorConnection: SessionBusConnection {
         watched = services
     }
 
-    // MARK: - What is heard
+    // MARK: - Receiving
 
     func next() throws(BusFailure) -> [DistributorEvent]? {
         let overdue = waiting.filter { $0.value.until <= now }
@@ -177,7 +177,7 @@ final class DistributorConnection: SessionBusConnection {
             return [.connected, .named(isOurs: isOurs)]
         case .start(let number):
             guard let call = waiting[number]?.call else { return nil }
-            // One that the bus cannot start may run all the same.
+            // An app that the bus cannot start may nevertheless be running.
             if message.isError, message.errorName != Self.unknownService {
                 return [end(number, .absent(message.failure.text))]
             }
@@ -283,7 +283,7 @@ final class DistributorConnection: SessionBusConnection {
     static let name = "org.unifiedpush.Distributor.nightshift"
     private static let path = "/org/unifiedpush/Distributor"
     private static let unknownService = "org.freedesktop.DBus.Error.ServiceUnknown"
-    /// What is answered where an app is gone, cannot be started, or has not come so far that it has its object.
+    /// The errors for an app that is gone, cannot be started, or has not registered its object yet.
     private static let absences = [
         unknownService, "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.NameHasNoOwner",
         "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.DBus.Error.Timeout",
@@ -295,7 +295,7 @@ final class DistributorConnection: SessionBusConnection {
         ("org.unifiedpush.Distributor1", "Register", .one), ("org.unifiedpush.Distributor1", "Unregister", .one),
         ("org.unifiedpush.Distributor2", "Register", .two), ("org.unifiedpush.Distributor2", "Unregister", .two),
     ]
-    /// By this, libraries find out which version there is.
+    /// The introspection data, by which libraries find the supported versions.
     private static let description = """
         <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
         "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">

@@ -1,14 +1,14 @@
-/// Which of the two versions of UnifiedPush's interfaces an app speaks.
+/// The version of UnifiedPush's interfaces that an app uses.
 package enum DistributorVersion: Int, Hashable, Sendable, Codable {
     case one = 1
     case two
 }
 
-/// What an app asks for with `Register`.
+/// A request of an app by `Register`.
 package struct DistributorRegistration: Hashable, Sendable {
     /// The app's name on the bus.
     package var service: String
-    /// The app's own name of the registration. Whoever knows it may end the registration.
+    /// The app's own name of the registration. Any client that knows it may end the registration.
     package var token: String
     package var description: String
     package var version: DistributorVersion
@@ -21,14 +21,14 @@ package struct DistributorRegistration: Hashable, Sendable {
     }
 }
 
-/// How an app's call is answered.
+/// The answer to an app's call.
 package enum DistributorAnswer: Hashable, Sendable {
     case registered
-    /// The second is a sentence, for which only version 1 has a place.
+    /// The second value is a sentence, which only version 1 can transmit.
     case failed(Failure, String)
     case unregistered
 
-    /// The reasons of version 2.
+    /// The failure reasons of version 2.
     package enum Failure: String, Hashable, Sendable {
         case internalError = "INTERNAL_ERROR"
         case network = "NETWORK"
@@ -36,7 +36,7 @@ package enum DistributorAnswer: Hashable, Sendable {
     }
 }
 
-/// A call of an app's connector.
+/// A call to an app's connector.
 package struct ConnectorCall: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case message([UInt8], id: String)
@@ -57,35 +57,35 @@ package struct ConnectorCall: Hashable, Sendable {
     }
 }
 
-/// What became of a call of a connector.
+/// The result of a call to a connector.
 package enum ConnectorOutcome: Hashable, Sendable {
     case returned
-    /// The app is not there, or not ready; why, in a sentence's second half.
+    /// The app is missing or not ready. The text is the predicate of a sentence.
     case absent(String)
     /// The app has answered with an error.
     case refused(String)
 }
 
-/// What happens on the bus.
+/// An event of the bus.
 package enum DistributorEvent: Hashable, Sendable {
-    /// There is a bus. What was asked of one before is forgotten.
+    /// A bus is connected. Requests to an earlier one are lost.
     case connected
     case disconnected
-    /// Whether apps that look for this distributor reach this service; another one of the same user may have its name.
+    /// Whether this service owns the distributor's name. Another one of the same user may own it.
     case named(isOurs: Bool)
-    /// To be answered by ``DistributorRequest/answer(call:_:)``.
+    /// A registration, which must be answered by ``DistributorRequest/answer(call:_:)``.
     case register(call: UInt64, DistributorRegistration)
     case unregister(call: UInt64, token: String)
-    /// An app that is watched has come to the bus.
+    /// A watched app has connected to the bus.
     case appeared(service: String)
-    /// Of each call that was asked for, once; none of those of a bus that went away.
+    /// The result of a requested call, once for each. Calls on a bus that was lost have no result.
     case called(number: UInt64, ConnectorOutcome)
 }
 
 package enum DistributorRequest: Hashable, Sendable {
     case answer(call: UInt64, DistributorAnswer)
-    /// Calls an app, which the bus may start for it.
+    /// Calls an app, which the bus may start for this.
     case call(number: UInt64, ConnectorCall)
-    /// The apps whose coming is told: these and no others.
+    /// Sets the apps whose appearance is reported.
     case watch(Set<String>)
 }

@@ -1,8 +1,8 @@
-/// The distributor of UnifiedPush on the session's bus (UnifiedPush D-Bus 0.3.0), both versions of its interfaces.
+/// The UnifiedPush distributor on the session bus (UnifiedPush D-Bus 0.3.0), with both versions of its interfaces.
 ///
 /// Every method may be called from any thread and blocks for no longer than a lock. One thread listens.
 package final class UnifiedPushDistributor: Sendable {
-    /// What happens, in order. For one reader. Ends with ``shutdown()``.
+    /// The events in order. For one reader. Ends with ``shutdown()``.
     package let events: AsyncStream<DistributorEvent>
 
     private let board: SessionBoard<DistributorRequest, DistributorEvent>
@@ -10,8 +10,9 @@ package final class UnifiedPushDistributor: Sendable {
     private let session: @Sendable () -> [String: String]?
 
     /// - Parameters:
-    ///   - environment: that of the service; it may say where the session's bus is.
-    ///   - session: what the session's manager gives to what it starts, as of now; may block for a moment.
+    ///   - environment: the environment of the service, which may name the session bus.
+    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
+    ///     block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -24,12 +25,12 @@ package final class UnifiedPushDistributor: Sendable {
         board.end()
     }
 
-    /// Begins to listen, the first time it is called.
+    /// Starts listening. Later calls have no effect.
     package func start() {
         SessionListener<DistributorConnection>.start("unifiedpush", board, environment: environment, session: session)
     }
 
-    /// Ends listening, soon, once what was asked is sent.
+    /// Stops listening soon after, once all requests are sent.
     package func shutdown() {
         board.end()
     }

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// What GeoClue says of a place, checked.
+/// A location from GeoClue, checked.
 struct GeoClueReading: Equatable, Sendable {
     var place: Coordinate
-    /// Metres.
+    /// The accuracy in metres.
     var accuracy: Double
 
-    /// Nil for what is no place: not a number, or out of range.
+    /// Returns nil if the values are not a location: not numbers, or out of range.
     init?(latitude: Double?, longitude: Double?, accuracy: Double?) {
         guard let latitude, let longitude, let accuracy, (0...SetPlace.worstAccuracy).contains(accuracy),
             let place = Coordinate(latitude: latitude, longitude: longitude)
@@ -18,22 +18,22 @@ struct GeoClueReading: Equatable, Sendable {
 
 /// A client of GeoClue, from its creation to its deletion.
 ///
-/// Pure: what the bus says goes in, what to ask of it comes out. Times are seconds of CLOCK_BOOTTIME.
+/// Pure: events from the bus are inputs, requests are outputs. Times are seconds of CLOCK_BOOTTIME.
 struct GeoClueClient {
-    /// What is wanted of GeoClue (its `RequestedAccuracyLevel`, `DistanceThreshold` and `TimeThreshold`).
+    /// The settings of a client (GeoClue's `RequestedAccuracyLevel`, `DistanceThreshold` and `TimeThreshold`).
     struct Demand: Hashable, Sendable {
         var level: Level
-        /// Metres that the device moves between two places, at least.
+        /// The minimum distance between two locations in metres.
         var distance: UInt32 = 0
-        /// Seconds between two places, at least.
+        /// The minimum time between two locations in seconds.
         var time: UInt32 = 0
 
-        /// Changes of place: what networks tell, as far apart as significant changes are.
+        /// The demand for changes of location: network locations, as far apart as significant changes are.
         static let changes = Demand(level: .street, distance: 500, time: 300)
-        /// Nothing: the client is never started.
+        /// The demand of a probe, whose client is never started.
         static let probe = Demand(level: .city)
 
-        /// One fix of so many metres: no more is asked for than is needed.
+        /// The demand for one fix of an accuracy in metres. The level is not higher than needed.
         static func fix(accuracy: Double) -> Demand {
             if accuracy < FixRequest.near { return Demand(level: .exact) }
             if accuracy < 1_000 { return Demand(level: .street) }
@@ -41,7 +41,7 @@ struct GeoClueClient {
         }
     }
 
-    /// GClueAccuracyLevel. Only for the last one GeoClue asks a satellite receiver.
+    /// GClueAccuracyLevel. GeoClue uses a satellite receiver only for the last level.
     enum Level: UInt32, Sendable {
         case city = 4
         case neighbourhood = 5
@@ -51,32 +51,33 @@ struct GeoClueClient {
 
     private enum State: Equatable {
         case off
-        /// An answer is overdue at a time.
+        /// The client is being created. The answer is overdue at `due`.
         case creating(Demand, number: Int, due: Double)
         case starting(Demand, path: String, number: Int, due: Double)
         case running(Demand, path: String)
-        /// To be tried again at a time, or not before something changes.
+        /// The client has failed. It is retried at a time, or only after a change.
         case failed(Demand, BusFailure, retry: Double?)
     }
 
     let use: GeoClueUse
     private var state = State.off
     private var numbers = 0
-    /// The question for a place that is under way.
+    /// The number of the request for a location that is in progress.
     private var question: Int?
-    /// The place that has been announced meanwhile.
+    /// The location that was announced during that request.
     private var announced: String?
     private var pause = Self.firstPause
-    /// Somebody's no, and until when it is not questioned.
+    /// The last refusal, and the time until which it is not challenged.
     private var refusal: (failure: BusFailure, until: Double)?
-    /// Whether the answer that is awaited is overdue. It is welcome however late it comes.
+    /// Whether the awaited answer is overdue. It is still accepted if it arrives later.
     private(set) var isOverdue = false
 
-    /// Seconds in which GeoClue answers, also where the bus has to start it. Without an agent in the desktop it may never.
+    /// Seconds within which GeoClue answers, even if the bus has to start it. Without an agent in the desktop it may
+    /// never answer.
     static let patience = 5.0
     static let firstPause = 1.0
     static let longestPause = 300.0
-    /// Seconds for which somebody's no is not questioned: GeoClue may ask its user each time.
+    /// Seconds for which a refusal is respected, because GeoClue may prompt the user at each request.
     static let afterRefusal = 3_600.0
 
     init(use: GeoClueUse) {
@@ -87,7 +88,7 @@ struct GeoClueClient {
 
     var failure: BusFailure? { if case .failed(_, let failure, _) = state { failure } else { nil } }
 
-    /// Why it gets no places, or got none when it was wanted last.
+    /// The reason for which there are no locations, or for which the last demand got none.
     var trouble: BusFailure? { failure ?? refusal?.failure }
 
     /// Whether GeoClue may have switched a satellite receiver on.
@@ -98,7 +99,7 @@ struct GeoClueClient {
         }
     }
 
-    /// When it is to be tried again, or an answer is overdue.
+    /// The time of the next retry, or at which an answer is overdue.
     var deadline: Double? {
         switch state {
         case .failed(_, _, let retry): retry
@@ -107,7 +108,7 @@ struct GeoClueClient {
         }
     }
 
-    /// Whether GeoClue has no client, and is not asked for one.
+    /// Whether there is no client and none is being created.
     var isOff: Bool {
         switch state {
         case .off, .failed: true
@@ -125,7 +126,7 @@ struct GeoClueClient {
 
     // MARK: - Inputs
 
-    /// Takes note of an answer that is overdue.
+    /// Handles an overdue answer.
     mutating func tick(now: Double) {
         switch state {
         case .creating(_, _, let due), .starting(_, _, _, let due): if due <= now { isOverdue = true }
@@ -133,7 +134,7 @@ struct GeoClueClient {
         }
     }
 
-    /// Says what is wanted now. To be called again when ``deadline`` has come.
+    /// Sets the current demand. It must be called again at ``deadline``.
     mutating func want(_ demand: Demand?, now: Double) -> [LocationBusRequest] {
         switch state {
         case .off: return demand.map { create($0, now: now) } ?? []
@@ -145,7 +146,7 @@ struct GeoClueClient {
             return demand != former || retry.map({ $0 <= now }) == true ? create(demand, now: now) : []
         case .creating(let former, _, _):
             if demand == former { return [] }
-            // Deleted when it is there.
+            // The client is deleted once it exists.
             reset()
             return demand.map { create($0, now: now) } ?? []
         case .starting(let former, let path, _, _), .running(let former, let path):
@@ -188,7 +189,7 @@ struct GeoClueClient {
         return [.deleteClient(path: path)]
     }
 
-    /// Some client has been told of a place.
+    /// Handles a location update of any client.
     mutating func updated(client: String, place: String) -> [LocationBusRequest] {
         switch state {
         case .starting(_, client, _, _), .running(_, client): announced = place
@@ -197,14 +198,14 @@ struct GeoClueClient {
         return isRunning && question == nil ? askForAnnounced() : []
     }
 
-    /// - Returns: what to ask next, and whether the answer is about a place that is wanted.
+    /// - Returns: the next requests, and whether the answer is about a wanted location.
     mutating func answered(number: Int) -> (requests: [LocationBusRequest], counts: Bool) {
         guard question == number else { return ([], false) }
         question = nil
         return (askForAnnounced(), true)
     }
 
-    /// GeoClue is gone, and the client with it.
+    /// Handles the end of GeoClue, and with it of the client.
     mutating func gone(_ failure: BusFailure, now: Double) {
         switch state {
         case .off, .failed: break
@@ -250,6 +251,6 @@ struct GeoClueClient {
 }
 
 extension BusFailure {
-    /// Whether somebody has said no. Where only the one is missing who would be asked, he may come.
+    /// Whether access was denied. A missing agent is not a refusal, because one may still start.
     var isRefusal: Bool { text.contains("AccessDenied") && !text.contains("no agent") }
 }

@@ -1,19 +1,20 @@
 import Glibc
 import NightshiftAPI
 
-/// Where gpsd listens, as `NIGHTSHIFT_GPSD` has it.
+/// The address of gpsd, from `NIGHTSHIFT_GPSD`.
 enum GpsdAddress: Equatable, Sendable {
-    /// A numeric address: looking a name up would hold everything else up.
+    /// A numeric address. Resolving a name would block all other work.
     case host(String, port: UInt16)
-    /// `none`: it is not asked.
+    /// `none`: gpsd is not asked.
     case off
-    /// The text that is no address.
+    /// A text that is not an address.
     case unreadable(String)
 
-    /// gpsd's port, as it is registered, on this machine.
+    /// The registered port of gpsd on this machine.
     static let usual = GpsdAddress.host("127.0.0.1", port: 2947)
 
-    /// `HOST:PORT` with an address of IPv4, or of IPv6 in brackets, or `localhost`; nil or nothing is ``usual``.
+    /// Reads `HOST:PORT` with an IPv4 address, an IPv6 address in brackets, or `localhost`. Nil or an empty text is
+    /// ``usual``.
     init(_ text: String?) {
         guard let text, !text.isEmpty else {
             self = Self.usual
@@ -41,7 +42,7 @@ enum GpsdAddress: Equatable, Sendable {
         return inet_pton(AF_INET6, inner, &six) == 1 ? inner : nil
     }
 
-    /// As people write it.
+    /// The address in the usual notation.
     var phrase: String {
         switch self {
         case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -1,15 +1,15 @@
 import Glibc
 import NightshiftAPI
 
-/// One connection to gpsd, of one thread.
+/// One connection to gpsd, used by one thread.
 ///
-/// Nothing blocks: what has arrived is taken when poll(2) says so. Closing it releases the receiver.
+/// No method blocks: data is read when poll(2) reports it. Closing the connection releases the receiver.
 final class GpsdConnection {
-    /// What a connection is for.
+    /// The purpose of a connection.
     enum Purpose: Equatable, Sendable {
-        /// Which receivers there are; they stay off.
+        /// Listing the receivers, which stay off.
         case look
-        /// Places, for which gpsd switches the receiver on.
+        /// Receiving fixes, for which gpsd switches the receiver on.
         case watch
 
         fileprivate var request: String {
@@ -48,7 +48,7 @@ final class GpsdConnection {
     /// The events to poll for.
     var events: Int16 { Int16(hasAsked ? POLLIN : POLLOUT) }
 
-    /// Takes what has arrived, some of it at a time. Throws when the connection has ended.
+    /// Reads a limited amount of the data that has arrived. Throws when the connection has ended.
     func next() throws(GpsdFailure) -> [GpsdReport] {
         if !hasAsked { try ask() }
         guard hasAsked else { return [] }
@@ -62,14 +62,14 @@ final class GpsdConnection {
         }
     }
 
-    /// The connection is made, or has failed.
+    /// Sends the request when the connection is made, or throws if it has failed.
     private func ask() throws(GpsdFailure) {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout.size(ofValue: code))
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { throw Self.failure(errno) }
         guard code == 0 else { throw Self.failure(code) }
         let request = Array(purpose.request.utf8)
-        // A new connection takes as much at once.
+        // The buffer of a new connection has room for the whole request.
         let count = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
         let failed = errno
         if count < 0, failed == EAGAIN || failed == ENOTCONN { return }
@@ -109,9 +109,9 @@ final class GpsdConnection {
     private static func failure(_ code: Int32) -> GpsdFailure { GpsdFailure(String(cString: strerror(code))) }
 }
 
-/// Why gpsd was not reached, or is no more.
+/// The reason for which gpsd was not reached or is gone.
 struct GpsdFailure: Error, Equatable {
-    /// A sentence's second half: "has closed the connection".
+    /// The predicate of a sentence: "has closed the connection".
     let text: String
 
     init(_ text: String) {

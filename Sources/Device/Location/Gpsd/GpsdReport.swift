@@ -1,21 +1,22 @@
 import Foundation
 import NightshiftAPI
 
-/// What a line of gpsd says, as far as it matters here (gpsd_json(5)).
+/// The content of a line from gpsd, as far as it is used here (gpsd_json(5)).
 enum GpsdReport: Equatable, Sendable {
     /// The greeting, with gpsd's release.
     case version(String)
-    /// How many receivers it knows.
+    /// The number of known receivers.
     case devices(Int)
-    /// A receiver has come to be used: it was plugged in, or is switched on.
+    /// A receiver was plugged in or switched on.
     case deviceActivated
     case place(Coordinate, accuracy: Double, isAssumed: Bool)
-    /// Anything else, and what makes no sense.
+    /// Any other line, or one that is not valid.
     case other
 
-    /// Metres that stand for the accuracy of a fix for which gpsd tells none: of satellites enough for a height, and of fewer.
+    /// The assumed accuracy in metres of a fix without a reported one: with enough satellites for a height, and with
+    /// fewer.
     static let assumedAccuracy = (threeDimensional: 50.0, twoDimensional: 100.0)
-    /// Metres; gpsd tells of more only while it does not know where it is.
+    /// The maximum accuracy in metres. gpsd reports larger values only while it does not know the location.
     static let worstAccuracy = 100_000.0
 
     init(line: some Sequence<UInt8>) {
@@ -36,9 +37,9 @@ enum GpsdReport: Equatable, Sendable {
         var `class`: String
         var release: String?
         var devices: [Device]?
-        /// When a receiver was switched on, as text; a number where it is gone.
+        /// The time at which a receiver was switched on, as text; a number if it is gone.
         var activated: String?
-        /// 2 is a fix in two dimensions, 3 one in three.
+        /// The mode: 2 is a two-dimensional fix, 3 a three-dimensional one.
         var mode: Int?
         var lat: Double?
         var lon: Double?
@@ -53,7 +54,7 @@ enum GpsdReport: Equatable, Sendable {
             case `class`, release, devices, activated, mode, lat, lon, eph, epx, epy
         }
 
-        /// A field that cannot be read counts as missing: what it says is unknown, and the rest is not.
+        /// Decodes a field. A field that cannot be read counts as missing, so that the others remain usable.
         init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: CodingKeys.self)
             `class` = try fields.decode(String.self, forKey: .class)
@@ -72,7 +73,7 @@ enum GpsdReport: Equatable, Sendable {
             guard let mode, mode == 2 || mode == 3, let lat, let lon,
                 let place = Coordinate(latitude: lat, longitude: lon)
             else { return nil }
-            // gpsd's own estimate, where it makes one.
+            // gpsd's own estimate is used if it makes one.
             let wide = epx.flatMap { epx in epy.map { max(epx, $0) } }
             guard let accuracy = eph ?? wide else {
                 let assumed = GpsdReport.assumedAccuracy
@@ -85,14 +86,15 @@ enum GpsdReport: Equatable, Sendable {
     }
 }
 
-/// Numbers that JSON does not have, as drivers of gpsd print them: `nan`, `-nan`, `inf`.
+/// Replaces numbers that JSON does not have, as printed by drivers of gpsd: `nan`, `-nan`, `inf`.
 ///
-/// Pure. One of them would make a whole line unreadable, and a receiver that never knows one value sends it with each place.
+/// Pure. One of them would make a whole line unreadable. A receiver that never knows a value sends it with each
+/// location.
 enum GpsdNumbers {
-    /// The line with `null` for each of them; texts stay as they are.
+    /// The line with `null` instead of each such number. Texts stay unchanged.
     static func readable(_ line: some Sequence<UInt8>) -> Data {
         var result = Data()
-        // A word outside of texts, with its sign.
+        // This is a word outside of texts, with its sign.
         var word: [UInt8] = []
         var (isText, isEscaped) = (false, false)
         func end() {
@@ -128,17 +130,17 @@ enum GpsdNumbers {
     }
 }
 
-/// Divides what gpsd sends into lines.
+/// Splits gpsd's data into lines.
 ///
-/// Pure. A line that is too long is left out, and costs no more than ``longestLine``.
+/// Pure. A line that is too long is skipped, and costs no more memory than ``longestLine``.
 struct GpsdLines {
-    /// Bytes. gpsd's own limit of an answer is 10240.
+    /// The maximum length in bytes. gpsd's own limit of an answer is 10240.
     static let longestLine = 16_384
 
     private var begun: [UInt8] = []
     private var isTooLong = false
 
-    /// The reports of the lines that end in `bytes`.
+    /// The reports of the lines that end within `bytes`.
     mutating func read(_ bytes: some Sequence<UInt8>) -> [GpsdReport] {
         var reports: [GpsdReport] = []
         for byte in bytes {

@@ -1,34 +1,34 @@
 import NightshiftAPI
 
-/// What ModemManager says of a modem and of its interface `Modem.Location`; nil where it does not say.
+/// ModemManager's properties of a modem and of its interface `Modem.Location`; nil for those that are missing.
 struct ModemReading: Equatable, Sendable {
-    /// MMModemState: how far the modem has been switched on.
+    /// The power state of the modem (MMModemState).
     var state: Int32?
-    /// MMModemLocationSource: what it can tell, and what it is set up to tell.
+    /// The location sources that the modem supports, and those that are enabled (MMModemLocationSource).
     var capabilities: UInt32?
     var enabled: UInt32?
-    /// Whether its changes are announced.
+    /// Whether changes are announced.
     var signals: Bool?
-    /// The text of the source that knows the cell: `MCC,MNC,LAC,CI,TAC`.
+    /// The text of the cell source: `MCC,MNC,LAC,CI,TAC`.
     var cell: String?
 
     /// MM_MODEM_LOCATION_SOURCE_3GPP_LAC_CI.
     static let cells: UInt32 = 1
-    /// MM_MODEM_STATE_ENABLED. Below it ModemManager sets up no location, and sources that were set up are off.
+    /// MM_MODEM_STATE_ENABLED. In lower states ModemManager enables no location source, and enabled ones are off.
     static let enabledState: Int32 = 6
 }
 
-/// The cell that a modem is in, by its identity.
+/// The identity of a modem's current cell.
 enum CellIdentity {
-    /// Nil for what names no cell: the modem is in none, or the text is no identity.
+    /// Returns the identity; nil if the modem is in no cell, or if the text is not valid.
     static func checked(_ text: String) -> String? {
         guard text.utf8.count <= 64 else { return nil }
         let fields = text.split(separator: ",", omittingEmptySubsequences: false)
-        // ModemManager before 1.14 has no TAC.
+        // ModemManager before 1.14 does not report a TAC.
         guard (4...5).contains(fields.count), fields.allSatisfy({ $0.utf8.allSatisfy(isHexadecimal) }),
             let country = Int(fields[0]), country > 0, !fields[1].isEmpty, fields[1].utf8.allSatisfy(isDecimal)
         else { return nil }
-        // The cell's own number, and an area that it is in.
+        // The identity needs the cell's number and an area.
         guard let cell = UInt64(fields[3], radix: 16), cell > 0 else { return nil }
         return text.uppercased()
     }
@@ -41,29 +41,29 @@ enum CellIdentity {
     }
 }
 
-/// Follows the modems that know their cell, and has them announce it for as long as that is wanted.
+/// Follows the modems that report their cell, and makes them announce changes while that is wanted.
 ///
-/// Pure: what the bus says goes in, what to ask of it comes out.
+/// Pure: events from the bus are inputs, requests are outputs.
 struct ModemWatch: Equatable {
     private struct Modem: Equatable {
-        /// How far it has been set up, since it was switched on.
+        /// The progress of the setup since the modem was switched on.
         enum Step: Equatable {
             case open
-            /// The question is under way; `before` is what it was set up to when it was asked.
+            /// The request is in progress. `before` is the setup at the time of the request.
             case asked(number: Int, before: ModemReading)
-            /// It was not switched on when it was asked. Its state tells when to ask again.
+            /// The modem was not switched on at the request. A change of its state causes the next one.
             case tooEarly
             case done
         }
 
-        /// Somebody's no, and until when it is not questioned.
+        /// A refusal, and the time until which it is respected.
         struct Refusal: Equatable {
             var failure: BusFailure
             var until: Double
         }
 
         var reading: ModemReading
-        /// What it was set up to before this has changed it.
+        /// The setup before this program changed it.
         var former: ModemReading?
         var step = Step.open
         var refusal: Refusal?
@@ -73,7 +73,7 @@ struct ModemWatch: Equatable {
                 && reading.state.map { $0 >= ModemReading.enabledState } != false
         }
         var tellsCells: Bool { (reading.enabled ?? 0) & ModemReading.cells != 0 && reading.signals == true }
-        /// Whether it tells its cell, or is about to be set up to, as far as is known.
+        /// Whether the modem reports its cell, or is known to be about to.
         var canTellCells: Bool {
             guard isAble else { return false }
             if tellsCells { return true }
@@ -84,11 +84,11 @@ struct ModemWatch: Equatable {
             }
         }
 
-        /// What it was set up to when the question was asked that is under way.
+        /// The setup at the time of the request in progress.
         var before: ModemReading? { if case .asked(_, let before) = step { before } else { nil } }
 
-        /// Whether it is to be set up, at once or when its refusal ends. Once in each time that it is on: who takes it back has
-        /// his reasons.
+        /// Whether to set the modem up, now or when its refusal ends. This happens once each time it is switched on, so
+        /// that a later change by another program is respected.
         var isToBeSetUp: Bool { isAble && !tellsCells && step == .open }
 
         mutating func note(_ reading: ModemReading, hasNewState: Bool) {
@@ -102,31 +102,31 @@ struct ModemWatch: Equatable {
         }
     }
 
-    /// Modems by the paths of their objects; nil until they have been told.
+    /// The modems by the paths of their objects; nil until they are known.
     private var modems: [String: Modem]?
     private var isWanted = false
     private var numbers = 0
     private var question: Int?
     private var isOutOfDate = false
-    /// Why they cannot be had.
+    /// The reason for which the modems cannot be read.
     private(set) var failure: BusFailure?
 
-    /// Devices have one or two. More are not looked at.
+    /// The maximum number of modems that are followed. Devices have one or two.
     static let most = 16
 
     var isKnown: Bool { modems != nil || failure != nil }
     var hasModem: Bool { modems?.isEmpty == false }
-    /// Whether some modem tells its cell, or would, as far as is known.
+    /// Whether some modem reports its cell, or is known to be able to.
     var canTellCells: Bool { modems?.values.contains { $0.canTellCells } == true }
-    /// Why none does that could.
+    /// The refusal for which no modem reports its cell.
     var refusal: BusFailure? { modems?.sorted { $0.key < $1.key }.compactMap(\.value.refusal?.failure).first }
-    /// When one that has refused is asked again.
+    /// The time at which a modem that refused is asked again.
     var deadline: Double? {
         guard isWanted else { return nil }
         return modems?.values.filter(\.isToBeSetUp).compactMap(\.refusal?.until).min()
     }
 
-    /// The cell; that of the first modem that is in one.
+    /// The cell of the first modem that is in one.
     var cell: String? {
         guard isWanted, let modems else { return nil }
         return modems.sorted { $0.key < $1.key }.lazy
@@ -136,13 +136,13 @@ struct ModemWatch: Equatable {
 
     // MARK: - Inputs
 
-    /// ModemManager has come.
+    /// Handles the start of ModemManager.
     mutating func appeared() -> [LocationBusRequest] {
         gone()
         return ask()
     }
 
-    /// It is gone, and what is known of its modems with it.
+    /// Handles the end of ModemManager, and with it of all modems.
     mutating func gone() {
         modems = nil
         failure = nil
@@ -150,7 +150,7 @@ struct ModemWatch: Equatable {
         isOutOfDate = false
     }
 
-    /// Says what is wanted now. To be called again behind every other input, and when ``deadline`` has come.
+    /// Sets the current demand. It must be called again after every other input, and at ``deadline``.
     mutating func want(_ isWanted: Bool, now: Double) -> [LocationBusRequest] {
         let wasWanted = self.isWanted
         self.isWanted = isWanted
@@ -192,7 +192,7 @@ struct ModemWatch: Equatable {
         modems?[path]?.note(reading, hasNewState: change.state != nil)
     }
 
-    /// Modems have come or gone.
+    /// Handles modems that were added or removed.
     mutating func modemsChanged() -> [LocationBusRequest] {
         guard question == nil else {
             isOutOfDate = true
@@ -208,12 +208,12 @@ struct ModemWatch: Equatable {
             modem.refusal =
                 failure.isTooEarly ? nil : Modem.Refusal(failure: failure, until: now + GeoClueClient.afterRefusal)
         } else {
-            // One that was switched off since has to be set up again.
+            // A modem that was switched off since then has to be set up again.
             modem.step = modem.isAble ? .done : .open
             modem.refusal = nil
             modem.former = modem.former ?? before
             if modem.isAble {
-                // Announced as well, before or after.
+                // The change is also announced, before or after this answer.
                 modem.reading.enabled = (modem.reading.enabled ?? 0) | ModemReading.cells
                 modem.reading.signals = true
             }
@@ -229,7 +229,7 @@ struct ModemWatch: Equatable {
         return [.modems(number: numbers)]
     }
 
-    /// Has every modem announce its cell that can and does not.
+    /// Makes every modem announce its cell that can and does not yet.
     private mutating func setUp(now: Double) -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -245,7 +245,7 @@ struct ModemWatch: Equatable {
         return requests
     }
 
-    /// Has them do what they did before.
+    /// Restores the earlier setup of all modems.
     private mutating func restore() -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -265,6 +265,6 @@ struct ModemWatch: Equatable {
 }
 
 extension BusFailure {
-    /// Whether ModemManager has not switched the modem on yet, or not any more.
+    /// Whether the modem is not switched on yet, or no longer.
     fileprivate var isTooEarly: Bool { text.contains("Error.Core.WrongState") }
 }
