@@ -27,7 +27,7 @@ static int inflate_with(int from, int to, int bits, nightshift_inflate_take take
     int result = -2, state = Z_OK, has_read = 0, was_full = 0;
     int64_t written = 0;
     for (;;) {
-        // Where there was no room for more, the bits that were read already may hold more, and the end.
+        // If the output was full, the bits read so far may hold more output, and the end of the stream.
         if (stream.avail_in == 0 && !was_full) {
             ssize_t count = read(from, input, sizeof input);
             if (count < 0 && errno == EINTR) continue;
@@ -37,7 +37,7 @@ static int inflate_with(int from, int to, int bits, nightshift_inflate_take take
             stream.next_in = input;
             stream.avail_in = (uInt)count;
         }
-        // Another member of a gzip file; what is none is padding, which nobody wants.
+        // Another member of a gzip file may follow. Any other bytes are padding and are ignored.
         if (state == Z_STREAM_END) {
             if (bits < 0 || stream.next_in[0] != 0x1f) { result = 0; break; }
             if (inflateReset(&stream) != Z_OK) break;
@@ -62,7 +62,7 @@ int nightshift_inflate(int from, int to, int may_be_bare, nightshift_inflate_tak
     if (start < 0 || place < 0) return -1;
     int result = inflate_with(from, to, 15 + 32, take, context);
     if (result != -2 || !may_be_bare) return result;
-    // "deflate" is zlib's format by RFC 9110, and without its frame by many servers.
+    // "deflate" is the zlib format in RFC 9110, but many servers send it without the zlib frame.
     if (lseek(from, start, SEEK_SET) < 0 || lseek(to, place, SEEK_SET) < 0 || ftruncate(to, place) != 0) return -1;
     return inflate_with(from, to, -15, take, context);
 }

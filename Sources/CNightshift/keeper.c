@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 // Only async-signal-safe calls in the keeper: it is a fork of a program with threads, and never executes another.
-// Everything stands here, so that it needs no memory that has to be asked for.
+// All state is static, so that no memory has to be allocated.
 
 enum {
     input = 3,
     lock = 4,
-    // A second pipe, which shows what is in the FIFO without taking it.
+    // A second pipe, which holds a copy of the bytes in the FIFO without removing them.
     peek_out = 5,
     peek_in = 6,
     output = 7,
-    // As much as a FIFO holds.
+    // The capacity of a FIFO.
     chunk = 65536,
-    // The end of a flood that is kept until the next second.
+    // The size of the end of a flood that is kept until the next second.
     largest_tail = 65536,
-    // Milliseconds between two reads in a flood: 64 MiB per second at most are read, and the processor has rest.
+    // Milliseconds between two reads in a flood: at most 64 MiB per second are read, which limits the CPU time.
     flood_pause = 1,
     second = 1000,
 };
@@ -39,9 +39,9 @@ static int64_t limit, size;
 // The file that is open as `output`; no file has both numbers 0.
 static dev_t log_device;
 static ino_t log_inode;
-// Milliseconds at which the present second began, and what was written in it.
+// The time in milliseconds at which the current second began, and the number of bytes written since.
 static int64_t second_began, written;
-// In a flood: bytes of `tail` from its beginning on, in a ring, and what was left out before them.
+// In a flood, `tail` is a ring of the last bytes. The counters below hold what was left out before them.
 static int is_flood, tail_capacity, tail_length, tail_start;
 static int64_t left_out, lines_left_out;
 
@@ -57,7 +57,7 @@ static void open_log(void) {
     size = 0;
     log_device = 0;
     log_inode = 0;
-    // Without a log the app goes on all the same: what it writes is read and lost.
+    // Without a log the app continues: its output is read and discarded.
     if (file < 0 || fstat(file, &information) != 0 || !S_ISREG(information.st_mode)) {
         if (file >= 0) close(file);
         close(output);
@@ -72,7 +72,7 @@ static void open_log(void) {
     }
 }
 
-// Goes on in the file that has the log's name: somebody may have deleted, moved, replaced or cut it.
+// Continues in the file that has the log's name now. The old one may have been deleted, moved, replaced or truncated.
 static void follow_name(void) {
     struct stat information;
     if (lstat(path, &information) == 0 && information.st_dev == log_device && information.st_ino == log_inode) {
@@ -94,7 +94,7 @@ static void write_all(const char *bytes, int64_t count) {
     }
 }
 
-// Begins the log anew. Where it cannot be renamed it stays as it is; returns whether it is shorter than before.
+// Restarts the log. If it cannot be renamed it stays unchanged. Returns whether it is shorter than before.
 static int rotate(void) {
     int64_t before = size;
     rename(path, older);
@@ -110,7 +110,7 @@ static void append(const char *bytes, int64_t count) {
         if (room <= 0) {
             rotate();
             room = limit - size;
-            // It could not be begun anew: rather nothing than too much.
+            // The log could not be restarted. The bytes are dropped so that it does not exceed its limit.
             if (room <= 0) return;
         }
         int64_t part = count;
@@ -119,7 +119,7 @@ static void append(const char *bytes, int64_t count) {
             if (end != NULL) {
                 part = end + 1 - bytes;
             } else if (size > 0 && count <= limit && rotate()) {
-                // The line goes into the next half as a whole.
+                // The whole line goes into the next half.
                 continue;
             } else {
                 part = room;
@@ -138,7 +138,7 @@ static int64_t lines(const char *bytes, int64_t count) {
     return number;
 }
 
-// Takes bytes out of the ring's beginning.
+// Removes bytes from the beginning of the ring.
 static void leave_out(int count) {
     while (count > 0) {
         int part = tail_capacity - tail_start < count ? tail_capacity - tail_start : count;
@@ -181,7 +181,7 @@ static char *number(char *place, int64_t value) {
 
 static void end_flood(void) {
     if (left_out > 0) {
-        // The rest of the line that was cut, where it has an end.
+        // The rest of the truncated line, if it has an end.
         int rest = 0;
         while (rest < tail_length && tail[(tail_start + rest) % tail_capacity] != '\n') rest++;
         if (rest < tail_length) leave_out(rest + 1);
@@ -200,7 +200,7 @@ static void end_flood(void) {
     is_flood = 0;
 }
 
-// What was read: written, or remembered where the app has written as much as its log keeps within a second.
+// Writes the bytes that were read, or keeps them if the app has written as much as its log holds within a second.
 static void keep(const char *bytes, int64_t count) {
     int64_t now = milliseconds();
     if (now - second_began >= second) {
@@ -219,9 +219,9 @@ static void keep(const char *bytes, int64_t count) {
     written += count;
 }
 
-// The bytes at the FIFO's beginning, which stay in it: 0 where nobody can write to it any more, -1 where there are none.
+// Copies the first bytes of the FIFO, which stay in it. Returns 0 if no process can write to it, -1 if it is empty.
 //
-// They are taken out only when they are written, so that an empty FIFO says that everything is in the log.
+// They are removed only after they are written, so that an empty FIFO means that the log has everything.
 static ssize_t peek(void) {
     ssize_t count;
     do count = tee(input, peek_in, chunk, SPLICE_F_NONBLOCK);
@@ -278,8 +278,8 @@ static void keep_log(void) {
             wait_for_more();
         } else {
             end_flood();
-            // Whoever begins to write now looks for a keeper after it has opened the FIFO. It finds either this one,
-            // which then finds the writer, or none.
+            // A process that begins to write now looks for a keeper after it has opened the FIFO. It finds either this
+            // one, which then finds the writer, or none.
             set_lock(F_UNLCK);
             if (peek() == 0 || set_lock(F_WRLCK) != 0) return;
         }
@@ -289,13 +289,13 @@ static void keep_log(void) {
 static void begin(const struct nightshift_keeper *keeper) {
     prctl(PR_SET_NAME, "nightshift-log");
     setsid();
-    // Above those that it works with, so that none is overwritten before it was copied.
+    // The copies get higher numbers than the keeper uses, so that none is overwritten before it is copied.
     int high_input = fcntl(keeper->input, F_DUPFD, 16), high_lock = fcntl(keeper->lock, F_DUPFD, 16);
     if (high_input < 0 || high_lock < 0) _exit(1);
     if (dup2(high_input, input) < 0 || dup2(high_lock, lock) < 0) _exit(1);
     int nowhere = open("/dev/null", O_RDWR);
     for (int descriptor = 0; descriptor < 3; descriptor++) dup2(nowhere, descriptor);
-    // The instance lock, the database and everybody's connections are among what the program had open.
+    // The program's open files include the instance lock, the database and all client connections.
     closefrom(peek_out);
     if (set_lock(F_WRLCK) != 0) _exit(0);
     int ends[2];
@@ -313,11 +313,11 @@ int nightshift_keeper_start(const struct nightshift_keeper *keeper, pid_t *proce
     if (length >= sizeof path) return ENAMETOOLONG;
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) return errno;
-    // All signals stay blocked in the keeper: it ends when its app has, not when it is asked to.
+    // All signals stay blocked in the keeper: it ends when its app has ended, not on a signal.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    // Nobody's child: it outlives this program, and nobody has to wait for it.
+    // It is detached from this program: it outlives it, and no process has to wait for it.
     pid_t child = _Fork();
     int reason = errno;
     if (child == 0) {

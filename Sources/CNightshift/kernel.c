@@ -47,13 +47,13 @@ int64_t nightshift_tcp_received(int socket) {
     struct tcp_info information;
     socklen_t length = sizeof information;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &information, &length) != 0) return -1;
-    // A kernel from before the count was there fills in less.
+    // An older kernel without this count fills in less.
     if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof information.tcpi_bytes_received) return -1;
     return (int64_t)information.tcpi_bytes_received;
 }
 
 void nightshift_open_standard_descriptors(void) {
-    // The kernel gives the lowest number that is free.
+    // The kernel assigns the lowest free number.
     int descriptor;
     do descriptor = open("/dev/null", O_RDWR);
     while (descriptor >= 0 && descriptor <= STDERR_FILENO);
@@ -67,7 +67,7 @@ void nightshift_keep_descriptors(int first) {
 }
 
 bool nightshift_lacks_descriptors(void) {
-    // The kernel gives the lowest number that is free.
+    // The kernel assigns the lowest free number.
     int next = eventfd(0, EFD_CLOEXEC);
     if (next < 0) return true;
     close(next);
@@ -100,11 +100,11 @@ bool nightshift_has_access_list(const char *path) {
 
 int nightshift_name_exclusive(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    // NFS, FUSE, 9p and others do not know the flag; rename(2).
+    // NFS, FUSE, 9p and others do not support the flag; see rename(2).
     if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
     if (link(from, to) == 0) return 1;
     if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP && errno != EMLINK) return -1;
-    // Nor second names: an empty file of our own takes the name, and gives it up.
+    // Hard links are not supported either. An empty file reserves the name and is then replaced.
     int place = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (place < 0) return -1;
     close(place);
@@ -133,7 +133,7 @@ bool nightshift_has_default_access_list(const char *directory) {
 }
 
 int nightshift_copy_attribute(int from, int to, const char *name) {
-    // An access list of ACL_MAX_ENTRIES on ext4 has less, and so has every label.
+    // An access control list of ACL_MAX_ENTRIES on ext4 is smaller, and so is every label.
     char value[4096];
     ssize_t size = fgetxattr(from, name, value, sizeof value);
     if (size >= 0) return fsetxattr(to, name, value, (size_t)size, 0);
@@ -148,12 +148,12 @@ int nightshift_sync_directory(const char *path) {
     int reason = errno;
     close(descriptor);
     errno = reason;
-    // What file systems say that have nothing to sync there (vboxsf, 9p).
+    // The errors of file systems that have nothing to sync for a directory (vboxsf, 9p).
     return result == 0 || reason == EINVAL || reason == EBADF ? 0 : -1;
 }
 
 int nightshift_bound_free_memory(int bytes) {
-    // Either one alone would fix the other at 128 KiB: each buffer of a transfer would be mapped, and cleared, anew.
+    // Setting only one would fix the other at 128 KiB: each buffer of a transfer would be mapped and cleared again.
     return mallopt(M_MMAP_THRESHOLD, bytes) && mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
@@ -186,9 +186,9 @@ int nightshift_clock_change_descriptor(void) {
 }
 
 int nightshift_wait_for_clock_change(int descriptor) {
-    // Armed for a time that never comes: only the cancellation is of interest.
+    // The timer is armed for a time that is never reached: only its cancellation matters.
     struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
-    // timerfd_create(2): set since the last one was read, which is armed again all the same.
+    // The clock was set since the last read (timerfd_create(2)). The timer is armed again nevertheless.
     if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0)
         return errno == ECANCELED ? 0 : -1;
     uint64_t expirations;
@@ -219,7 +219,7 @@ int nightshift_network_change_descriptor(void) {
 }
 
 int nightshift_device_event_descriptor(void) {
-    // Group 1 is the kernel's own, 2 that of udev.
+    // Group 1 belongs to the kernel, group 2 to udev.
     return netlink_descriptor(NETLINK_KOBJECT_UEVENT, 1);
 }
 

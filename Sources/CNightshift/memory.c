@@ -15,8 +15,8 @@ struct mapping {
     int is_private_writable, has_file, is_heap;
 };
 
-// What the C library and its loader ask the kernel for at the start of a program, and go on to need, is smaller: memory of
-// allocators comes in pieces of 64 MiB, stacks have 8 MiB.
+// Mappings that the C library and its loader create at the start of a program, and still need, are smaller: allocators
+// map 64 MiB at a time, and stacks have 8 MiB.
 static const uintptr_t smallest = 1 << 20;
 
 static uintptr_t hexadecimal(const char **text) {
@@ -33,7 +33,7 @@ static uintptr_t hexadecimal(const char **text) {
     }
 }
 
-// `start-end rwxp offset device inode path` (proc_pid_maps(5)); 0 where it cannot be understood.
+// `start-end rwxp offset device inode path` (proc_pid_maps(5)); returns 0 if it cannot be parsed.
 static int parse(const char *line, struct mapping *mapping) {
     mapping->start = hexadecimal(&line);
     if (*line++ != '-') return 0;
@@ -58,11 +58,11 @@ static void drop(uintptr_t start, uintptr_t end) {
 
 static void consider(const struct mapping *mapping, const struct mapping *before) {
     if (!mapping->is_private_writable || mapping->has_file) return;
-    // What directly follows a file's own data is the rest of that data.
+    // A mapping directly after a file's data is the rest of that data.
     if (before->has_file && before->is_private_writable && before->end == mapping->start) return;
     if (!mapping->is_heap && mapping->end - mapping->start < smallest) return;
-    // The stack, with what the C library keeps of the thread; of the main thread that is elsewhere, and may have become one
-    // with what was allocated beside it.
+    // The stack is kept, together with the C library's data about the thread. For the main thread that data is
+    // elsewhere, and its mapping may have been merged with adjacent allocations.
     uintptr_t here = (uintptr_t)&mapping, thread = (uintptr_t)&errno & ~(smallest - 1);
     if (here >= mapping->start && here < mapping->end) return;
     drop(mapping->start, mapping->end < thread - smallest ? mapping->end : thread - smallest);
@@ -89,7 +89,7 @@ void nightshift_drop_memory(void) {
             before = mapping;
         }
         length -= (size_t)(line - text);
-        // A line longer than this is no mapping of ours.
+        // A longer line is not a mapping of this program.
         if (length == sizeof text - 1) break;
         memmove(text, line, length);
     }

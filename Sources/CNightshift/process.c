@@ -18,9 +18,9 @@ struct failure {
     int reason;
 };
 
-// The lowest descriptor that a launch's own may have: above those that the program gets.
+// The lowest number for descriptors of the launch itself, above those that the program gets.
 enum { first_own_descriptor = 10 };
-// What a child reports that waits for its gate, in place of a step.
+// The value that a child reports instead of a step while it waits for its gate.
 enum { waits_for_gate = -1 };
 
 static void default_signals(void) {
@@ -28,7 +28,7 @@ static void default_signals(void) {
     for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
 }
 
-// In the child: from here to the end only async-signal-safe calls.
+// Runs in the child. Only async-signal-safe calls are allowed from here to the end.
 static void fail(int report, int step) {
     struct failure failure = {step, errno};
     while (write(report, &failure, sizeof failure) < 0 && errno == EINTR) {
@@ -36,7 +36,7 @@ static void fail(int report, int step) {
     _exit(127);
 }
 
-// Until its program may run. The other end is closed where nobody would know of it.
+// Waits until the program may run. The other end is closed if the launch is abandoned.
 static void wait_for_gate(int report, int begun) {
     struct failure held = {waits_for_gate, 0};
     while (write(report, &held, sizeof held) < 0 && errno == EINTR) {
@@ -47,12 +47,13 @@ static void wait_for_gate(int report, int begun) {
     while (length < 0 && errno == EINTR);
     if (length != 1) _exit(127);
     int32_t process = getpid();
-    // Where that fails, the next service takes it for one that has not begun, should this one end before it has.
+    // If this write fails and the service ends before the process does, the next service assumes that the program has
+    // not begun.
     if (begun >= 0) (void)!pwrite(begun, &process, sizeof process, 0);
 }
 
-// Fails with errno. A file that somebody has open for writing in this moment (its installer, or a process forked meanwhile that
-// has not become its own program yet) is tried for half a second: shorter than the patience of `nightshift_launch_begin`.
+// Fails with errno. A file that is open for writing (by its installer, or by a process that was just forked and has not
+// called exec yet) is retried for half a second, which is shorter than the timeout of `nightshift_launch_begin`.
 static void execute(const struct nightshift_launch *launch) {
     for (int attempt = 0; attempt < 50; attempt++) {
         execve(launch->program, launch->arguments, launch->environment);
@@ -63,7 +64,7 @@ static void execute(const struct nightshift_launch *launch) {
 }
 
 static void become(const struct nightshift_launch *launch, int report, int nice) {
-    // Whatever numbers they have, they are not to be overwritten by the program's own.
+    // They are moved, so that the program's own descriptors do not overwrite them.
     report = fcntl(report, F_DUPFD_CLOEXEC, first_own_descriptor);
     if (report < 0) _exit(127);
     int output = fcntl(launch->output, F_DUPFD_CLOEXEC, first_own_descriptor);
@@ -86,7 +87,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, nightshift_launch_output);
     if (begun >= 0 && dup3(begun, 4, O_CLOEXEC) < 0) fail(3, nightshift_launch_output);
     closefrom(begun >= 0 ? 5 : 4);
-    // Behind the service's own descriptors, of which it may have more: below the limit none might be free.
+    // The number is above the service's own descriptors, which may exceed the limit, so that a free one is found.
     struct rlimit limit;
     if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
@@ -108,7 +109,7 @@ static pid_t wait_for(pid_t child) {
     return result;
 }
 
-// 1 and what was said, or 0 at the end of it.
+// Returns 1 and the report, or 0 at the end of the pipe.
 static int hear(int report, struct failure *failure) {
     ssize_t length;
     do length = read(report, failure, sizeof *failure);
@@ -120,13 +121,13 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
     int report[2];
     *step = nightshift_launch_fork;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0) return errno;
-    // That of the main thread.
+    // The nice value of the main thread.
     int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
-    // No handler of this program may run in the child, which has only one thread of it.
+    // No signal handler of this program may run in the child, which has only one of its threads.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    // Without the handlers that libraries have registered for forks that go on with their work.
+    // This call skips the fork handlers of libraries, which are for children that continue their work.
     pid_t process = _Fork();
     int reason = errno;
     if (process == 0) become(launch, report[1], nice);
@@ -145,7 +146,7 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
     }
     close(report[0]);
     wait_for(process);
-    // Without a word, somebody has killed it.
+    // A child that ends without a report was killed.
     if (is_heard) *step = failure.step;
     return is_heard ? failure.reason : EINTR;
 }
@@ -153,7 +154,7 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
 int nightshift_launch_begin(int gate) {
     struct failure failure;
     int reason = 0;
-    // Of one that has ended meanwhile its exit tells.
+    // If the process has ended meanwhile, its exit status is reported.
     if (send(gate, "", 1, MSG_NOSIGNAL) == 1) {
         struct pollfd ready = {.fd = gate, .events = POLLIN};
         int count;
@@ -174,7 +175,7 @@ pid_t nightshift_pidfd_wait(int pidfd, int *status, int options) {
     while (result < 0 && errno == EINTR);
     if (result < 0) return -1;
     if (information.si_pid == 0) return 0;
-    // As waitpid(2) has it.
+    // The format of waitpid(2).
     *status = information.si_code == CLD_EXITED ? (information.si_status & 0xff) << 8 : information.si_status & 0x7f;
     return information.si_pid;
 }

@@ -6,14 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Takes a piece before it is written. `end` is the number of bytes up to its end; a first piece may come twice.
+/// Receives a piece before it is written. `end` is the number of bytes up to its end; a first piece may come twice.
 /// Returns whether to continue.
 typedef bool (*nightshift_inflate_take)(const void *piece, size_t count, int64_t end, void *context);
 
-/// Writes to `to` what the gzip or zlib stream in `from` holds, from the offset of each; gzip may have several members, and `may_be_bare`
-/// lets a deflate stream without a frame pass. Pieces have at most 64 KiB.
-/// 0; -1 with errno set where reading or writing failed; -2 where the bytes are no such stream, or not a whole one; -3 where `take`
-/// returned false.
+/// Decompresses the gzip or zlib stream in `from` to `to`, starting at the offset of each. gzip may have several
+/// members, and `may_be_bare` allows a deflate stream without a frame. Pieces have at most 64 KiB. Returns 0; -1 with
+/// errno set if reading or writing failed; -2 if the stream is invalid or truncated; -3 if `take` returned false.
 int nightshift_inflate(int from, int to, int may_be_bare, nightshift_inflate_take take, void *context);
 
 #endif

@@ -1,33 +1,33 @@
-// The keeper of an app's log: a process that reads what the app writes, and keeps the end of it within bounds.
+// The keeper of an app's log: a process that reads the app's output and keeps a limited amount of its end.
 #ifndef CNIGHTSHIFT_KEEPER_H
 #define CNIGHTSHIFT_KEEPER_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-/// What a keeper works with; descriptors stay the caller's.
+/// The files and limits of a keeper. The caller keeps ownership of the descriptors.
 struct nightshift_keeper {
     /// The reading end of the FIFO that the app writes to.
     int input;
-    /// Locked for as long as a keeper works: one at a time reads a FIFO.
+    /// Locked while a keeper runs, so that only one at a time reads a FIFO.
     int lock;
-    /// The absolute path of the log. Behind it with `.1` is the older half.
+    /// The absolute path of the log. The older half has the same path with `.1` appended.
     const char *log;
-    /// Bytes that each half may have.
+    /// The maximum size of each half in bytes.
     int64_t limit;
 };
 
-/// Starts a keeper, which ends when nobody can write to the FIFO any more, or at once where another one works already.
+/// Starts a keeper. It ends when no process can write to the FIFO, or at once if another keeper is running.
 ///
-/// A fork that is nobody's child and keeps no descriptor but these. Returns 0 or an error number.
+/// The keeper is a detached fork that keeps only these descriptors. Returns 0 or an error number.
 int nightshift_keeper_start(const struct nightshift_keeper *keeper, pid_t *process);
 
-/// The process that holds the lock of a keeper: 0 where nobody does, -1 with errno set.
+/// Returns the process that holds the lock of a keeper; 0 if none does, -1 with errno set on failure.
 pid_t nightshift_keeper_of(int lock);
 
-/// Gives back, in a fork that never executes another program, what the program it is a fork of has allocated.
+/// Releases the memory that the parent program allocated, in a fork that never executes another program.
 ///
-/// Without it the fork would hold on to everything as it was at that time. Nothing may be allocated from then on.
+/// Otherwise the fork would keep all memory as it was at the fork. No memory may be allocated afterwards.
 void nightshift_drop_memory(void);
 
 #endif
