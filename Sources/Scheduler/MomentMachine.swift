@@ -55,7 +55,7 @@ package struct MomentMachine: Sendable {
     package mutating func begin(_ conditions: DeviceConditions, now: ClockReading) -> [Action] {
         self.conditions = conditions
         let entry = JournalEntry(
-            time: now.date, decision: .deviceChanged, detail: "The service begins with this.",
+            time: now.date, decision: .deviceChanged, detail: "The conditions when the service started.",
             inputs: conditions.inputs(Self.journalled))
         return actions(doze.changed(to: conditions, now: now), [entry], tells: true, now)
     }

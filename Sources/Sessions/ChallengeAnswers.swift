@@ -65,7 +65,8 @@ package struct ChallengeAnswers: Sendable {
         case (.performDefaultHandling, _), (.rejectProtectionSpace, _):
             decline([challenge.method], task)
         case (.continueLoading, _), (.cancel, _):
-            throw .invalid("The disposition \(answer.disposition.rawValue) is not valid for a challenge.", pointer: "/disposition")
+            throw .invalid(
+                "The disposition \(answer.disposition.rawValue) is not valid for a challenge.", pointer: "/disposition")
         }
     }
 }

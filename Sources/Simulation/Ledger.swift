@@ -2,18 +2,18 @@ import Foundation
 import NightshiftAPI
 import Scheduler
 
-/// The sums of a simulation as they grow.
+/// The running totals of a simulation.
 struct Ledger {
     private var wakeUps = 0
     private var wasResting = false
-    /// Seconds by where the device is.
+    /// Seconds by the state of the device.
     private var inUse = 0.0
     private var awake = 0.0
     private var dozing = 0.0
     private var inWindows = 0.0
     private var asleep = 0.0
     var windows: [WindowReason: Int] = [:]
-    /// Bytes by the network that they went over.
+    /// Bytes by network.
     private var carried: [Network: Double] = [:]
 
     private struct Network: Hashable {
@@ -21,7 +21,7 @@ struct Ledger {
         var isExpensive: Bool
     }
 
-    /// So many seconds pass in which nothing changes.
+    /// Adds seconds in which nothing changes.
     mutating func addTime(_ seconds: Double, _ world: World) {
         if world.conditions.isSleeping {
             asleep += seconds
@@ -35,7 +35,7 @@ struct Ledger {
         }
     }
 
-    /// Leaving sleep or doze, for a window or for good, is a wake-up.
+    /// Records whether the device rests. Leaving sleep or doze, for a window or permanently, counts as a wake-up.
     mutating func setResting(_ isResting: Bool) {
         if wasResting, !isResting { wakeUps += 1 }
         wasResting = isResting

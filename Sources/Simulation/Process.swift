@@ -1,20 +1,20 @@
 import NightshiftAPI
 
-/// A process that exists in a trace alone: what it is busy with, and until when.
+/// A simulated process, with its current jobs and their end times.
 ///
-/// Its work takes time that it runs; while it is frozen, all of it stands still.
+/// Jobs advance only while the process runs. While it is frozen, they are paused.
 struct Process {
     let processID: Int32
     private(set) var isFrozen = false
     private(set) var isConnected = false
     private(set) var jobs: [Job] = []
-    /// Background tasks that are open, by the numbers that the process gave them.
+    /// Open background tasks, by the numbers that the process gave them.
     private(set) var openTasks: [Int64] = []
     private var nextNumber: Int64 = 1
 
     struct Job {
         var kind: Kind
-        /// Awake seconds at which it is done; while the process is frozen, the seconds that it still takes.
+        /// The end of the job in awake seconds; while the process is frozen, the remaining seconds.
         var time: Double
 
         enum Kind: Hashable {
@@ -29,10 +29,10 @@ struct Process {
         self.processID = processID
     }
 
-    /// Awake seconds at which the next job is done.
+    /// The end of the next job in awake seconds.
     var nextDone: Double? { isFrozen ? nil : jobs.map(\.time).min() }
 
-    /// Takes the job that is done first, if one is.
+    /// Removes and returns the job that ends first, if one has ended.
     mutating func takeDone(_ now: Double) -> Job.Kind? {
         guard !isFrozen, let time = nextDone, time <= now, let index = jobs.firstIndex(where: { $0.time == time })
         else {
@@ -58,7 +58,7 @@ struct Process {
         jobs.removeAll { $0.kind == .task(number) }
     }
 
-    /// Takes away the command under way by which the app was woken, because its expiration handler ends that work.
+    /// Removes and returns the wake command in progress, because the expiration handler of the app ends that work.
     mutating func withdrawWake(_ source: WakeSource, through: Int64?) -> ProcessCommand? {
         for (index, job) in jobs.enumerated() {
             guard case .acknowledge(let command) = job.kind, command.action == .handleWake, command.source == source,

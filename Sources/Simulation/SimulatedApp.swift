@@ -3,19 +3,19 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// An app of a trace: the machine that decides over it, and a process that does as the trace says.
+/// A simulated app: the state machine that controls it, and a process that follows the trace.
 struct SimulatedApp {
     let id: AppID
     var behaviour = AppBehaviour()
     var machine: AppMachine
     var process: Process?
-    /// Work that begins when the app next runs.
+    /// Tasks that begin when the app next runs.
     var pending: [TracedTask] = []
-    /// In the order in which they were first used.
+    /// The sessions in the order of first use.
     var sessions: [Session] = []
-    /// Wakes for fetches and tasks, in the order in which they came.
+    /// Wakes for fetches and tasks, in the order of arrival.
     var refreshWakes: [WantedWake] = []
-    /// Wakes for crossings and changes of place, in the order in which they came.
+    /// Wakes for region events and location changes, in the order of arrival.
     var locationWakes: [WantedWake] = []
     private(set) var totals: AppTotals
     private var kills: [ExitCause: Int] = [:]
@@ -23,13 +23,13 @@ struct SimulatedApp {
     /// A background session and its messages, by their numbers.
     struct Session {
         let name: String
-        /// The last message that there is, and the last one that the app has had.
+        /// The number of the last message; `handled` is the last one that the app has received.
         var messages: Int64 = 0
         var handled: Int64 = 0
         var unfinished = 0
         var wakesApp = true
 
-        /// Why the app is to be woken for it; nil where it is not.
+        /// The reason to wake the app for the session; nil if there is none.
         var wakeReason: WakeReason? {
             var wake = SessionWake()
             wake.wakesApp = wakesApp
@@ -46,10 +46,10 @@ struct SimulatedApp {
         totals = AppTotals(app: id)
     }
 
-    /// Whether its process can hear of anything.
+    /// Whether the process can receive commands and messages.
     var isListening: Bool { process.map { $0.isConnected && !$0.isFrozen } ?? false }
 
-    /// The wakes that are wanted.
+    /// The pending wakes.
     var wanted: [WantedWake] {
         sessions.compactMap { session in
             session.wakeReason.map { WantedWake(app: id, reason: $0, key: session.name, through: session.messages) }
@@ -62,9 +62,9 @@ struct SimulatedApp {
         return sessions.count - 1
     }
 
-    // MARK: - Sums
+    // MARK: - Totals
 
-    /// So many seconds pass in which nothing changes and the machine does not sleep.
+    /// Adds seconds in which nothing changes and the machine does not sleep.
     mutating func advance(_ seconds: Double, holdsAwake: Bool) {
         switch machine.record.state {
         case .active, .inactive: totals.foreground += seconds
@@ -87,7 +87,7 @@ struct SimulatedApp {
         kills[cause, default: 0] += 1
     }
 
-    /// Whether the service ended it because it went wrong.
+    /// Whether the service killed the app because of a failure.
     private static func isKill(_ cause: ExitCause) -> Bool {
         switch cause {
         case .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue, .locationOverdue,

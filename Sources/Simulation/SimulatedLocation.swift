@@ -3,22 +3,22 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Location in a trace: the service's own book, and a receiver that sees the place of the trace.
+/// Simulated location: the service's own book, and a receiver that reads the location from the trace.
 struct SimulatedLocation {
     var book = LocationBook(bootID: "the trace")
-    /// Whether something has happened since the last look.
+    /// Whether an event has happened since the last decision.
     var isToLook = false
-    /// What the book hears of apps, in the order in which it happened.
+    /// The events about apps for the book, in order.
     var calls: [AppCall] = []
-    /// Where the device is; nil where nothing can tell.
+    /// The location of the device; nil if no source can determine it.
     var place: SetPlace?
     var receiver = Receiver()
-    /// Whether changes of place are to be told as they come.
+    /// Whether location changes are reported as they happen.
     var watchesChanges = false
     private(set) var totals = LocationTotals()
-    /// Whether any app of the trace watches a region, or wants to hear of changes.
+    /// Whether any app of the trace monitors a region or significant changes.
     let takesPart: Bool
-    /// Whether the trace says where the device is.
+    /// Whether the trace contains locations.
     let hasPlaces: Bool
     private var lastWake: Int64 = 0
 
@@ -27,13 +27,14 @@ struct SimulatedLocation {
         hasPlaces = trace.lines.contains { $0.device?[.location] != nil }
     }
 
-    /// The receiver of satellites: it takes its time.
+    /// The satellite receiver, which needs time for a fix.
     struct Receiver {
-        /// Since when it is on, and at which boot seconds it has a fix or gives up.
+        /// The time since which the receiver is on, and the boot time at which it has a fix or gives up.
         private(set) var request: (since: Double, until: Double)?
         private var lastOn = -Double.infinity
 
-        /// Seconds to a fix: where the satellites are is known for two hours. Without a place it gives up after a minute.
+        /// The seconds to a fix, with and without recent satellite data, which is valid for two hours. If there is no
+        /// location, the receiver gives up after a minute.
         static let (warm, cold, remembers, patience) = (4.0, 20.0, 7_200.0, 60.0)
 
         mutating func turnOn(seesPlace: Bool, now: Double) {
@@ -42,11 +43,11 @@ struct SimulatedLocation {
             request = (now, VirtualClock.milliseconds(now + seconds))
         }
 
-        /// - Returns: the seconds for which it was on; nil where it was off.
+        /// - Returns: the seconds for which it was on; nil if it was off.
         mutating func turnOff(now: Double) -> Double? {
             guard let on = request else { return nil }
             request = nil
-            // A machine that sleeps has it off.
+            // The receiver is off while the machine sleeps.
             let end = min(now, on.until)
             lastOn = end
             return end - on.since
@@ -55,7 +56,7 @@ struct SimulatedLocation {
 
     func fix(now: Double) -> Fix? { place.flatMap { Fix(place: $0.place, accuracy: $0.accuracy, time: now) } }
 
-    /// The row of a wake, as the store makes it.
+    /// Returns the row of a wake in the form of the store.
     mutating func row(_ wake: LocationWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(
@@ -64,7 +65,7 @@ struct SimulatedLocation {
             expires: wake.patience.map { now.bootSeconds + $0 })
     }
 
-    // MARK: - Sums
+    // MARK: - Totals
 
     mutating func count(_ wake: LocationWake) {
         switch wake.event.kind {

@@ -3,22 +3,23 @@ import Refresh
 import Scheduler
 import Store
 
-/// Background refresh of a trace: the service's own book, and what its actor and the store do around it.
+/// Simulated background refresh: the service's own book, and the work of its actor and the store.
 struct SimulatedRefresh {
     var book: RefreshBook
-    /// Whether something has happened since the last look.
+    /// Whether an event has happened since the last decision.
     var isToLook = false
-    /// What the book hears of apps, in the order in which it happened.
+    /// The events about apps for the book, in order.
     var calls: [AppCall] = []
-    /// Ends of wakes that were not taken into account yet.
+    /// Ends of wakes that were not processed yet.
     private(set) var ends: [RefreshEnd] = []
     var totals = RefreshTotals()
-    /// Whether any app of the trace is fetched for, or submits tasks.
+    /// Whether any app of the trace has fetches or submits tasks.
     let takesPart: Bool
     private var lastEnd: Int64 = 0
     private var lastWake: Int64 = 0
 
-    /// Every app of a trace is installed from its beginning on, and its entry declares what the trace has it do.
+    /// Creates the state. Every app of a trace is installed from the start, and its entry declares everything that the
+    /// app does.
     init(_ trace: Trace, now: LocalMoment) {
         book = RefreshBook(now: now)
         var manifests: [AppID: AppManifest] = [:]
@@ -39,7 +40,7 @@ struct SimulatedRefresh {
         book.read(manifests.values.sorted { $0.id.rawValue < $1.id.rawValue }, now: now)
     }
 
-    /// The row of a wake, as the store makes it.
+    /// Returns the row of a wake in the form of the store.
     mutating func row(_ wake: RefreshWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(
@@ -47,7 +48,7 @@ struct SimulatedRefresh {
             payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.patience.map { now.bootSeconds + $0 })
     }
 
-    /// A wake has ended; the row of that, as the store keeps it.
+    /// Adds the end of a wake, in the form of the store's row.
     mutating func add(_ wake: WantedWake, _ end: WakeEnd, bytes: Int64) {
         lastEnd += 1
         let row = StoredWakeEnd(
@@ -64,7 +65,7 @@ struct SimulatedRefresh {
         isToLook = true
     }
 
-    // MARK: - Sums
+    // MARK: - Totals
 
     private mutating func count(_ end: StoredWakeEnd) {
         switch (end.source, end.end.result) {
@@ -76,7 +77,7 @@ struct SimulatedRefresh {
         }
     }
 
-    /// An app comes to the front whose content is fetched.
+    /// Counts an opening of an app with fetches, and whether its content is fresh.
     mutating func countOpening(_ app: AppID, _ now: LocalMoment) {
         guard book.manifests[app]?.modes.contains(.fetch) == true, book.planner.apps[app]?.usage.isInUse != true else {
             return
@@ -95,7 +96,7 @@ struct SimulatedRefresh {
     }
 }
 
-/// What the parts of the service hear of an app.
+/// An event about an app for the parts of the service.
 enum AppCall {
     case use(AppID, isInFront: Bool)
     case forceQuit(AppID)

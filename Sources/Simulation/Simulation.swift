@@ -1,19 +1,19 @@
 package import NightshiftAPI
 
-/// Plays traces: what the service would decide, moment by moment, under a virtual clock.
+/// Plays traces: simulates the decisions of the service under a virtual clock.
 ///
-/// `DozeMachine`, `Permission`, `Admission` and `AppMachine` decide, as they do in the service; processes and the network are
-/// made up (``Process``, ``TransferQueue``). There is one thread, no clock, no randomness and no order that differs from run
-/// to run: a trace has one outcome. See `docs/decisions/0015`.
+/// `DozeMachine`, `Permission`, `Admission` and `AppMachine` make the decisions, as in the service. Processes and the
+/// network are simulated (``Process``, ``TransferQueue``). There is only one thread. There is no real clock, no
+/// randomness and no order that varies between runs, so a trace has exactly one outcome. See `docs/decisions/0015`.
 package enum Simulation {
     /// The outcome of a trace.
     package struct Outcome: Hashable, Sendable {
-        /// Every decision, in its order; the ids count from 1.
+        /// Every decision in order; the ids count from 1.
         package var entries: [JournalEntry]
         package var totals: SimulationTotals
     }
 
-    /// - Parameter policy: stands in place of every policy that the trace names, for comparing.
+    /// - Parameter policy: replaces every policy of the trace, for comparisons.
     package static func run(_ trace: Trace, policy: BackgroundPolicy? = nil) -> Outcome {
         var world = World(trace, policy: policy)
         return world.run()
@@ -21,6 +21,6 @@ package enum Simulation {
 }
 
 extension Trace {
-    /// Plays the trace: ``Simulation/run(_:policy:)`` where that name means something else.
+    /// Plays the trace. Use this if the name ``Simulation/run(_:policy:)`` is ambiguous.
     package func played(policy: BackgroundPolicy? = nil) -> Simulation.Outcome { Simulation.run(self, policy: policy) }
 }

@@ -1,46 +1,46 @@
 import NightshiftAPI
 import Scheduler
 
-/// A transfer that exists in a trace alone.
+/// A simulated transfer.
 struct Transfer {
     let id: TaskID
-    /// Nil for one that a person asked for.
+    /// The app of the transfer; nil for one that the user added.
     let app: AppID?
-    /// The session, as the app calls it.
+    /// The app's name of the session.
     let session: String
     let lane: Int
     let priority: Double
     let bytes: Int64
-    /// The conditions that it needs; ``discretion`` says how good a moment it waits for.
+    /// The requirements of the transfer, including its discretion.
     var rules: TransferRules
     private var isDiscretionForced = false
     private var loosensAt: Double?
     var attempts = AttemptRecord()
     var received = 0.0
-    /// When it fails.
+    /// The time limit of the transfer.
     let limit: Discretion.TimeLimit
     var pause: Pause?
     var state = State.waiting
-    /// Boot seconds from which on it has waited.
+    /// The time in boot seconds since which the transfer has waited.
     var waitsFrom: Double
 
-    /// A time of its own in which it does not start.
+    /// A pause of one transfer in which it does not start.
     struct Pause {
-        /// Boot seconds.
+        /// The end in boot seconds.
         var until: Double
         var reason: WaitReason
     }
 
     enum State: Hashable {
-        /// Until its ``Transfer/pause`` is over.
+        /// The transfer waits for the end of its ``Transfer/pause``.
         case paused
         case waiting
-        /// From a boot second on.
+        /// The transfer has been running since this boot time in seconds.
         case running(since: Double)
         case ended
     }
 
-    /// - Parameter isForced: whether it waits for a good moment because its app is in the background.
+    /// - Parameter isForced: whether the transfer is discretionary because its app is in the background.
     init(_ request: TracedTransfer, id: TaskID, app: AppID?, lane: Int, isForced: Bool, now: Double) {
         self.id = id
         self.app = app
@@ -55,7 +55,7 @@ struct Transfer {
         if isForced { discretion.force(limit) }
     }
 
-    /// How good a moment it waits for, and for how long.
+    /// The discretion of the transfer, and the time of its relaxation.
     var discretion: Discretion {
         get { Discretion(rules.discretion, isForced: isDiscretionForced, loosensAt: loosensAt) }
         set {
@@ -68,6 +68,6 @@ struct Transfer {
     var isLarge: Bool { missing >= Double(Admission.largeSize) }
     var missing: Double { max(0, Double(bytes) - received) }
     var hasFailed: Bool { attempts.fruitless > 0 }
-    /// Whole bytes that are here: each attempt goes on behind them.
+    /// The number of whole bytes received. Each attempt resumes after them.
     var count: Int64 { Int64(saturating: received) }
 }

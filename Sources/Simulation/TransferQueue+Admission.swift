@@ -2,13 +2,13 @@ import NightshiftAPI
 import Scheduler
 import Transfers
 
-/// Starting and stopping, as the service decides it.
+/// Starts and stops of transfers, decided as in the service.
 extension TransferQueue {
-    /// Does what another moment asks for.
+    /// Executes the actions for a change of the device state.
     mutating func follow(_ actions: [MomentChange.Action], _ moment: DeviceMoment, _ now: ClockReading) {
         for action in actions {
             switch action {
-            // Connections of a trace carry what they are to, and no network of it asks anybody to log in.
+            // Connections of a trace never die silently, and its networks require no login.
             case .checkConnections, .endPortalWaits: break
             case .stopForbidden: stopForbidden(moment, now)
             case .note(let entry, let endsPauses):
@@ -29,9 +29,9 @@ extension TransferQueue {
         }
     }
 
-    /// Starts what may start, and stops what makes room.
+    /// Starts the transfers that may start, and stops those that make room.
     mutating func admit(_ moment: DeviceMoment, _ now: ClockReading) {
-        // A machine on its way to sleep begins nothing; what ran goes on when it wakes.
+        // No transfer begins while the machine is falling asleep. Running ones continue when it wakes.
         guard !moment.conditions.isSleeping else { return }
         let time = now.bootSeconds
         // A transfer that starts or makes room may let others start.
@@ -51,7 +51,7 @@ extension TransferQueue {
         }
     }
 
-    /// Whether something runs, or would run in a window, that can wait for one.
+    /// Whether a discretionary transfer runs, or would run in a window.
     func isWorking(_ conditions: DeviceConditions, _ now: Double) -> Bool {
         if running.contains(where: { needs(of: transfers[$0]).worksInWindow }) { return true }
         guard !conditions.isSleeping else { return false }
@@ -61,7 +61,7 @@ extension TransferQueue {
         }
     }
 
-    /// The lanes in which anything waits or runs, as admission wants them.
+    /// Returns the lanes with waiting or running transfers, in the form that admission needs.
     private func admissionLanes(_ moment: DeviceMoment, _ now: Double) -> ([Int], [Admission.Lane]) {
         var byLane: [Int: [Int]] = [:]
         for index in running { byLane[transfers[index].lane, default: []].append(index) }
@@ -83,9 +83,9 @@ extension TransferQueue {
         return (indices, queued)
     }
 
-    /// The best of classes of one size.
+    /// Returns the first transfers of all classes of one size.
     private func heads(_ classes: [Class], _ limit: Int) -> [Admission.Candidate] {
-        // Either might hide the other behind the limit.
+        // Both are read separately, because one kind could otherwise fill the limit.
         [false, true].flatMap { hasFailed in
             let groups = classes.filter { $0.hasFailed == hasFailed }.map { group in
                 group.waiting.prefix(limit).map { index in
@@ -107,7 +107,7 @@ extension TransferQueue {
             isResumable: true, hasFailed: transfer.attempts.fruitless > 1)
     }
 
-    /// Notes why those wait that do.
+    /// Records the reasons why transfers wait.
     private mutating func explain(
         _ indices: [Int], _ queued: [Admission.Lane], _ moment: DeviceMoment, _ now: ClockReading
     ) {
@@ -125,7 +125,7 @@ extension TransferQueue {
                     case .moment(let reason): reason
                     case .host: .hostBackoff
                     case .sleeping: .sleeping
-                    // The service has no other causes for a transfer of a trace.
+                    // These causes do not occur for transfers of a trace.
                     case .store, .question, .pause, .beginDate, .trial, .queue:
                         Admission.reason(
                             isLarge: group.isLarge, hasFailed: group.hasFailed, lane: admission,

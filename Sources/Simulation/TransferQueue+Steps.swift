@@ -2,12 +2,12 @@ import NightshiftAPI
 import Scheduler
 import Transfers
 
-/// What happens to transfers, with the journal entries that the service writes of it.
+/// Events of transfers, with the journal entries that the service writes for them.
 extension TransferQueue {
-    /// Begins a transfer that was admitted. Where its host fails, ``failRefused(_:)`` ends it at the same moment.
+    /// Begins an admitted transfer. If its host fails, ``failRefused(_:)`` ends it at the same time.
     mutating func begin(_ index: Int, _ moment: DeviceMoment, _ now: ClockReading) {
         let lane = lanes[transfers[index].lane]
-        // Lanes of several sessions may lead to one host: the first that comes is its probe.
+        // Lanes of several sessions may use one host. The first of their transfers is its probe.
         guard hosts.admit(lane.way, now: now.bootSeconds) else { return }
         leaveWaiting(index, now.bootSeconds)
         turns.began(
@@ -25,7 +25,8 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// Ends what has begun at hosts that fail. Those that were admitted together ask together: none hears first of the others.
+    /// Ends transfers that have begun at failing hosts. Transfers admitted together have all begun before the first
+    /// failure is known.
     mutating func failRefused(_ now: ClockReading) {
         let refused = refused
         self.refused = []
@@ -35,7 +36,7 @@ extension TransferQueue {
         }
     }
 
-    /// The service itself ends an attempt: the moment forbids it, or it makes room.
+    /// Interrupts an attempt, because the device state forbids it or it makes room.
     mutating func interrupt(
         _ index: Int, _ reason: WaitReason, detail: String? = nil, inputs: [String: String]? = nil,
         _ now: ClockReading
@@ -53,7 +54,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// An attempt fails as the trace says of its host.
+    /// Fails an attempt with the failure that the trace gives its host.
     mutating func fail(_ index: Int, _ trouble: TracedHost.Failing, began: Double, _ now: ClockReading) {
         let transfer = transfers[index]
         let lane = lanes[transfer.lane]
@@ -82,7 +83,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// The value that replaces chance in the service's pauses after failures: the mean.
+    /// The fixed replacement for the random part of pauses after failures: its mean.
     static let jitter = 0.5
 
     mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
@@ -104,9 +105,9 @@ extension TransferQueue {
         JournalEntry(time: now.date, decision: decision, task: transfers[index].id, app: transfers[index].app)
     }
 
-    // MARK: - What apps and hosts do
+    // MARK: - Events of apps and hosts
 
-    /// Its user force-quit the app.
+    /// Cancels the transfers of an app that the user has force-quit.
     mutating func cancel(_ app: AppID, _ now: ClockReading) {
         for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
             totals.cancelled += 1
@@ -114,7 +115,7 @@ extension TransferQueue {
         }
     }
 
-    /// The app is in front of its user: what it added in the background need not wait any more.
+    /// Clears the background conditions of an app's transfers, because the app is in the foreground.
     mutating func liftConditions(of app: AppID, _ now: ClockReading) {
         var lifted = 0
         for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
@@ -127,9 +128,9 @@ extension TransferQueue {
         entries.append(.conditionsLifted(of: app, tasks: lifted, at: now.date))
     }
 
-    /// A host fails from now on, or does not any more.
+    /// Changes whether a host fails.
     mutating func change(_ host: TracedHost, _ now: ClockReading) {
-        // A lost connection ends the transfers of this moment only.
+        // A lost connection ends only the transfers that are running now.
         failing[host.name] = host.failing == .lost ? nil : host.failing
         guard host.failing == .lost else { return }
         for index in running where lanes[transfers[index].lane].host == host.name {
@@ -138,7 +139,7 @@ extension TransferQueue {
         }
     }
 
-    /// Changes how good a moment a transfer waits for, which may put it among others.
+    /// Changes the discretion of a transfer, which may move it to another class.
     private mutating func changeDiscretion(_ index: Int, _ now: Double, _ change: (inout Discretion) -> Void) {
         let waits = transfers[index].state == .waiting
         let from = transfers[index].waitsFrom
@@ -149,18 +150,18 @@ extension TransferQueue {
 
     // MARK: - Time
 
-    /// Boot seconds at which ``tick(_:)`` has something to do.
+    /// The time in boot seconds of the next call of ``tick(_:)``.
     func nextDeadline(_ now: Double) -> Double? {
         let share = bytesPerSecond / Double(max(1, running.count))
         let done = running.map { transfers[$0].missing }.min().map { missing in
-            // Upwards: at that moment it is done.
+            // Rounded up, so that the transfer is complete at that time.
             ((now + missing / share) * 1_000).rounded(.up) / 1_000
         }
         return [done, timers.last?.time, paused.compactMap { transfers[$0].pause?.until }.min(), nextLook]
             .compactMap(\.self).min()
     }
 
-    /// Moves bytes for so many seconds; gives how many.
+    /// Moves bytes for a number of seconds, and returns the number of bytes.
     mutating func move(_ seconds: Double) -> Double {
         guard !running.isEmpty else { return 0 }
         let share = bytesPerSecond / Double(running.count) * seconds
@@ -174,10 +175,10 @@ extension TransferQueue {
         return moved
     }
 
-    /// Completes what is whole, and does what time asks for.
+    /// Completes finished transfers, and handles timers.
     mutating func tick(_ now: ClockReading) {
         let time = now.bootSeconds
-        // Half a byte: what rounding may have left.
+        // A remainder of half a byte is a rounding error.
         for index in running where transfers[index].missing < 0.5 {
             totals.completed += 1
             end(index, .completed, now)
@@ -209,7 +210,7 @@ extension TransferQueue {
 }
 
 extension TracedHost.Failing {
-    /// The failure of a transfer that meets it.
+    /// The failure of a transfer at a failing host.
     fileprivate var failure: TransferFailure {
         switch self {
         case .unreachable: TransferFailure(.cannotConnect, "The host cannot be reached.")
@@ -220,7 +221,7 @@ extension TracedHost.Failing {
         }
     }
 
-    /// How far the transfer comes.
+    /// The stage at which the transfer fails.
     fileprivate var stage: FailurePoint.Stage {
         switch self {
         case .unreachable: .address

@@ -2,40 +2,40 @@ import NightshiftAPI
 import Scheduler
 import Transfers
 
-/// All transfers of a trace, and the network that they share: what may run goes on, all at the same speed.
+/// All transfers of a trace, and their shared network. Running transfers all have the same speed.
 ///
-/// The decisions are made by the service's own values: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and
+/// The service's own types make the decisions: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and
 /// `FailurePause`.
 struct TransferQueue {
-    /// By their ids, which count from 1.
+    /// The transfers by id; ids count from 1.
     var transfers: [Transfer] = []
     var lanes: [Lane] = []
-    /// The transfers that run, in the order in which they started.
+    /// The running transfers, in the order in which they started.
     var running: [Int] = []
-    /// Those that have just begun at hosts that fail.
+    /// Transfers that have just begun at failing hosts.
     var refused: [Int] = []
-    /// Transfers that have a pause of their own.
+    /// Transfers with a pause of their own.
     var paused: [Int] = []
     let maximumTransfers: Int
-    /// All transfers together.
+    /// The speed of all transfers together.
     var bytesPerSecond = TransferQueue.defaultBytesPerSecond
-    /// The troubles of hosts, and the faults that the trace gives them.
+    /// The failures of hosts as the service records them. `failing` holds the failures that the trace prescribes.
     var hosts = HostTable()
     var failing: [String: TracedHost.Failing] = [:]
-    /// The order in which lanes take turns where there is only one connection.
+    /// The turns of lanes with only one connection.
     var turns = ConnectionTurns<Int>()
     private var laneIndices: [LaneKey: Int] = [:]
-    /// Boot seconds at which time itself changes something for a transfer, latest first.
+    /// Times in boot seconds of timers of transfers, latest first.
     var timers: [(time: Double, index: Int)] = []
-    /// Boot seconds at which time alone may let something start or make room.
+    /// The time in boot seconds at which a transfer may start or make room without an event.
     var nextLook: Double?
-    /// The decisions and their results since they were last taken.
+    /// The decisions and results since the last read.
     var entries: [JournalEntry] = []
     var ended: [Transfer] = []
     var waits = WaitLedger()
     var totals = TransferTotals()
 
-    /// 20 Mbit/s, where a trace says nothing.
+    /// The default speed: 20 Mbit/s.
     static let defaultBytesPerSecond: Double = 2_500_000
 
     private struct LaneKey: Hashable {
@@ -56,19 +56,19 @@ struct TransferQueue {
             isLoopback = Loopback.contains(host: host)
         }
 
-        /// Hosts of a trace have one scheme and one port, and no proxy stands before them.
+        /// The route of the lane. Hosts of a trace have one scheme and one port, and no proxy.
         var way: HostTable.Way { HostTable.Way(origin: host, proxy: nil) }
 
         func needs(_ rules: TransferRules) -> HeldClass { HeldClass(rules: rules, isLoopback: isLoopback) }
     }
 
-    /// Those of a lane that wait and are alike for every decision; best first.
+    /// Waiting transfers of a lane with the same requirements; best first.
     struct Class {
         var rules: TransferRules
         var isLarge: Bool
         var hasFailed: Bool
         var waiting: [Int] = []
-        /// Why they wait, and since when.
+        /// The reason why they wait, and its start.
         var reason: WaitReason?
         var since = 0.0
     }
@@ -79,11 +79,11 @@ struct TransferQueue {
 
     // MARK: - Intake
 
-    /// Takes transfers on.
+    /// Adds transfers.
     ///
     /// - Parameters:
-    ///   - isForced: whether they wait for a good moment because their app is in the background.
-    ///   - notBefore: boot seconds before which they do not start.
+    ///   - isForced: whether they are discretionary because their app is in the background.
+    ///   - notBefore: the earliest start in boot seconds.
     mutating func add(
         _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, _ moment: DeviceMoment,
         _ now: ClockReading
@@ -127,7 +127,7 @@ struct TransferQueue {
         return lanes.count - 1
     }
 
-    /// Time ends a transfer, and loosens what it needs before.
+    /// Sets the timers of a transfer: for its time limit, and for the relaxation of its requirements before that.
     private mutating func setTimers(_ index: Int) {
         setTimer(transfers[index].limit.deadline, index)
         if let time = transfers[index].discretion.loosensAt { setTimer(time, index) }
@@ -147,7 +147,7 @@ struct TransferQueue {
 
     // MARK: - Waiting
 
-    /// Lets a transfer wait for a time of its own.
+    /// Pauses a transfer.
     mutating func pause(_ index: Int, _ pause: Transfer.Pause, _ now: Double) {
         transfers[index].pause = pause
         transfers[index].state = .paused
@@ -155,7 +155,7 @@ struct TransferQueue {
         paused.append(index)
     }
 
-    /// Its own pause is over; from here on it waits for its turn.
+    /// Ends the pause of a transfer, which then waits for its turn.
     mutating func endPause(_ index: Int, _ now: Double) {
         guard let pause = transfers[index].pause else { return }
         paused.removeAll { $0 == index }
@@ -164,7 +164,7 @@ struct TransferQueue {
         wait(index, now)
     }
 
-    /// Puts a transfer among those that wait.
+    /// Adds a transfer to the waiting ones.
     mutating func wait(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         transfers[index].state = .waiting
@@ -184,7 +184,7 @@ struct TransferQueue {
         lanes[lane].classes[place].waiting.insert(index, at: position)
     }
 
-    /// The highest priority goes first and, of equals, who has failed least, then the oldest.
+    /// Whether a transfer comes first: by highest priority, then by fewest failures, then by age.
     private func precedes(_ one: Int, _ other: Int) -> Bool {
         (-transfers[one].priority, transfers[one].attempts.fruitless, one)
             < (-transfers[other].priority, transfers[other].attempts.fruitless, other)
@@ -196,18 +196,18 @@ struct TransferQueue {
         }
     }
 
-    /// Takes a transfer out of those that wait; its wait is over, or goes on under other rules.
+    /// Removes a transfer from the waiting ones, because its wait is over or its rules change.
     mutating func leaveWaiting(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         guard transfer.state == .waiting, let place = classIndex(of: transfer) else { return }
         let group = lanes[transfer.lane].classes[place]
         lanes[transfer.lane].classes[place].waiting.removeAll { $0 == index }
-        // The first task of an empty class begins a wait that the journal tells of.
+        // The first task of an empty class begins a new wait, which the journal records.
         if group.waiting.count == 1 { lanes[transfer.lane].classes[place].reason = nil }
         if let reason = group.reason { waits.add(reason, index, now - max(group.since, transfer.waitsFrom)) }
     }
 
-    /// Notes why the transfers of a class wait from now on.
+    /// Records the reason why the transfers of a class wait from now on.
     mutating func setReason(_ reason: WaitReason?, lane: Int, place: Int, _ now: Double) {
         let group = lanes[lane].classes[place]
         guard group.reason != reason else { return }
@@ -218,7 +218,7 @@ struct TransferQueue {
         lanes[lane].classes[place].since = now
     }
 
-    /// With the waits that are not over yet.
+    /// Returns the totals of all waits, including current ones.
     func waitTotals(_ now: Double) -> [WaitTotals] {
         var waits = waits
         for group in lanes.flatMap(\.classes) {

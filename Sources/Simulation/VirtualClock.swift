@@ -1,11 +1,11 @@
 import NightshiftAPI
 
-/// The clocks of a machine that exists in a trace alone.
+/// The clocks of the simulated machine.
 struct VirtualClock {
-    /// Seconds from the trace's beginning, time asleep included.
+    /// Seconds from the start of the trace, including sleep.
     private(set) var bootSeconds = 0.0
     private var asleepSeconds = 0.0
-    /// Seconds since 1970 at the trace's beginning.
+    /// The start of the trace in seconds since 1970.
     let start: Double
 
     init(start: Double) {
@@ -24,14 +24,14 @@ struct VirtualClock {
         bootSeconds = time
     }
 
-    /// The boot seconds of a moment of the awake clock, provided that the machine does not sleep before.
+    /// Returns the boot time for a time of the awake clock, if the machine does not sleep before that.
     ///
-    /// Up to a microsecond late, and never early: a sleeper that is woken for a moment finds that it has come.
+    /// The result is up to a microsecond late and never early, so the awake clock has reached the time then.
     func bootTime(ofAwakeSeconds moment: Double) -> Double {
         let time = max(bootSeconds, ((moment + asleepSeconds) * 1e6).rounded(.up) / 1e6)
         return time - asleepSeconds >= moment ? time : time + 1e-6
     }
 
-    /// Work takes whole milliseconds: sums of times stay what they look like.
+    /// Rounds to whole milliseconds, so that sums of times stay readable.
     static func milliseconds(_ seconds: Double) -> Double { (seconds * 1_000).rounded() / 1_000 }
 }

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// How long transfers waited, and for what.
+/// The waiting times of transfers, by reason.
 struct WaitLedger {
     private var reasons: [WaitReason: Sum] = [:]
 
@@ -17,7 +17,7 @@ struct WaitLedger {
         reasons[reason, default: Sum()].longest = max(reasons[reason, default: Sum()].longest, seconds)
     }
 
-    /// In the order of the vocabulary.
+    /// The totals in the order of `WaitReason`.
     var totals: [WaitTotals] {
         WaitReason.allCases.compactMap { reason in
             reasons[reason].map {

@@ -4,9 +4,9 @@ import Refresh
 import Scheduler
 import Store
 
-/// The apps: what their users do, what their processes have done, and what their machines want.
+/// The apps: events from users and processes, and the actions of their state machines.
 extension World {
-    /// The app of a trace, installed where it is new.
+    /// Returns the index of an app of the trace, and installs the app if it is new.
     mutating func index(of id: AppID) -> Int {
         if let index = apps.firstIndex(where: { $0.id == id }) { return index }
         var machine = AppMachine(
@@ -28,14 +28,15 @@ extension World {
         refresh.isToLook = true
     }
 
-    /// The app's own policy goes before the device's; a policy in place of all goes before both.
+    /// Returns the app's terms. The app's own policy takes precedence over the device's, and a policy for the whole
+    /// simulation over both.
     private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
         BackgroundTerms(
             user: nil, manifest: policy == nil ? behaviour.backgroundPolicy : nil,
             device: policy ?? settings.backgroundPolicy, lead: settings.expirationLead)
     }
 
-    /// Tells an app what moment it is.
+    /// Applies the current phase of doze to an app.
     mutating func applyPhase(_ index: Int) {
         perform(index) { [phase = moment.phase] in $0.apply(phase, now: $1) }
     }
@@ -49,7 +50,7 @@ extension World {
         }
     }
 
-    /// An app that runs begins its work at once, another one when it next runs.
+    /// Begins a task at once in a running app, or else when the app next runs.
     mutating func begin(_ task: TracedTask, _ index: Int) {
         apps[index].pending.append(task)
         beginPending(index)
@@ -69,7 +70,7 @@ extension World {
             notBefore: pause.map(VirtualClock.milliseconds), moment, now)
     }
 
-    /// Takes what the transfers have decided; false where nothing ended.
+    /// Handles the decisions of the transfers. Returns false if no transfer ended.
     mutating func takeTransfers() -> Bool {
         for entry in transfers.entries { record(entry) }
         transfers.entries = []
@@ -115,13 +116,14 @@ extension World {
         apps[index].countEnd()
     }
 
-    /// It runs and hears: of what came meanwhile, and of what it was to begin.
+    /// Handles the time at which a process runs and is connected: it reads its messages and begins its pending tasks.
     private mutating func listened(_ index: Int) {
         readMessages(index)
         beginPending(index)
     }
 
-    /// A process that runs reads its messages as they come; one that was woken for them, when it handles that.
+    /// Marks messages as read. A running process reads them on arrival. One that was woken reads them when it handles
+    /// the wake.
     private mutating func readMessages(_ index: Int) {
         guard apps[index].isListening, apps[index].machine.wakes(now: now).isEmpty else { return }
         for session in apps[index].sessions.indices {
@@ -135,7 +137,7 @@ extension World {
         apps[index].pending = []
         for task in pending {
             guard let number = apps[index].process?.openTask() else { return }
-            // Before the service has its say: an answer may freeze it at once.
+            // The job begins before the state machine is called, because its response may freeze the process at once.
             apps[index].process?.begin(.task(number), seconds: task.seconds, clock.awakeSeconds)
             var refusal: BackgroundTaskRefusal?
             perform(index) { machine, now in
@@ -155,9 +157,9 @@ extension World {
         perform(index) { $0.endTask(number, now: $1) }
     }
 
-    // MARK: - What machines want
+    // MARK: - Actions of state machines
 
-    /// Gives a machine an input and carries out what it wants, as `AppService` does.
+    /// Passes an input to a state machine and executes its actions, like `AppService`.
     mutating func perform(_ index: Int, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         let now = now
         let before = apps[index].machine.record
@@ -178,7 +180,7 @@ extension World {
                 let now = now
                 actions += apps[index].machine.spawned(Self.stored(process.processID), now: now)
             case .send(let command): beginCommand(command, index)
-            // There are no other processes of an app in a trace.
+            // An app of a trace has no secondary processes.
             case .tellGuest: break
             case .freeze: apps[index].process?.freeze(time)
             case .thaw:
@@ -208,7 +210,7 @@ extension World {
         }
     }
 
-    /// The process takes its time over a command.
+    /// Begins to handle a command, which takes the process some time.
     private mutating func beginCommand(_ command: ProcessCommand, _ index: Int) {
         let behaviour = apps[index].behaviour
         let kind: Process.Job.Kind = command.action == .terminate ? .exit : .acknowledge(command)
@@ -224,7 +226,7 @@ extension World {
         apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)
     }
 
-    /// Seconds that handling a wake takes.
+    /// Returns the seconds that handling a wake takes.
     private func handling(_ source: WakeSource?, _ behaviour: AppBehaviour) -> Double {
         switch source {
         case .processing: behaviour.processing
@@ -237,7 +239,7 @@ extension World {
         StoredProcess(processID: processID, startTime: 0, bootID: "trace", isManaged: true)
     }
 
-    /// Seconds that drawing a snapshot, and coming to an end, take any app.
+    /// The seconds that every app needs to draw a snapshot, and to exit.
     private static let snapshotTime = 0.1
     private static let exitTime = 0.1
 }

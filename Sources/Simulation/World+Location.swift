@@ -5,13 +5,13 @@ import Refresh
 import Scheduler
 import Store
 
-/// Regions and significant changes: what happens goes to the service's book, and what it decides is carried out.
+/// Regions and significant changes: events are passed to the service's book, and its decisions are executed.
 extension World {
     private var locationNow: LocationMoment { LocationMoment(bootSeconds: clock.bootSeconds, local: localNow) }
 
-    /// Boot seconds at which the book decides again or the receiver has something to say, if nothing happens before.
+    /// The boot time in seconds of the book's next decision or the receiver's next result, if no event happens before.
     var nextLocationLook: Double? {
-        // Upwards to a millisecond: at that moment it has come.
+        // Rounded up to a millisecond, so that the time has come then.
         let look = location.book.nextLook.map { ($0 * 1_000).rounded(.up) / 1_000 }
         return [look, location.receiver.request?.until].compactMap(\.self).min()
     }
@@ -22,7 +22,7 @@ extension World {
         location.book.apply(moment)
         if location.hasPlaces {
             let source = LocationStatus.SourceStatus(
-                name: "override", isAvailable: true, sentence: "The trace says where the device is.")
+                name: "override", isAvailable: true, sentence: "The trace provides the location.")
             location.book.take(
                 .sources([source], canMonitorRegions: true, canMonitorSignificantChanges: true), now: locationNow)
         }
@@ -30,9 +30,10 @@ extension World {
         _ = followLocation()
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
-    /// The device is in another place. The receiver sees that when it is asked, and the network at once where that is wanted.
+    /// Moves the device to another location. The receiver notices it when asked. The network reports it at once if
+    /// changes are wanted.
     mutating func moved(to place: SetPlace?) {
         location.place = place
         guard location.watchesChanges, let fix = location.fix(now: clock.bootSeconds) else { return }
@@ -48,7 +49,7 @@ extension World {
                 try location.book.removeRegion(region.identifier, of: app, now: locationNow)
             }
         } catch {
-            // The app is told, as one that runs is: too many are watched. The journal shows no region then.
+            // The app receives the error that too many regions are monitored. The journal shows no region then.
         }
         location.isToLook = true
     }
@@ -62,23 +63,23 @@ extension World {
                 try location.book.setSignificantChanges(changes, for: app, now: locationNow)
             }
         } catch {
-            // Every app of a trace has an entry: nothing of this is refused.
+            // Every app of a trace has an entry, so no request is refused.
         }
         location.isToLook = true
     }
 
-    /// The wake of an app is over.
+    /// Ends a wake of an app.
     mutating func finishLocationWake(_ wake: WantedWake, _ index: Int) {
         guard apps[index].locationWakes.contains(wake) else { return }
         apps[index].locationWakes.removeAll { $0 == wake }
         location.countWake()
     }
 
-    // MARK: - What is decided
+    // MARK: - Decisions
 
-    /// Gives the book what it has not heard of, lets it decide, and carries that out.
+    /// Passes new events to the book, lets it decide, and executes the decisions.
     ///
-    /// - Returns: whether anything was carried out that others may answer to.
+    /// - Returns: whether anything was executed to which other parts may respond.
     mutating func followLocation() -> Bool {
         guard location.takesPart else { return false }
         var hasActed = false
@@ -102,7 +103,7 @@ extension World {
         }
     }
 
-    /// What the receiver has seen, when its time has come.
+    /// Reads the receiver's result when it is due.
     private mutating func takeFromReceiver() {
         guard let request = location.receiver.request, request.until <= clock.bootSeconds else { return }
         if let fix = location.fix(now: clock.bootSeconds) {
@@ -126,7 +127,7 @@ extension World {
         } else {
             turnReceiverOff()
         }
-        // The network says where the device is as soon as it is asked.
+        // The network reports the location as soon as it is asked.
         if began, let fix = location.fix(now: clock.bootSeconds) {
             location.book.take(.fix(fix, source: "override"), now: locationNow)
             location.isToLook = true
@@ -145,7 +146,7 @@ extension World {
         for wake in changes.begun {
             location.count(wake)
             let index = index(of: wake.app)
-            // A row takes the place of one with the same key.
+            // A new row replaces one with the same key.
             apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
             apps[index].locationWakes.append(location.row(wake, now))
             touched.append(wake.app)

@@ -5,14 +5,14 @@ import Refresh
 import Scheduler
 import Store
 
-/// Background refresh: what happens goes to the service's book, and what it decides is carried out.
+/// Background refresh: events are passed to the service's book, and its decisions are executed.
 extension World {
-    /// Local time is UTC in a trace.
+    /// The local time, which is UTC in a trace.
     var localNow: LocalMoment { LocalMoment(seconds: now.wallSeconds) }
 
-    /// Boot seconds at which the book decides again, if nothing happens before.
+    /// The boot time in seconds of the book's next decision, if no event happens before.
     var nextRefreshLook: Double? {
-        // Upwards to a millisecond: at that moment it has come.
+        // Rounded up to a millisecond, so that the time has come then.
         refresh.book.nextLook.map { (($0 - settings.start) * 1_000).rounded(.up) / 1_000 }
     }
 
@@ -22,9 +22,9 @@ extension World {
         _ = followRefresh()
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
-    /// Tells what a step of an app's machine has changed, as `AppService` does.
+    /// Notifies the parts of the changes in a step of an app's state machine, like `AppService`.
     mutating func tellParts(_ id: AppID, from old: AppRecord, to new: AppRecord) {
         func isInFront(_ record: AppRecord) -> Bool {
             record.process != nil && (record.state == .active || record.state == .inactive)
@@ -49,7 +49,8 @@ extension World {
                 try refresh.book.change(new, now: localNow)
             }
         } catch {
-            // What a trace may say is what people may: only the number of apps is refused. The journal shows no change then.
+            // A trace can only contain valid settings, so only the number of apps can be refused. The journal shows no
+            // change then.
         }
         refresh.isToLook = true
     }
@@ -63,12 +64,12 @@ extension World {
         do throws(Problem) {
             try refresh.book.submit(task, for: apps[index].id, isInFront: isInFront, now: localNow)
         } catch {
-            // The app is told, as one that runs is: too many wait, or its user has switched refresh off.
+            // The app receives the error that too many tasks wait, or that refresh is switched off.
         }
         refresh.isToLook = true
     }
 
-    /// The wake of an app is over: whoever waits for what came of it reads that next.
+    /// Ends a wake of an app. The part that uses its result reads it next.
     mutating func finishRefreshWake(_ wake: WantedWake, _ outcome: WakeOutcome, _ index: Int) {
         guard apps[index].refreshWakes.contains(wake) else { return }
         apps[index].refreshWakes.removeAll { $0 == wake }
@@ -77,7 +78,7 @@ extension World {
             wake, outcome.end(at: now.wallSeconds), bytes: moved ? apps[index].behaviour.fetchBytes : 0)
     }
 
-    /// Its expiration handler ends what the app was woken for, and says that it was not done.
+    /// Ends the work for which the app was woken through its expiration handler, as not completed.
     mutating func endWake(_ expiration: ProcessCommand, _ index: Int) {
         guard let source = expiration.source,
             let command = apps[index].process?.withdrawWake(source, through: expiration.through)
@@ -85,11 +86,11 @@ extension World {
         perform(index) { $0.acknowledged(command.number, result: .failed, now: $1) }
     }
 
-    // MARK: - What is decided
+    // MARK: - Decisions
 
-    /// Gives the book what it has not heard of, lets it decide, and carries that out.
+    /// Passes new events to the book, lets it decide, and executes the decisions.
     ///
-    /// - Returns: whether anything was carried out that others may answer to.
+    /// - Returns: whether anything was executed to which other parts may respond.
     mutating func followRefresh() -> Bool {
         var hasActed = false
         while true {
@@ -118,7 +119,7 @@ extension World {
         for wake in changes.begun {
             refresh.count(wake)
             let index = index(of: wake.app)
-            // A row takes the place of one with the same key.
+            // A new row replaces one with the same key.
             apps[index].refreshWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
             apps[index].refreshWakes.append(refresh.row(wake, now))
         }

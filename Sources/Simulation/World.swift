@@ -4,32 +4,32 @@ import NightshiftAPI
 import Refresh
 import Scheduler
 
-/// The whole of what a trace plays in: a device, its doze, its apps and its transfers, at one moment.
+/// The complete state of a simulation at one time: a device, its doze, its apps and its transfers.
 ///
-/// The events of one moment happen in this order: the lines of the trace, what processes have done, what time asks of apps,
-/// transfers and doze. After each of them ``propagateChanges()`` lets everybody hear of what has changed.
+/// Events at the same time happen in this order: lines of the trace, results of processes, and timers of apps,
+/// transfers and doze. After each event, ``propagateChanges()`` announces the changes.
 struct World {
     private let lines: [TraceLine]
     private var nextLine = 0
     private let end: Double
     let settings: TraceSettings
-    /// Stands in place of every policy of the trace.
+    /// The policy that replaces every policy of the trace.
     let policy: BackgroundPolicy?
     var clock: VirtualClock
-    /// The machine that decides about the moment, as the service's conductor has it.
+    /// The state machine of the device, as in the service's coordinator.
     var machine: MomentMachine
-    /// In the order in which the trace first names them.
+    /// The apps in the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
     var ledger: Ledger
-    /// Background refresh, as the service's part for it has it.
+    /// The state of background refresh, as in the service.
     var refresh: SimulatedRefresh
-    /// Regions and significant changes, as the service's part for them has them, and the receiver.
+    /// The state of regions and significant changes as in the service, and the receiver.
     var location: SimulatedLocation
     private var journal: [JournalEntry] = []
-    /// The moment that was last announced to apps and transfers.
+    /// The device state that was last announced to apps and transfers.
     var toldMoment = DeviceMoment()
-    /// Whether they are to be told again.
+    /// Whether the device state has to be announced again.
     var hasToAnnounce = false
     var nextProcessID: Int32 = 1_000
 
@@ -59,7 +59,7 @@ struct World {
         var steps = 0
         while let time = nextTime, time <= end {
             steps = time > clock.bootSeconds ? 0 : steps + 1
-            precondition(steps < Self.mostSteps, "Time stands still at \(time): a deadline passes and nothing happens.")
+            precondition(steps < Self.mostSteps, "The simulation is stuck at \(time) after a deadline without an event.")
             advance(to: time)
             step()
         }
@@ -67,13 +67,14 @@ struct World {
         return Simulation.Outcome(entries: numbered, totals: ledger.totals(self))
     }
 
-    /// More happens at no one moment, by far; without this a mistake would be a simulation that never ends.
+    /// The limit of steps at one time, far more than occur. It stops a simulation that would never end because of a
+    /// bug.
     private static let mostSteps = 20_000
 
-    /// Boot seconds at which something happens next.
+    /// The boot time in seconds of the next event.
     private var nextTime: Double? {
         let line = nextLine < lines.count ? lines[nextLine].at : nil
-        // Nothing but the trace wakes a machine that sleeps.
+        // Only the trace can wake a sleeping machine.
         guard !conditions.isSleeping else { return line }
         let now = clock.bootSeconds
         let inApps = apps.compactMap { app in
@@ -99,7 +100,7 @@ struct World {
         clock.advance(to: time, isAsleep: conditions.isSleeping)
     }
 
-    /// Everything that happens at this moment, once.
+    /// Handles all events of the current time once.
     private mutating func step() {
         while nextLine < lines.count, lines[nextLine].at <= clock.bootSeconds {
             play(lines[nextLine])
@@ -131,7 +132,7 @@ struct World {
         propagateChanges()
     }
 
-    /// The first lines about the device are no changes: they say how the device is found.
+    /// Returns the initial conditions. The first lines about the device describe them, and are not changes.
     private mutating func firstConditions() -> DeviceConditions {
         var conditions = DeviceConditions()
         while nextLine < lines.count, lines[nextLine].at == 0 {
@@ -168,13 +169,13 @@ struct World {
         if let change = line.location { self.change(change, id) }
     }
 
-    /// Announces changes to apps and transfers until nothing changes any more.
+    /// Announces changes to apps and transfers until nothing changes.
     mutating func propagateChanges() {
         var isChanging = true
         var rounds = 0
         while isChanging {
             rounds += 1
-            precondition(rounds < Self.mostRounds, "Doze changes for ever: \(journal.suffix(4).map(\.decision)).")
+            precondition(rounds < Self.mostRounds, "Doze never stops changing: \(journal.suffix(4).map(\.decision)).")
             _ = takeTransfers()
             execute(machine.changed(activity, now: now))
             isChanging = hasToAnnounce
@@ -196,7 +197,8 @@ struct World {
         }
     }
 
-    /// Doze opens, closes and opens again at most; without this a mistake would be a simulation that never ends.
+    /// The limit of rounds, of which a few are usual, as when doze opens, closes and reopens a window. It stops a
+    /// simulation that would never end because of a bug.
     private static let mostRounds = 1_000
 
     // MARK: - Journal

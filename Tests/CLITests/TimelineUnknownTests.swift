@@ -24,7 +24,7 @@ struct TimelineUnknownTests {
     /// A service that records how it finds the device, and half a second later that it has started.
     private func start(_ at: Double, _ conditions: [String: String] = conditions, id: Int64 = 0) -> [JournalEntry] {
         var found = TimelineSamples.entry(
-            at, .deviceChanged, detail: "The service begins with this.", inputs: conditions)
+            at, .deviceChanged, detail: "The conditions when the service started.", inputs: conditions)
         found.id = id
         return [found, TimelineSamples.entry(at + 0.5, .serviceStarted)]
     }

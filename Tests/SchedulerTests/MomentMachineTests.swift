@@ -40,7 +40,7 @@ import Testing
         }
         let actions = machine.begin(found, now: Self.now(0))
         let entry = Self.entries(actions).first
-        #expect(entry?.decision == .deviceChanged && entry?.detail == "The service begins with this.")
+        #expect(entry?.decision == .deviceChanged && entry?.detail == "The conditions when the service started.")
         #expect(entry?.inputs?["power"] == "battery" && entry?.inputs?["freeBytes"] == nil)
         #expect(entry?.inputs?.count == DeviceKey.conditions.count - 1)
         #expect(entry?.inputs?["location"] == nil, "a place is private")

@@ -100,7 +100,7 @@ struct HostTests {
     @Test func `B3: A simulation begins as the service does`() throws {
         let play = try Play([wifi, #""at": 10, "end": true"#])
         #expect(play.outcome.entries.map(\.decision) == [.deviceChanged, .serviceStarted])
-        #expect(play.outcome.entries.first?.detail == "The service begins with this.")
+        #expect(play.outcome.entries.first?.detail == "The conditions when the service started.")
         #expect(play.outcome.entries.first?.inputs?["interface"] == "wifi")
     }
 

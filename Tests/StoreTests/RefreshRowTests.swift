@@ -199,7 +199,7 @@ import Testing
 
         let all = ["idle": "no", "power": "battery"]
         try await record([
-            (.deviceChanged, nil, "The service begins with this.", all),
+            (.deviceChanged, nil, "The conditions when the service started.", all),
             (.deviceChanged, nil, "idle: no → yes", ["idle": "yes"]), (.dozeBegan, nil, "Nobody uses it.", all),
             (.windowOpened, nil, nil, nil), (.windowClosed, nil, nil, nil),
             (.dozeEnded, nil, "Somebody is there.", all),
@@ -210,7 +210,8 @@ import Testing
         let rest = try await left().filter { $0.app == nil }
         #expect(rest.map(\.decision) == [.deviceChanged, .deviceChanged, .deviceChanged, .deviceSlept])
         #expect(rest.map(\.inputs) == [["power": "battery"], ["power": "external"], ["power": "battery"], nil])
-        #expect(rest.map(\.detail) == ["The service begins with this.", nil, "power: external → battery", nil])
+        #expect(
+            rest.map(\.detail) == ["The conditions when the service started.", nil, "power: external → battery", nil])
         #expect(try await left().allSatisfy { $0.decision != .appEntered })
     }
 
