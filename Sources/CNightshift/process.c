@@ -87,7 +87,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     if (dup3(report, 3, O_CLOEXEC) < 0) fail(report, nightshift_launch_output);
     if (begun >= 0 && dup3(begun, 4, O_CLOEXEC) < 0) fail(3, nightshift_launch_output);
     closefrom(begun >= 0 ? 5 : 4);
-    // The number is above the service's own descriptors, which may exceed the limit, so that a free one is found.
+    // The limit is set after the service's own descriptors are closed. Otherwise no number below it might be free.
     struct rlimit limit;
     if (launch->open_files >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = (rlim_t)launch->open_files < limit.rlim_max ? (rlim_t)launch->open_files : limit.rlim_max;
