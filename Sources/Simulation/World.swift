@@ -59,7 +59,7 @@ struct World {
         var steps = 0
         while let time = nextTime, time <= end {
             steps = time > clock.bootSeconds ? 0 : steps + 1
-            precondition(steps < Self.mostSteps, "The simulation is stuck at \(time) after a deadline without an event.")
+            precondition(steps < Self.mostSteps, "The simulation is stuck after a deadline at \(time).")
             advance(to: time)
             step()
         }

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Lanes whose tasks need different things of the device: only the heads of the classes that the moment allows are known.
+/// Tests of lanes whose tasks have different device requirements: only the first tasks of allowed classes are known.
 @Suite struct AdmissionClassTests {
     private struct Job {
         var candidate: Admission.Candidate
@@ -27,7 +27,7 @@ import Testing
         return moment
     }
 
-    /// What the store gives: the heads of each allowed class, merged; or, to compare, the whole of them.
+    /// Returns the merged first tasks of each allowed class, as the store does; or, for comparison, all tasks.
     private static func queue(
         _ jobs: [Job], _ moment: DeviceMoment, isLarge: Bool, limit: Int?
     ) -> [Admission.Candidate] {
@@ -85,18 +85,18 @@ import Testing
                 jobs[index].startedAt = now
                 starts += 1
             }
-            // Whoever runs may end at any moment.
+            // A running task may end at any time.
             jobs.removeAll { $0.startedAt != nil && Int.random(in: 0..<3, using: &random) == 0 }
         }
         #expect(starts > 20, "seed \(seed): \(starts)")
     }
 
-    /// However many there are of one class, those of another take their turn by age.
+    /// Checks that tasks of each class get their turn by age, however many tasks another class has.
     @Test func noClassStarvesAnother() {
         var jobs: [Job] = []
         var order: [TaskID] = []
         for step in 0..<200 {
-            // Three arrive and two can run: the queue grows, and the common class alone would fill every place.
+            // Three tasks arrive and two can run, so the queue grows, and the common class alone could use every place.
             for number in 0..<3 {
                 jobs.append(
                     Job(

@@ -37,7 +37,7 @@ import Testing
             isTurnOfFailed: isTurnOfFailed)
     }
 
-    /// Of 32, so many taken.
+    /// Returns 32 places of which `running` are taken.
     private static func places(_ running: Int) -> Places {
         var places = Places(maximum: 32)
         for _ in 0..<running { places.add(origin: nil) }

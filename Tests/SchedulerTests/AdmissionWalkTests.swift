@@ -3,14 +3,14 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random loads, carried on step by step: what has to hold of every plan.
+/// Random loads in steps, which check the rules that hold for every plan.
 @Suite struct AdmissionWalkTests {
     private struct Job {
         var id: TaskID
         var lane: Int
         var priority: Double
         var isLarge: Bool
-        /// Seconds it still has to run.
+        /// The remaining running time in seconds.
         var left: Double
         var waitsSince: Double
         var startedAt: Double?
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// What breaks a rule, in words: there are too many comparisons for an expectation each.
+    /// Returns the broken rules as text, because separate expectations would be too many.
     private func faults(
         _ plan: Admission.Plan, _ lanes: [Admission.Lane], _ world: World, _ allowances: [Int]
     ) -> Set<String> {
@@ -152,13 +152,13 @@ import Testing
         return faults
     }
 
-    /// What comes first, of two that have both failed or both not.
+    /// Returns the sort key of a candidate, for comparison with one that has also failed or also not failed.
     private static func order(_ one: Admission.Candidate, isProbe: Bool) -> (Double, Double, TaskID) {
         isProbe
             ? (Double(one.fruitless), -one.priority, one.id) : (-one.priority, Double(one.fruitless), one.id)
     }
 
-    /// Candidates that could start and do not.
+    /// Returns candidates that could start and do not.
     private func unexplained(
         _ waiting: [Admission.Candidate], _ lane: Admission.Lane, _ started: [Admission.Candidate], _ allowance: Int,
         _ world: World, _ running: Int, _ smallWaits: Bool, _ freshWaits: Bool
@@ -178,7 +178,7 @@ import Testing
             let reason = Admission.reason(
                 isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, places: places,
                 othersFirst: freshWaits)
-            // The service's last place may be kept for a small one of another lane.
+            // The last place of the service may be reserved for a small task of another lane.
             let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
             return reason == .starting && !isKept ? "\(candidate.id) could start" : nil
         }
@@ -190,7 +190,8 @@ import Testing
         world.jobs.removeAll { $0.left <= 0 }
     }
 
-    /// However many large transfers there are: a small one of equal priority begins within a slice, and a step of time.
+    /// Checks that a small transfer of equal priority begins within a slice and a time step, however many large ones
+    /// exist.
     @Test(arguments: 1...20) func smallOnesDoNotStarve(_ seed: Int) {
         var world = World(seed: UInt64(seed) &+ 500)
         let step = 0.5
@@ -210,7 +211,7 @@ import Testing
             }
             pass(&world, step)
             let waiting = world.jobs.filter { !$0.isLarge && $0.startedAt == nil }
-            // Where one place serves all lanes, they take turns.
+            // If one place serves all lanes, they take turns.
             let bound = (Admission.slice + 2) * Double(world.connections.count) + 2 * step
             for job in waiting {
                 #expect(

@@ -2,9 +2,9 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Attempts are counted, and turns are taken where there is only one connection.
+/// Tests of attempt counts, and of turns on a single connection.
 @Suite struct AttemptTests {
-    @Test func `An attempt that brings nothing that lasts is fruitless`() {
+    @Test func `An attempt without lasting progress counts as fruitless`() {
         var record = AttemptRecord()
         #expect(record.hasAdvanced(to: 0))
         record.begin()
@@ -16,7 +16,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 10))
     }
 
-    @Test func `Attempts are hopeless once many in a row have lost their bytes, and fewer where they are large`() {
+    @Test func `A transfer is hopeless after many consecutive lost attempts, or fewer large ones`() {
         func record(_ fruitless: Int, _ restarts: Int) -> AttemptRecord {
             AttemptRecord(fruitless: fruitless, restarts: restarts)
         }
@@ -31,16 +31,16 @@ import Testing
         #expect(record(3, 2).isHopeless(fetching: .max) && !record(2, 2).isHopeless(fetching: .max))
     }
 
-    @Test func `More than was written down came before the service died`() {
+    @Test func `Bytes that arrived unrecorded before a crash count as progress`() {
         var record = AttemptRecord(failures: 4, fruitless: 3, furthest: 10)
         record.start(from: 10)
         #expect(record == AttemptRecord(failures: 4, fruitless: 3, furthest: 10))
         record.start(from: 11)
-        // The attempt that begins counts all the same.
+        // The new attempt still counts.
         #expect(record == AttemptRecord(failures: 0, fruitless: 1, furthest: 11))
     }
 
-    @Test func `Who has lost bytes twice advances when an answer goes on behind them, and not before`() {
+    @Test func `After two losses, bytes count as progress only when a response resumes after them`() {
         var record = AttemptRecord()
         for count in [10, 11] as [Int64] {
             record.begin()
@@ -58,8 +58,8 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 12, restarts: 2))
     }
 
-    @Test func `Bytes that lasted for a while and were lost then make no pause short again`() {
-        // Each version is continued once, one byte later than the last one, and thrown away.
+    @Test func `Bytes that lasted for a while and were then lost do not shorten the pauses`() {
+        // Each version is resumed once, one byte later than the last one, and discarded.
         var record = AttemptRecord()
         for number in 1...20 {
             let count = 1_000 + Int64(number)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `An end that the service wanted says nothing of the attempt`() {
+    @Test func `An attempt that the service ends does not count`() {
         var record = AttemptRecord()
         record.begin()
         record.withdraw()
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: 0..<30 as Range<UInt64>)
-    func `No walk leaves what is legal`(seed: UInt64) {
+    func `Random steps keep the attempt record legal`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var record = AttemptRecord()
         var most: Int64 = 0
@@ -101,7 +101,7 @@ import Testing
             default: record.advance(to: count)
             }
             most = max(most, record.furthest)
-            // The mark goes back the first time only that bytes are lost, and only beyond it is progress.
+            // The maximum decreases only at the first loss of bytes, and progress is only beyond it.
             #expect(record.furthest >= before.furthest || before.restarts == 0 && kind == 39, "seed \(seed)")
             if before.restarts > 1, kind % 6 != 4 { #expect(record.furthest == before.furthest, "seed \(seed)") }
             if record.restarts > before.restarts, before.restarts > 0 {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `Those that have failed take turns with those that have not`(seed: UInt64) {
+    func `Transfers that have failed take turns with those that have not`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var turns = ConnectionTurns<Int>()
         var last: [Int: (hasFailed: Bool, connections: Int)] = [:]

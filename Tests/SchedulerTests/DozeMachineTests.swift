@@ -3,7 +3,7 @@ import Scheduler
 import Testing
 
 @Suite struct DozeMachineTests {
-    /// On battery, idle from second 0 on, and dozing from second 60 on.
+    /// Returns a scene on battery, idle from second 0 and dozing from second 60.
     private func dozing() -> DozeScene {
         var scene = DozeScene()
         scene.device {
@@ -20,7 +20,7 @@ import Testing
             (PowerSource.battery, true, ["doze 60"]), (.battery, false, []), (.external, true, []),
             (.external, false, []),
         ])
-    func `L5: Doze begins 60 s after the last use, on battery alone`(power: PowerSource, idle: Bool, log: [String]) {
+    func `L5: Doze begins 60 s after the last use, on battery only`(power: PowerSource, idle: Bool, log: [String]) {
         var scene = DozeScene()
         scene.device {
             $0.power = power
@@ -59,7 +59,7 @@ import Testing
         #expect(scene.changes() == [] && scene.machine.awakeReason == .inUse && scene.machine.readingDue == nil)
     }
 
-    @Test func `L5: A window closes after a reading, and use that it shows ends doze`() {
+    @Test func `L5: A window closes after a reading, and use in that reading ends doze`() {
         for isInUse in [false, true] {
             var scene = dozing()
             scene.answersAtOnce = false
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `L5: Work that begins while a reading is awaited keeps the window open`() {
+    @Test func `L5: Work that begins while a reading is pending keeps the window open`() {
         var scene = dozing()
         scene.answersAtOnce = false
         scene.wait(until: 970)
@@ -80,7 +80,7 @@ import Testing
         #expect(scene.changes() == ["window: maintenance 960"] && scene.machine.phase == .window)
     }
 
-    @Test func `L5: Use in between begins the 60 s anew`() {
+    @Test func `L5: Use of the device restarts the 60 s before doze`() {
         var scene = DozeScene()
         scene.device {
             $0.power = .battery
@@ -94,11 +94,11 @@ import Testing
         #expect(scene.changes() == ["doze 130"])
     }
 
-    @Test func `L5: Windows come after 15, 30, 60, 120 and 240 minutes, and every four hours then`() {
+    @Test func `L5: Windows open after 15, 30, 60, 120 and 240 minutes, and then every four hours`() {
         var scene = dozing()
         scene.wait(until: 60_000)
         let opened = scene.changes().filter { $0.hasPrefix("window") }
-        // Each interval counts from the end of the window before, which closes 10 s after it opened.
+        // Each interval counts from the end of the previous window, which closes 10 s after it opened.
         var expected: [String] = []
         var time = 60
         for interval in [900, 1_800, 3_600, 7_200, 14_400, 14_400, 14_400] {
@@ -139,7 +139,7 @@ import Testing
         #expect(scene.machine.nextDeadline == 3_060)
     }
 
-    @Test func `L5: Sleep that ends opens a window that does not put the next one off`() {
+    @Test func `L5: A wake from sleep opens a window that does not delay the next one`() {
         var scene = dozing()
         scene.wait(until: 100)
         scene.device { $0.isSleeping = true }
@@ -149,7 +149,7 @@ import Testing
         #expect(scene.changes() == ["window: deviceWoke 500", "closed 510", "window: maintenance 960", "closed 970"])
     }
 
-    @Test func `L5: Sleep that was over when somebody looked opens a window, too`() {
+    @Test func `L5: A sleep that is noticed only after its end also opens a window`() {
         var scene = dozing()
         scene.wait(until: 100)
         scene.device { $0.sleeps += 1 }
@@ -157,7 +157,7 @@ import Testing
         #expect(scene.changes() == ["window: deviceWoke 100", "closed 110"])
     }
 
-    @Test func `L5: A machine that sleeps opens no window, and one when it wakes where that was due`() {
+    @Test func `L5: A sleeping machine opens a due window only when it wakes`() {
         var scene = dozing()
         scene.device { $0.isSleeping = true }
         #expect(scene.machine.nextDeadline == nil)
@@ -166,7 +166,7 @@ import Testing
         #expect(scene.changes() == ["window: maintenance 5000"])
     }
 
-    @Test func `L5: An app that has to be woken opens a window`() {
+    @Test func `L5: A wake of an app opens a window`() {
         var scene = dozing()
         scene.wait(until: 400)
         scene.activity(wakes: true)
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [(true, false), (false, true)])
-    func `L5: A machine that sleeps opens no window for an app, however often it is asked`(held: Bool, wakes: Bool) {
+    func `L5: A sleeping machine opens no window for an app, however often the app is woken`(held: Bool, wakes: Bool) {
         var scene = dozing()
         scene.device { $0.isSleeping = true }
         for _ in 0..<3 { scene.activity(held: held, busy: true, wakes: wakes) }
@@ -190,7 +190,7 @@ import Testing
     @Test(arguments: [
         (false, PowerSource.battery, "awake: inUse 400"), (true, .external, "awake: externalPower 400"),
     ])
-    func `L5: The user, or external power, ends doze at once`(idle: Bool, power: PowerSource, end: String) {
+    func `L5: Use of the device and external power end doze at once`(idle: Bool, power: PowerSource, end: String) {
         var scene = dozing()
         scene.wait(until: 400)
         scene.device {
@@ -226,7 +226,7 @@ import Testing
         #expect(scene.changes() == ["doze 560"])
     }
 
-    @Test func `L5: An app that holds the device awake in doze keeps a window open, and doze goes on behind it`() {
+    @Test func `L5: An app that holds the device awake keeps a window open, and doze continues afterwards`() {
         var scene = dozing()
         scene.wait(until: 400)
         scene.activity(held: true, busy: true)
@@ -238,7 +238,7 @@ import Testing
         #expect(scene.machine.phase == .dozing)
     }
 
-    @Test func `L5: The user ends doze though an app holds the device awake`() {
+    @Test func `L5: Use of the device ends doze even if an app holds the device awake`() {
         var scene = dozing()
         scene.activity(held: true, busy: true)
         scene.device { $0.isIdle = false }
@@ -247,7 +247,7 @@ import Testing
 
     // MARK: - Requests
 
-    @Test func `L5: Doze can be asked for on a machine that is plugged in, or in use, but not both`() {
+    @Test func `L5: Doze can be requested on external power or during use, but not during both`() {
         var plugged = DozeScene()
         #expect(plugged.request(.dozing) == .inUse)
         plugged.device { $0.isIdle = true }
@@ -259,7 +259,7 @@ import Testing
         #expect(used.changes() == ["doze 0"])
     }
 
-    @Test func `L5: A user who comes back ends doze that was asked for`() {
+    @Test func `L5: Use of the device ends requested doze`() {
         var scene = DozeScene()
         scene.device {
             $0.power = .battery
@@ -271,7 +271,7 @@ import Testing
         #expect(scene.changes() == ["doze 0", "awake: inUse 100"])
     }
 
-    @Test func `L5: Asked to wake, the device does not doze before it was used again`() {
+    @Test func `L5: After a request to stay awake, the device does not doze before its next use`() {
         var scene = dozing()
         scene.wait(until: 100)
         #expect(scene.request(.awake) == nil)
@@ -283,7 +283,7 @@ import Testing
         #expect(scene.changes() == ["doze 10060"])
     }
 
-    @Test func `L5: A window can be asked for in doze alone`() {
+    @Test func `L5: A window can be requested only during doze`() {
         var scene = DozeScene()
         #expect(scene.request(.window) == .inUse)
         scene = dozing()
@@ -294,7 +294,7 @@ import Testing
         #expect(scene.changes() == ["window: requested 100", "closed 110"])
     }
 
-    @Test func `L5: Doze can be asked for in a window, and while held it cannot`() {
+    @Test func `L5: Doze can be requested in a window, but not while an app holds the device awake`() {
         var scene = dozing()
         scene.activity(busy: true)
         scene.wait(until: 970)
@@ -306,9 +306,9 @@ import Testing
         #expect(held.request(.dozing) == .held)
     }
 
-    // MARK: - What is kept
+    // MARK: - Stored state
 
-    @Test func `L5: A service that starts goes on where the last one was`() throws {
+    @Test func `L5: A restarted service continues with the stored state of doze`() throws {
         var scene = dozing()
         scene.wait(until: 1_500)
         let kept = try JSON.decode(DozeMachine.State.self, from: try JSON.encode(scene.machine.state))
@@ -322,10 +322,10 @@ import Testing
         #expect(next.machine.state == scene.machine.state)
     }
 
-    @Test func `L5: Across a reboot the next window is as far away as it was`() {
+    @Test func `L5: After a reboot, the next window is as far away as before`() {
         var scene = dozing()
         scene.wait(until: 100)
-        // It was off for 200 s and has been on for 20.
+        // The machine was off for 200 s and has been on for 20 s.
         var next = DozeScene(from: 20)
         next.machine = DozeMachine(state: DozeMachine.moved(scene.machine.state, by: 20 - 300))
         next.conditions = scene.conditions

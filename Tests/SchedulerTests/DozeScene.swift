@@ -1,14 +1,14 @@
 import NightshiftAPI
 import Scheduler
 
-/// A doze machine with its clock, driven by words.
+/// A doze machine with a clock, whose changes are recorded as text.
 struct DozeScene {
     var machine: DozeMachine
     var conditions = DeviceConditions()
     var time: Double
-    /// Whether the device answers each question at once with ``conditions``.
+    /// Whether the device answers each request for a reading at once with ``conditions``.
     var answersAtOnce = true
-    /// Every change with the second at which it came.
+    /// Every change with its time in seconds.
     private(set) var log: [String] = []
 
     init(from start: Double = 0) {
@@ -36,13 +36,13 @@ struct DozeScene {
         }
     }
 
-    /// Lets time pass, with a look at each deadline.
+    /// Advances the time, with a tick at each deadline.
     mutating func wait(until end: Double) {
         while let deadline = machine.nextDeadline, deadline <= end {
             time = max(time, deadline)
             let before = log.count
             note(machine.tick(now: now))
-            // A deadline that passes and changes nothing would be waited for without end.
+            // A deadline that passes without a change would be repeated forever.
             if log.count == before, machine.nextDeadline.map({ $0 <= time }) ?? false {
                 log.append("stuck \(Int(saturating: time))")
                 break
@@ -51,13 +51,13 @@ struct DozeScene {
         time = end
     }
 
-    /// Changes since the last look, as "dozeBegan 60".
+    /// Returns the changes since the last call, for example "dozeBegan 60".
     mutating func changes() -> [String] {
         defer { log = [] }
         return log
     }
 
-    /// The device answers a question of this time.
+    /// Answers the request for a reading of this time.
     mutating func confirm(asOf time: Double) {
         note(machine.confirmed(asOf: time, now: now))
     }

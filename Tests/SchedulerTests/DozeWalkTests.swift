@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random days of a device: what has to hold of doze whatever happens.
+/// Random days of a device, which check the rules that always hold for doze.
 @Suite struct DozeWalkTests {
     private struct Walk {
         var random: SplitMix64
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func `L5: No walk leaves what is legal`(seed: UInt64) {
+    func `L5: Random days never lead to an illegal state of doze`(seed: UInt64) {
         var walk = Walk(seed: seed)
         var phase = DozePhase.awake
         for _ in 0..<400 {
@@ -48,9 +48,9 @@ import Testing
                 phase = next ?? machine.phase
             }
             #expect(phase == machine.phase, "seed \(seed)")
-            // Never on a machine that is plugged in and in use.
+            // The device never dozes on external power while in use.
             #expect(machine.phase == .awake || conditions.power == .battery || conditions.isIdle, "seed \(seed)")
-            // A deadline lies ahead, so that nobody waits for one that has passed.
+            // A deadline is always in the future.
             #expect(machine.nextDeadline ?? .infinity > walk.scene.time, "seed \(seed)")
             #expect((machine.awakeReason == nil) == (machine.phase != .awake), "seed \(seed)")
             #expect((machine.state.windowReason != nil) == (machine.phase == .window), "seed \(seed)")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// The phase that a change leads to; nil where it is not legal.
+    /// Returns the phase after a change; nil if the change is not legal.
     private static func phase(after change: String, from phase: DozePhase) -> DozePhase? {
         switch (phase, change.split(separator: " ")[0]) {
         case (.awake, "doze"), (.window, "closed"): .dozing
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `L5: The same walk twice ends in the same state`(seed: UInt64) {
+    func `L5: The same random day leads to the same state twice`(seed: UInt64) {
         var one = Walk(seed: seed)
         var other = Walk(seed: seed)
         for _ in 0..<300 {

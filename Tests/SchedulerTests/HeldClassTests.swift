@@ -4,7 +4,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Which tasks the moment holds back together, since when, and what keeps a window open.
+/// Tests of the classes of tasks that the device state blocks, of the time since which they are blocked, and of the
+/// work that keeps a window open.
 @Suite struct HeldClassTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 
@@ -24,7 +25,7 @@ import Testing
         return moment
     }
 
-    @Test func `Only what waits for a good moment and would run in a window keeps one open`() {
+    @Test func `Only discretionary work that can run in a window keeps the window open`() {
         let full = Self.needs { $0.discretion = .full }
         let relaxed = Self.needs { $0.discretion = .relaxed }
         let powered = Self.needs {
@@ -43,7 +44,7 @@ import Testing
         #expect(Self.needs(loopback: true) { $0.discretion = .full }.wantsWindow(offline))
     }
 
-    @Test func `What is held from the first is told once for all of equal needs`() {
+    @Test func `Tasks with equal requirements share one entry when they are blocked from the start`() {
         let wifi = Self.needs { $0.allowsCellularAccess = false }
         let power = Self.needs { $0.requiresExternalPower = true }
         let moment = Self.moment {
@@ -61,14 +62,14 @@ import Testing
         #expect(held.allSatisfy { $0.entry.wait?.since == Self.now.date })
     }
 
-    @Test func `That there is no network is no news of a task`() {
+    @Test func `A missing network adds no entry to a task`() {
         let offline = Self.moment { $0.network.isAvailable = false }
         #expect(HeldClass.heldFromTheFirst([Self.needs(), Self.needs()], offline, Self.now).isEmpty)
         #expect(HeldClass.heldFromTheFirst([], offline, Self.now).isEmpty)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `A class is held since its reason became what it is`(seed: UInt64) {
+    func `A class counts as blocked since its reason last changed`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let classes = [
             Self.needs(), Self.needs { $0.discretion = .full }, Self.needs { $0.requiresExternalPower = true },

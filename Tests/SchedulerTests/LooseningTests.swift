@@ -3,13 +3,13 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// How good a moment a task waits for as its time runs out.
+/// Tests of the discretion of a task as its time runs out.
 @Suite struct LooseningTests {
     private static let limit = Discretion.TimeLimit(deadline: 1_100, timeout: 1_000)
 
     @Test(
         arguments: [(.none, nil), (.relaxed, 1_000), (.full, 600)] as [(TransferRules.Discretion, Double?)])
-    func `The next step comes at half and at nine tenths of the time`(
+    func `The next relaxation is at half and at nine tenths of the time`(
         level: TransferRules.Discretion, loosensAt: Double?
     ) {
         var discretion = Discretion(level)
@@ -19,7 +19,7 @@ import Testing
         #expect(discretion.loosensAt == nil)
     }
 
-    @Test func `What can wait is content with less, and then with anything`() {
+    @Test func `Full discretion is relaxed, and then ends`() {
         var discretion = Discretion(.full)
         discretion.schedule(Self.limit)
         #expect(discretion.loosen(Self.limit) == "Half of its time has passed.")
@@ -30,7 +30,7 @@ import Testing
         #expect(discretion.loosen(Self.limit) == nil)
     }
 
-    @Test func `What is forced is lifted, and its own wish is not forced`() {
+    @Test func `Forced discretion is lifted, but the app's own choice is not replaced by it`() {
         var forced = Discretion(.none)
         forced.force(Self.limit)
         #expect(forced == Discretion(.full, isForced: true, loosensAt: 600))
@@ -41,14 +41,14 @@ import Testing
         #expect(own == Discretion(.relaxed, loosensAt: 1_000))
     }
 
-    @Test func `A limit takes a deadline and a timeout`() {
+    @Test func `A time limit needs a deadline and a timeout`() {
         #expect(Discretion.TimeLimit(deadline: nil, timeout: 5) == nil)
         #expect(Discretion.TimeLimit(deadline: 5, timeout: nil) == nil)
         #expect(Discretion.TimeLimit(deadline: 1_100 as Double?, timeout: 1_000 as Double?) == Self.limit)
     }
 
     @Test(arguments: [(1, "1 task."), (7, "7 tasks.")])
-    func `The journal counts those that need not wait any more`(count: Int, words: String) {
+    func `The journal counts the tasks that no longer wait`(count: Int, words: String) {
         let now = ClockReading(bootID: "boot", bootSeconds: 5, wallSeconds: 50)
         let entry = JournalEntry.conditionsLifted(of: AppID(rawValue: "a"), tasks: count, at: now.date)
         #expect(entry.decision == .conditionsLifted && entry.detail == words && entry.app?.rawValue == "a")
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `No walk leaves what is legal`(seed: UInt64) {
+    func `Random steps keep the discretion legal`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let levels = TransferRules.Discretion.allCases
         var discretion = Discretion(levels.randomElement(using: &random) ?? .none)
@@ -67,7 +67,7 @@ import Testing
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 discretion.force(limit)
-                // A task's own wish is nobody else's.
+                // The app's own choice is never changed by force.
                 #expect(before.level == .none || discretion == before, "seed \(seed)")
                 #expect(discretion.level != .none, "seed \(seed)")
             case 1:
@@ -80,7 +80,7 @@ import Testing
                 #expect(discretion.level == next, "seed \(seed)")
             default: discretion.schedule(limit)
             }
-            // Whoever waits for nothing has nothing to loosen, and nobody has forced it to.
+            // A task without discretion has nothing to relax and is not forced.
             if discretion.level == .none { #expect(discretion == Discretion(.none), "seed \(seed)") }
             let due = discretion.level == .full ? 600.0 : discretion.level == .relaxed ? 1_000 : nil
             #expect(discretion.loosensAt == (limit == nil ? nil : due), "seed \(seed)")

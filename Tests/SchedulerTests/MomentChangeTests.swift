@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What another moment means for transfers.
+/// Tests of the actions for a change of the device state.
 @Suite struct MomentChangeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -72,12 +72,12 @@ import Testing
         }
     }
 
-    @Test(arguments: rows) func `A change asks for what its row says`(row: Row) {
+    @Test(arguments: rows) func `Each change leads to the actions of its row`(row: Row) {
         let actions = MomentChange.actions(from: row.before, to: row.after, now: Self.now)
         #expect(Self.words(actions) == row.expected)
     }
 
-    @Test func `The journal tells what network it is now`() {
+    @Test func `The journal records the current network`() {
         var after = DeviceMoment()
         after.conditions.network.kind = .wifi
         after.conditions.network.name = "home"
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `No walk leaves what is legal`(seed: UInt64) {
+    func `Random changes lead only to legal actions`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var moment = DeviceMoment()
         var hasNetwork = true
@@ -113,12 +113,12 @@ import Testing
                 #expect(words == [], "seed \(seed)")
                 continue
             }
-            // What may not go on stops before anything else may start, and each thing is asked for once.
+            // Forbidden transfers stop before others start, and each action is requested once.
             let order = ["check", "stop", "portal", "network", "admit"]
             let places = words.compactMap { word in order.firstIndex { word.hasPrefix($0) } }
             #expect(places == Set(places).sorted() && places.count == words.count, "seed \(seed): \(words)")
             #expect(words.last == "admit" && words.contains("stop"), "seed \(seed)")
-            // The journal alone tells whether there is a network.
+            // Only the journal entry depends on whether there is a network.
             for word in words where word.hasPrefix("network") {
                 switch (hasNetwork, word) {
                 case (true, "networkLost"): hasNetwork = false

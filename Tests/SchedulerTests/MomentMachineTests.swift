@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Conditions of the device become moments and journal entries.
+/// Tests that conditions of the device become device states and journal entries.
 @Suite struct MomentMachineTests {
     private static func now(_ seconds: Double) -> ClockReading {
         ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)
@@ -16,7 +16,7 @@ import Testing
         return conditions
     }
 
-    /// On battery, and nobody uses it: it will doze.
+    /// Conditions on battery without use, which lead to doze.
     private static let leftAlone = conditions {
         $0.power = .battery
         $0.isIdle = true
@@ -32,7 +32,7 @@ import Testing
         AwakeHolder(app: AppID(rawValue: app), tasks: tasks, since: Date(timeIntervalSince1970: 0))
     }
 
-    @Test func `The service begins with what it finds`() {
+    @Test func `The service starts with the current conditions`() {
         var machine = Self.machine()
         let found = Self.conditions {
             $0.power = .battery
@@ -48,7 +48,7 @@ import Testing
         #expect(machine.moment == DeviceMoment(conditions: found, phase: .awake))
     }
 
-    @Test func `A change is told with what was and what is`() {
+    @Test func `A change is recorded with the old and the new value`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
         let actions = machine.changed(
@@ -66,14 +66,14 @@ import Testing
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
 
-    @Test func `A sleep that was over when somebody looked is a sleep`() {
+    @Test func `A sleep that is noticed only after its end is recorded`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.sleeps = 3 }, now: Self.now(0))
         let actions = machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(5))
         #expect(Self.entries(actions).map(\.decision) == [.deviceSlept, .deviceWoke])
         #expect(actions.last == .announce && machine.conditions.sleeps == 4)
         #expect(machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(6)) == [])
-        // One that lasts is told when it ends.
+        // A continuing sleep is recorded as ended when it ends.
         let slept = machine.changed(
             to: Self.conditions {
                 $0.sleeps = 5
@@ -84,14 +84,14 @@ import Testing
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
 
-    @Test func `Free space is no change`() {
+    @Test func `A change of free space is not recorded`() {
         var machine = Self.machine()
         _ = machine.begin(DeviceConditions(), now: Self.now(0))
         #expect(machine.changed(to: Self.conditions { $0.freeBytes = 9 }, now: Self.now(1)) == [])
         #expect(machine.conditions.freeBytes == nil)
     }
 
-    @Test func `Who holds the device awake is told, and held`() {
+    @Test func `Apps that hold the device awake are recorded, and the device is held awake`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
         var activity = MomentMachine.Activity()
@@ -101,7 +101,7 @@ import Testing
         #expect(Self.entries(held).first?.detail == "a: sync, export; b: mail")
         #expect(Self.entries(held).first?.inputs == ["apps": "a b"])
         #expect(held.last == .holdAwake("a: sync, export; b: mail"))
-        // Nothing else has changed: nobody is told a moment that is the same.
+        // No other state has changed, so nothing is announced.
         #expect(!held.contains(.announce))
         #expect(machine.changed(activity, now: Self.now(2)) == [])
         let released = machine.changed(MomentMachine.Activity(), now: Self.now(3))
@@ -110,7 +110,7 @@ import Testing
         #expect(released.last == .holdAwake(nil))
     }
 
-    @Test func `Doze is told with what it looked at`() {
+    @Test func `Doze is recorded with the inputs of its decision`() {
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         #expect(machine.nextDeadline == DozeMachine.quietTime)
@@ -145,7 +145,7 @@ import Testing
         #expect((machine.moment.phase == .window) == staysOpen)
     }
 
-    @Test func `Use that nobody announced is found before doze begins, and journalled`() {
+    @Test func `Unannounced use is noticed before doze begins, and is recorded`() {
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         _ = machine.tick(now: Self.now(60))
@@ -153,12 +153,12 @@ import Testing
         inUse.isIdle = false
         let found = machine.refreshed(inUse, askedAt: 60, now: Self.now(61))
         #expect(Self.entries(found).map(\.decision) == [.deviceChanged] && machine.moment.phase == .awake)
-        // The device is left alone again: another decision, and another question.
+        // The device is idle again, which needs another decision and another reading.
         _ = machine.changed(to: Self.leftAlone, now: Self.now(70))
         #expect(machine.tick(now: Self.now(130)) == [.readConditions(since: 130)])
     }
 
-    @Test func `A phase that was asked for comes, or is refused with its reason`() {
+    @Test func `A requested phase begins, or is refused with a reason`() {
         var machine = Self.machine()
         _ = machine.begin(DeviceConditions(), now: Self.now(0))
         guard case .failure(let refusal) = machine.request(.dozing, now: Self.now(1)) else {

@@ -4,16 +4,16 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random days: what has to hold of moments and of what the journal says of them, whatever happens.
+/// Random days, which check the rules that always hold for device states and their journal entries.
 @Suite struct MomentMachineWalkTests {
-    /// The device and doze as the journal alone tells them.
+    /// The state of the device and of doze, according to the journal only.
     private struct Reader {
         var values: [String: String] = [:]
         var phase = DozePhase.awake
         var isHeld = false
         var isAsleep = false
 
-        /// Takes an entry in; what is wrong with it, if anything is.
+        /// Reads an entry. Returns its error, if there is one.
         mutating func read(_ entry: JournalEntry) -> String? {
             let old = phase
             switch entry.decision {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func `No walk leaves what is legal`(seed: UInt64) {
+    func `Random days never lead to an illegal device state`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var machine = MomentMachine(doze: DozeMachine.State(since: 1_000))
         var said = DeviceConditions()
@@ -89,7 +89,7 @@ import Testing
             let before = machine.moment
             var actions =
                 step == 0 ? machine.begin(said, now: now) : Self.act(&machine, &said, now, &random)
-            // The answer comes at once, or after whatever happens next.
+            // The reading arrives at once, or after the next event.
             for case .readConditions(let asked) in actions {
                 question = asked
                 #expect(machine.nextDeadline == nil, "seed \(seed)")
@@ -116,7 +116,7 @@ import Testing
                 case .readConditions: break
                 }
             }
-            // Nobody is left with a moment that is over, and nothing changes that the journal does not tell.
+            // Every announced state is current, and the journal records every change.
             #expect(told == machine.moment, "seed \(seed), step \(step)")
             #expect(reader.isAsleep == machine.conditions.isSleeping, "seed \(seed), step \(step)")
             #expect(machine.moment == before || !actions.isEmpty, "seed \(seed)")
@@ -125,7 +125,7 @@ import Testing
                 #expect(reader.values[key.rawValue] == machine.conditions[key], "seed \(seed), \(key)")
                 #expect(machine.conditions[key] == said[key], "seed \(seed), \(key)")
             }
-            // The lock is there exactly while somebody holds the device awake.
+            // The lock exists exactly while an app holds the device awake.
             #expect(
                 (holds != nil) == !machine.holders.isEmpty && reader.isHeld == !machine.holders.isEmpty, "seed \(seed)")
         }

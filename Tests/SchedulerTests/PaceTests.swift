@@ -2,11 +2,11 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// When a transfer is slow, and for how long a slow one keeps its place.
+/// Tests of when a transfer is slow, and of how long a slow transfer keeps its place.
 @Suite struct PaceTests {
     private static let rate = Pace.leastRate
 
-    @Test func `T2: A transfer that brings nothing is slow after a second`() {
+    @Test func `T2: A transfer without bytes is slow after a second`() {
         var pace = Pace(count: 0, at: 10)
         #expect(pace.read(0, at: 10.5, minimum: Self.rate) == false)
         #expect(pace.read(0, at: 11, minimum: Self.rate) == true)
@@ -14,7 +14,7 @@ import Testing
         #expect(pace.read(0, at: 12, minimum: Self.rate) == false && pace.slowSince == 11)
     }
 
-    @Test func `T2: Two bytes a second do not keep a place, and a kilobyte does`() {
+    @Test func `T2: A transfer keeps its place at a kilobyte per second, but not at two bytes`() {
         var (drip, flow) = (Pace(count: 0, at: 0), Pace(count: 0, at: 0))
         for second in 1...100 {
             _ = drip.read(Int64(2 * second), at: Double(second), minimum: Self.rate)
@@ -24,7 +24,7 @@ import Testing
         #expect(drip.slowSince == 1 && flow.isSteady)
     }
 
-    @Test func `T2: A gap of one second after a burst is forgiven, and one of three is not`() {
+    @Test func `T2: A gap of one second after a burst is allowed, and one of three seconds is not`() {
         var pace = Pace(count: 0, at: 0)
         _ = pace.read(1 << 20, at: 1, minimum: Self.rate)
         #expect(!pace.read(1 << 20, at: 2, minimum: Self.rate) && !pace.isSlow)
@@ -32,7 +32,7 @@ import Testing
         #expect(pace.read(2 << 20, at: 5, minimum: Self.rate) && !pace.isSlow)
     }
 
-    @Test func `T2: Bytes that are thrown away, and a machine that slept, do not make a transfer slow for good`() {
+    @Test func `T2: Neither discarded bytes nor sleep of the machine make a transfer slow permanently`() {
         var pace = Pace(count: 5_000_000, at: 0)
         _ = pace.read(0, at: 0.5, minimum: Self.rate)
         #expect(!pace.isSlow)
@@ -42,7 +42,7 @@ import Testing
         #expect(!pace.isSlow)
     }
 
-    @Test func `T2: A rate limit of the user lowers what a transfer has to bring`() {
+    @Test func `T2: A rate limit of the user lowers the minimum rate of a transfer`() {
         #expect(Pace.minimum(ownLimit: nil, serviceLimit: nil, transfers: 32) == Pace.leastRate)
         #expect(Pace.minimum(ownLimit: 100, serviceLimit: nil, transfers: 32) == 50)
         #expect(Pace.minimum(ownLimit: nil, serviceLimit: 6_400, transfers: 32) == 100)
@@ -50,7 +50,7 @@ import Testing
         #expect(Pace.minimum(ownLimit: 1 << 30, serviceLimit: 1 << 30, transfers: 32) == Pace.leastRate)
     }
 
-    @Test func `T2: Each time a slow transfer keeps its place for longer`() {
+    @Test func `T2: A slow transfer keeps its place for longer each time`() {
         var history = YieldHistory()
         let task = TaskID(1)
         var slices: [Double] = []
@@ -60,7 +60,7 @@ import Testing
             pauses.append(history.yielded(task, at: 0))
         }
         #expect(slices == [10, 20, 40, 80, 80, 80] && pauses == [10, 20, 40, 60, 60, 60])
-        // One that has to begin again gets more time than one that continues.
+        // A transfer that has to restart gets more time than one that resumes.
         #expect(history.slice(of: task, losesBytes: true) == 160)
         #expect(history.isLast(task, at: YieldHistory.longestLast - 1))
         #expect(!history.isLast(task, at: YieldHistory.longestLast) && !history.isLast(TaskID(2), at: 0))

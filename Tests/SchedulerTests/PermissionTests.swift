@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// The conditions under which tasks may run: the table of the decision record, and everything it leaves to be combined.
+/// Tests of the conditions under which tasks may run: the table of the decision record, and combinations of its rows.
 @Suite struct PermissionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -187,7 +187,7 @@ import Testing
         #expect(Permission.hold(row.rules, row.moment, isLoopback: row.isLoopback) == row.expected)
     }
 
-    /// Every combination of rules with a choice of moments.
+    /// Every combination of rules, to be tested with several device states.
     static let everyRule: [TransferRules] = (0..<96).flatMap { code in
         [0, 50].map { minimum in
             var rules = TransferRules()
@@ -237,7 +237,7 @@ import Testing
                 }
                 better = moment
                 better.phase = .window
-                // Who waits for doze alone runs in a window.
+                // A task that waits only for doze runs in a window.
                 if hold == .doze, Permission.hold(rules, better, isLoopback: false) != nil {
                     faults.insert("doze is not all that \(rules) waits for")
                 }
@@ -246,7 +246,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults)")
     }
 
-    /// Values that are not among the inputs change nothing.
+    /// Checks that values that are not among the inputs have no effect.
     @Test func theInputsAreAllThatIsLookedAt() {
         var faults: Set<String> = []
         for rules in Self.everyRule {

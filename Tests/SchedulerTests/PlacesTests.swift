@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Who gets the places of the service while slow transfers hold them, as a table.
+/// Tests of the service's places while slow transfers use them, as a table.
 @Suite struct PlacesTests {
     typealias Loss = Admission.Slowness.Loss
 
@@ -31,7 +31,7 @@ import Testing
             origin: origin)
     }
 
-    /// Lanes of so many origins, six slow transfers in each.
+    /// Returns lanes of a number of origins, each with six slow transfers.
     private static func slow(_ origins: Int64, since: Double? = 1, loss: Loss = .nothing) -> [Admission.Lane] {
         (1...origins).map { lane("slow\($0)", running(($0 * 10)...($0 * 10 + 5), slowSince: since, loss: loss)) }
     }

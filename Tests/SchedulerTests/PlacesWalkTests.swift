@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// A hundred hosts that bring next to nothing, and healthy ones that come at random: what has to hold at every step.
+/// A hundred hosts that send almost nothing, and random healthy ones. The tests check the rules at every step.
 @Suite struct PlacesWalkTests {
     private enum Kind: CaseIterable { case silent, drip, unresumableDrip, refused, healthy }
 
@@ -19,7 +19,7 @@ import Testing
         var bytes: Int64 = 0
         var lost: Int64 = 0
         var stops = 0
-        /// Attempts in a row that brought nothing.
+        /// Consecutive attempts without progress.
         var fruitless = 0
 
         var loss: Admission.Slowness.Loss {
@@ -39,7 +39,7 @@ import Testing
         var yields = YieldHistory()
         var done = 0
         var faults: Set<String> = []
-        /// Until when hosts that refuse pause; one transfer probes each then.
+        /// The ends of the pauses of refusing hosts. One transfer then probes each host.
         var pauses: [Int: Double] = [:]
 
         init(seed: UInt64, maximum: Int) {
@@ -82,7 +82,7 @@ import Testing
             }
         }
 
-        /// As the service does it: until nothing more follows from it.
+        /// Schedules transfers like the service, until nothing changes.
         mutating func pump() {
             for _ in 0..<200 {
                 let plan = Admission.plan(lanes: lanes, maximumTransfers: maximum, now: now)
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: 1...3)
-    func `T2: A healthy host's first task starts within five seconds beside a thousand of a hundred other hosts`(
+    func `T2: The first task of a healthy host starts within 5 s despite a thousand of 100 others`(
         _ seed: Int
     ) {
         var world = World(seed: UInt64(seed), maximum: 32)
@@ -152,7 +152,7 @@ import Testing
         var healthyHost = 1_000
         var healthy: [TaskID: Double] = [:]
         for second in 0..<100 {
-            // The first comes together with all others.
+            // The first task arrives together with all others.
             if second % 20 == 0 {
                 healthyHost += 1
                 let first = world.jobs.count + world.done
@@ -167,11 +167,11 @@ import Testing
         }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.jobs.allSatisfy { $0.kind != .healthy || world.now - $0.arrivedAt < 30 })
-        // None that cannot continue was stopped where there were places for all hosts.
+        // No transfer that cannot resume was stopped while there were places for all hosts.
         #expect(world.jobs.allSatisfy { $0.lost == 0 })
     }
 
-    @Test(arguments: 1...4) func `T2: Where few may run, slow ones and others take turns and all come to their end`(
+    @Test(arguments: 1...4) func `T2: With few places, slow transfers and others take turns, and all of them complete`(
         _ seed: Int
     ) {
         var world = World(seed: UInt64(seed) + 50, maximum: 1 + seed)
@@ -183,7 +183,7 @@ import Testing
         for _ in 0..<700 { world.second() }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.done == 20, "seed \(seed): \(world.done) of 20")
-        // Each keeps its place for longer than the last time.
+        // Each transfer keeps its place for longer than the last time.
         for job in world.jobs where job.kind == .unresumableDrip { #expect(job.stops <= 24) }
         #expect(world.jobs.allSatisfy { $0.kind == .healthy || $0.firstStart != nil })
     }

@@ -44,7 +44,7 @@ import Testing
                 $0.wokenThrough = 0
             },
         ])
-    func `An app is woken for what it has not been woken for`(row: Row) {
+    func `An app is woken only for new events`(row: Row) {
         #expect(row.wake.reason == row.expected)
     }
 }

@@ -3,11 +3,11 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// The reason that is told as a task's wait, of all that keep it from running.
+/// Tests of the reason that is reported for a waiting task if several apply.
 @Suite struct WaitOrderTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 
-    /// Every obstacle in the order in which they are told, as a change that makes it one.
+    /// Every obstacle in the order of reporting, with a change that causes it.
     private static let obstacles: [(WaitOrder.Cause, @Sendable (inout WaitOrder.Facts, inout DeviceMoment) -> Void)] = [
         (.store(until: 101), { facts, _ in facts.storePausedUntil = 101 }),
         (.question, { facts, _ in facts.isAsked = true }),
@@ -23,11 +23,11 @@ import Testing
         WaitOrder.Facts(needs: HeldClass(rules: TransferRules(), isLoopback: false))
     }
 
-    @Test func `A task that nothing keeps has its place in the queue`() {
+    @Test func `A task without obstacles waits for its place in the queue`() {
         #expect(WaitOrder.cause(Self.free, DeviceMoment(), Self.now) == .queue)
     }
 
-    @Test func `What was to end by now keeps nobody`() {
+    @Test func `A time that has passed does not block the task`() {
         var facts = Self.free
         facts.storePausedUntil = 100
         facts.notBefore = 100
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: 0..<256)
-    func `Of any obstacles together the first one is told`(combination: Int) {
+    func `The first of several obstacles is reported`(combination: Int) {
         var facts = Self.free
         var moment = DeviceMoment()
         let chosen = Self.obstacles.enumerated().filter { combination >> $0.offset & 1 == 1 }.map(\.element)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: WaitReason.allCases)
-    func `The moment's own reason is told`(reason: WaitReason) {
+    func `The reason of the device state is reported`(reason: WaitReason) {
         var facts = Self.free
         var moment = DeviceMoment()
         switch reason {

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6: all regions on one receiver.
+/// R6: Tests of all regions on one receiver.
 @Suite struct LocationPlanTests {
     private let around: Surroundings
     private let first = AppID(rawValue: "org.example.First")
@@ -11,7 +11,7 @@ import Testing
 
     init() throws { around = try Surroundings() }
 
-    @Test func `R6: With nothing to watch the receiver stays off`() throws {
+    @Test func `R6: The receiver stays off if no region is monitored`() throws {
         var plan = LocationPlan()
         #expect(plan.due == nil)
         plan.add(try around.region(), for: first)
@@ -20,7 +20,7 @@ import Testing
         #expect(plan.due == nil && plan.regions(of: first) == [])
     }
 
-    @Test func `R6: Each app hears of its own regions, as they notify`() throws {
+    @Test func `R6: Each app receives the events of its own regions that it asked for`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("home"), for: first)
         var silent = try around.region("home")
@@ -36,25 +36,25 @@ import Testing
             ])
     }
 
-    @Test func `R6: A region that is added while inside it tells nothing, and the same identifier replaces`() throws {
+    @Test func `R6: A region added from inside causes no event, and replaces one of the same identifier`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("far", east: 5_000), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
         plan.add(try around.region("home"), for: first)
         #expect(plan.state(of: "home", of: first) == .inside)
         #expect(plan.moved(to: try around.fix(0, at: 60)) == [])
-        // Elsewhere, under the same name: what was known of the old one does not count.
+        // A region with the same identifier elsewhere does not inherit the state of the old one.
         plan.add(try around.region("home", east: 5_000), for: first)
         #expect(plan.state(of: "home", of: first) == .outside)
         #expect(plan.regions(of: first).count == 2)
-        // Said again unchanged it goes on as it was.
+        // A region that is added again unchanged keeps its state.
         _ = plan.moved(to: try around.fix(5_000, at: 70))
         let before = plan
         plan.add(try around.region("home", east: 5_000), for: first)
         #expect(plan == before)
     }
 
-    @Test func `R6: Far from every boundary the next fix is far away, near one it is near`() throws {
+    @Test func `R6: The next fix is late far from every boundary, and early near one`() throws {
         func pause(_ east: Double) throws -> Double {
             var plan = LocationPlan()
             plan.add(try around.region(), for: first)
@@ -66,7 +66,7 @@ import Testing
         #expect(pauses.allSatisfy { (FixSchedule.shortest...FixSchedule.longest).contains($0) })
     }
 
-    @Test func `R6: A device that drives fast is asked sooner than one that walks`() throws {
+    @Test func `R6: A device that drives fast is located sooner than one that walks`() throws {
         func pause(_ speed: Double) throws -> Double {
             var plan = LocationPlan()
             plan.add(try around.region(), for: first)
@@ -78,7 +78,7 @@ import Testing
         #expect(try pause(20) < pause(1.4))
     }
 
-    @Test func `R6: It survives in JSON, and a machine that was started again forgets the place only`() throws {
+    @Test func `R6: The plan survives in JSON, and a reboot discards only the location`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 5_000))
@@ -88,7 +88,7 @@ import Testing
         #expect(plan.moved(to: try around.fix(0, at: 3)) == [])
     }
 
-    @Test func `R6: For an app that is paused nobody looks, and what was crossed meanwhile is told behind it`() throws {
+    @Test func `R6: Monitoring stops for a paused app, and reports the crossing after the pause`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -102,7 +102,7 @@ import Testing
         #expect(events.map(\.crossing) == [.left])
     }
 
-    @Test func `R6: An old place says nothing of a region that is added`() throws {
+    @Test func `R6: An old location does not set the state of an added region`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("far", east: 5_000), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -114,7 +114,7 @@ import Testing
         #expect(try #require(plan.due) <= 1_000)
     }
 
-    @Test func `R6: Each app has a due of its own; near its boundary a fix has to be fine`() throws {
+    @Test func `R6: Each app has a fix time of its own, and needs an accurate fix near its boundary`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         plan.add(try around.region(east: 50_000), for: second)
@@ -125,7 +125,7 @@ import Testing
         #expect(try #require(plan.accuracy(of: first)) < 50 && plan.accuracy(of: second) == 1_000)
     }
 
-    @Test func `R6: A receiver is not asked for a little more than it can, and for more again after a while`() throws {
+    @Test func `R6: The receiver is not asked for slightly more than its limit, except after a while`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(radius: 150), for: first)
         let steady = 17.0
@@ -149,14 +149,14 @@ import Testing
         #expect(plan.accuracy(of: first) == 15, "another run of the machine")
     }
 
-    @Test func `R6: A receiver that has told a far coarser place than is wanted is waited for again`() throws {
+    @Test func `R6: After a fix far coarser than wanted, the wanted accuracy is requested again`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(radius: 150), for: first)
         _ = plan.moved(to: try around.fix(170, accuracy: 60, at: 0), wanted: 15)
         #expect(plan.accuracy(of: first) == 15)
     }
 
-    @Test func `R6: A region that no place of the receiver decides is named, and asks for nothing`() throws {
+    @Test func `R6: A region too small for the receiver is reported, and requests no fixes`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("home", radius: 20), for: first)
         plan.add(try around.region("town", radius: 2_000), for: first)
@@ -169,7 +169,7 @@ import Testing
         #expect(plan.accuracyTooCoarse(for: "home", of: first) == nil, "it can do better")
     }
 
-    @Test func `R6: At the boundary a fix too coarse to tell does not keep the receiver on`() throws {
+    @Test func `R6: At the boundary, a fix that is too coarse does not keep the receiver on`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(300, at: 0))

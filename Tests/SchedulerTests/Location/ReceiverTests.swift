@@ -2,7 +2,7 @@ import NightshiftAPI
 import Receiver
 import Testing
 
-/// R6: A commuter's first days; `make bench` has his weeks, and the thresholds.
+/// R6: Tests of a commuter's first days; `make bench` tests weeks, with thresholds.
 @Suite struct ReceiverTests {
     private static func row(
         _ strategy: FixStrategy, _ kind: ReceiverKind = .varying, seed: UInt64 = 3
@@ -12,18 +12,18 @@ import Testing
     }
 
     @Test(arguments: ReceiverKind.allCases)
-    func `R6: Every crossing of a commuter is told, none is made up, and the receiver is seldom on`(
+    func `R6: Each crossing of a commuter is reported, none is invented, and the receiver is rarely on`(
         _ kind: ReceiverKind
     ) throws {
         let row = try Self.row(.planned, kind)
         #expect(row.heldSeconds > row.receiverSeconds && row.heldShare < 1)
         #expect(row.crossings > 4 && row.missed == 0 && row.madeUp == 0 && row.delays.count == row.crossings)
-        // A crossing has to last as long before it is told.
+        // A crossing has to last for this time before it is reported.
         #expect(row.delays.allSatisfy { $0 >= 20 } && row.delays == row.delays.sorted())
         #expect(row.receiverSeconds < 2 * 86_400 / 10)
     }
 
-    @Test func `R6: The same days are the same twice, and others by another seed`() throws {
+    @Test func `R6: The same seed gives the same days, and another seed gives others`() throws {
         let row = try Self.row(.planned)
         #expect(try Self.row(.planned) == row)
         #expect(try Self.row(.planned, seed: 4) != row)

@@ -3,13 +3,13 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6: when a boundary was crossed.
+/// R6: Tests of crossings of a boundary.
 @Suite struct RegionMachineTests {
     private let around: Surroundings
 
     init() throws { around = try Surroundings() }
 
-    /// Gives fixes at metres east of the centre, ten seconds apart, and returns what was crossed at each.
+    /// Passes fixes at metres east of the centre, ten seconds apart, and returns the crossing at each.
     private func crossings(
         of machine: inout RegionMachine, _ metres: [Double], accuracy: Double = 5, every seconds: Double = 10,
         from start: Double = 0
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Where the device is at first is no crossing`() throws {
+    @Test func `R6: The initial side of the boundary is no crossing`() throws {
         for (metres, state) in [(0.0, RegionState.inside), (500, .outside)] {
             var machine = RegionMachine(try around.region())
             #expect(machine.state == .unknown)
@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func `R6: It asks for the fix that makes a crossing certain`() throws {
+    @Test func `R6: The machine requests the fix that confirms a crossing`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300, 300])
         #expect(machine.confirmation == nil)
@@ -47,42 +47,42 @@ import Testing
         #expect(machine.confirmation == nil)
     }
 
-    @Test func `R6: Who turns round at the boundary has not crossed it`() throws {
+    @Test func `R6: A device that turns round at the boundary has not crossed it`() throws {
         var machine = RegionMachine(try around.region())
         #expect(
             try crossings(of: &machine, [300, 50, 300, 50, 50, 300, 300]) == Array(repeating: nil, count: 7))
         #expect(machine.state == .outside)
     }
 
-    @Test func `R6: A fix that is too coarse to tell changes nothing`() throws {
+    @Test func `R6: A fix that is too coarse changes nothing`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300])
-        // Inside for all that is known, and outside as well.
+        // The device may be inside or outside.
         #expect(try crossings(of: &machine, [0, 0, 0, 0], accuracy: 150, from: 10) == [nil, nil, nil, nil])
         #expect(machine.state == .outside && machine.confirmation == nil)
-        // In between it interrupts nothing.
+        // A coarse fix in between interrupts nothing.
         #expect(machine.moved(to: try around.fix(0, at: 100)) == nil)
         #expect(machine.moved(to: try around.fix(0, accuracy: 400, at: 110)) == nil)
         #expect(machine.moved(to: try around.fix(0, at: 120)) == .entered)
     }
 
-    @Test func `R6: At the very edge nothing is crossed before the minimum distance`() throws {
+    @Test func `R6: A crossing does not count before the minimum distance from the boundary`() throws {
         var machine = RegionMachine(try around.region(radius: 200))
         _ = try crossings(of: &machine, [400])
-        // Within the boundary for certain, and not 20 m within it.
+        // The device is certainly inside the boundary, but not 20 m inside.
         #expect(try crossings(of: &machine, [190, 190, 190, 190], from: 10) == [nil, nil, nil, nil])
         #expect(try crossings(of: &machine, [170, 170, 170], from: 100) == [nil, nil, .entered])
         #expect(try crossings(of: &machine, [210, 210, 210, 210], from: 200) == [nil, nil, nil, nil])
         #expect(try crossings(of: &machine, [230, 230, 230], from: 300) == [nil, nil, .left])
     }
 
-    @Test func `R6: Nobody is inside a region without extent, and everybody outside of it`() throws {
+    @Test func `R6: Every device is outside of a region without extent`() throws {
         var machine = RegionMachine(try around.region(radius: 0))
         #expect(try crossings(of: &machine, [0, 0, 0, 300, 300, 300, 0, 0, 0]) == Array(repeating: nil, count: 9))
         #expect(machine.state == .outside)
     }
 
-    @Test func `R6: Fixes that come late are not looked at`() throws {
+    @Test func `R6: Fixes that arrive late are ignored`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300, 0], from: 100)
         #expect(machine.moved(to: try around.fix(0, at: 50)) == nil)
@@ -90,7 +90,7 @@ import Testing
         #expect(machine.moved(to: try around.fix(0, at: 130)) == .entered)
     }
 
-    @Test func `R6: What was crossed while the machine was off is told once`() throws {
+    @Test func `R6: A crossing while the machine was off is reported once`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [0], from: 1_000_000)
         machine = try JSON.decode(RegionMachine.self, from: try JSON.encode(machine))
@@ -99,22 +99,21 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 179.9999), (89.999, 30), (-89.9995, -170), (0, -180), (52.5, 13.4)])
-    func `R6: It is the same at the antimeridian and at the poles`(_ latitude: Double, _ longitude: Double) throws {
+    func `R6: Crossings are equal at the antimeridian and the poles`(_ latitude: Double, _ longitude: Double) throws {
         let around = try Surroundings(latitude: latitude, longitude: longitude)
         var machine = RegionMachine(try around.region())
         var seen: [RegionMachine.Crossing?] = []
         for (index, metres) in [300.0, 300, 0, 0, 0, 300, 300, 300].enumerated() {
-            // Northwards: over the pole the metres east of a place would be none.
+            // The moves go north, because metres east of a pole do not exist.
             let north = latitude > 80 ? -metres : metres
             seen.append(machine.moved(to: try around.fix(0, north, at: Double(index) * 10)))
         }
         #expect(seen == [nil, nil, nil, nil, .entered, nil, nil, .left])
     }
 
-    /// Jittered walks around a block, with fixes as a receiver gives them: one event for each true crossing, and none without.
-    @Test(arguments: UInt64(1)...40) func `R6: One event for each true crossing, and none without`(_ seed: UInt64)
-        throws
-    {
+    /// Jittered walks around a block with realistic fixes: each true crossing gives one event, and there are no others.
+    @Test(arguments: UInt64(1)...40)
+    func `R6: Each true crossing causes one event, and nothing else does`(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let radius = Double.random(in: 60...400, using: &random)
         var machine = RegionMachine(try around.region(radius: radius))
@@ -124,7 +123,7 @@ import Testing
         var (goalEast, goalNorth) = (east, north)
         var truth: [(side: RegionState, since: Double)] = []
         var told: RegionState?
-        // Since when the device is so far past the boundary that no fix can leave it open on which side it is.
+        // The time since which the device has been so far past the boundary that every fix shows its side.
         var clearSince: Double?
         var clearSides: [RegionState] = []
         var count = 0
@@ -162,16 +161,16 @@ import Testing
             let state: RegionState = crossing == .entered ? .inside : .outside
             #expect(state != told, "told twice at \(time)")
             told = state
-            // True: it is there now, and was for twenty seconds at least.
+            // The event is true: the device is there, and was for at least twenty seconds.
             let now = try #require(truth.last)
             #expect(now.side == state && time - now.since >= RegionMachine.dwell, "at \(time): \(crossing)")
         }
         #expect(truth.count > 1)
-        // Each that lasted was told, and no more than there were.
+        // Every lasting crossing was reported, and no others.
         #expect(count >= clearSides.count - 1 && count < truth.count)
     }
 
-    @Test func `R6: A region that is too small for the receiver is crossed where the device probably is`() throws {
+    @Test func `R6: A region too small for the receiver is crossed at the probable location`() throws {
         var machine = RegionMachine(try around.region(radius: 50))
         func moved(_ east: [Double], from start: Double) throws -> [RegionMachine.Crossing?] {
             try east.enumerated().map { index, east in
@@ -180,22 +179,22 @@ import Testing
             }
         }
         #expect(try moved([300, 20, 20, 20], from: 0) == [nil, nil, nil, .entered])
-        // Within what the receiver may err, and as far outside as nobody errs.
+        // The locations are within the error of the receiver, and as far outside as it never errs.
         #expect(try moved([40, 60, 40, 70], from: 100) == [nil, nil, nil, nil])
         #expect(try moved([90, 90, 90], from: 200) == [nil, nil, .left])
         #expect(!machine.isTooSmall(for: 75) && machine.isTooSmall(for: 76))
-        // A receiver that can do better is believed for certain alone.
+        // For a more accurate receiver, only a certain crossing counts.
         var certain = RegionMachine(try around.region(radius: 50))
         for time in [0.0, 30, 60] { _ = certain.moved(to: try around.fix(0, accuracy: 60, at: time), finest: 8) }
         #expect(certain.state == .unknown)
     }
 
     @Test(arguments: [(0.0, 1.0), (10, 3.75), (20, 7.5), (50, 10), (150, 15), (1_000, 50)])
-    func `R6: Near a boundary the accuracy is wanted that decides`(radius: Double, accuracy: Double) throws {
+    func `R6: Near a boundary, the wanted accuracy decides the side`(radius: Double, accuracy: Double) throws {
         #expect(RegionMachine(try around.region(radius: radius)).wantedAccuracy == accuracy)
     }
 
-    @Test func `R6: A fix worse than the region is large never lets the device in, and lets it out at a distance`()
+    @Test func `R6: A fix coarser than the region never causes an entry, and causes an exit only far away`()
         throws
     {
         var machine = RegionMachine(try around.region())

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R7: a new cell, or several hundred metres.
+/// R7: Tests of significant changes: a new cell, or several hundred metres.
 @Suite struct SignificantChangeTests {
     private let around: Surroundings
 
@@ -13,12 +13,12 @@ import Testing
         SignificantChange.Place(fix: try around.fix(east, accuracy: 50, at: time), cell: cell)
     }
 
-    @Test func `R7: First the place that is known, then each five hundred metres`() throws {
+    @Test func `R7: The first known location is reported, then each change of five hundred metres`() throws {
         var change = SignificantChange()
         #expect(change.moved(to: try place(0, at: 0)) != nil)
         #expect(change.moved(to: try place(400, at: 1_000)) == nil)
         #expect(change.moved(to: try place(600, at: 2_000)) != nil)
-        // From there on, and not from the beginning.
+        // The distance counts from that location, and not from the first one.
         #expect(change.moved(to: try place(900, at: 3_000)) == nil)
         #expect(change.due == nil)
     }
@@ -28,11 +28,11 @@ import Testing
         _ = change.moved(to: try place(0, cell: "262,02,1,7", at: 0))
         #expect(change.moved(to: try place(0, cell: "262,02,1,7", at: 1_000)) == nil)
         #expect(change.moved(to: try place(0, cell: "262,02,1,8", at: 1_001)) != nil)
-        // Where the modem says nothing, nothing has changed.
+        // If the modem reports no cell, there is no change.
         #expect(change.moved(to: try place(0, at: 2_000)) == nil)
     }
 
-    @Test func `R7: Not more often than every five minutes, and then the newest place`() throws {
+    @Test func `R7: Changes are reported at most every five minutes, with the newest location`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         #expect(change.moved(to: try place(600, at: 100)) == nil)
@@ -40,12 +40,12 @@ import Testing
         #expect(change.due == 300)
         #expect(change.tick(now: 299) == nil)
         #expect(change.tick(now: 310)?.fix.time == 200)
-        // The pause counts from when it was told.
+        // The pause counts from the report.
         #expect(change.moved(to: try place(2_400, at: 505)) == nil)
         #expect(change.due == 610)
     }
 
-    @Test func `R7: Who has come back within the pause has not changed`() throws {
+    @Test func `R7: A device that returns within the pause causes no report`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         _ = change.moved(to: try place(600, at: 100))
@@ -53,7 +53,7 @@ import Testing
         #expect(change.due == nil && change.tick(now: 1_000) == nil)
     }
 
-    @Test func `R7: A place that is known too coarsely is no change`() throws {
+    @Test func `R7: A location that is too coarse is no change`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         let coarse = SignificantChange.Place(fix: try around.fix(700, accuracy: 3_000, at: 1_000))
@@ -62,7 +62,7 @@ import Testing
         #expect(change.moved(to: certain) != nil)
     }
 
-    @Test func `R7: A place that was told before the modem said anything has the cell that it names first`() throws {
+    @Test func `R7: A location reported before the modem names a cell gets the first cell named`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         #expect(change.moved(to: try place(10, cell: "262,02,1,7", at: 1_000)) == nil)

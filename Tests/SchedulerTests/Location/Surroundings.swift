@@ -3,7 +3,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// A flat piece of the earth: metres east and north of a place, and a device that moves on it.
+/// A flat piece of the earth with metres east and north of a point, and a device that moves on it.
 struct Surroundings {
     let origin: Coordinate
 
@@ -11,7 +11,7 @@ struct Surroundings {
         origin = try #require(Coordinate(latitude: latitude, longitude: longitude))
     }
 
-    /// Metres of a degree of a meridian.
+    /// The metres of a degree of a meridian.
     private static let degree = Coordinate.earthRadius * .pi / 180
 
     func place(_ east: Double, _ north: Double) throws -> Coordinate {

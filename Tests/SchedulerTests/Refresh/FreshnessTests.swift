@@ -3,12 +3,12 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// R2: The standard people, with few apps and days; `make bench` has all of them.
+/// R2: Tests with the standard people, few apps and few days; `make bench` uses all of them.
 @Suite struct FreshnessTests {
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 
     @Test(arguments: [Person.morningReader, .hourlyChecker, .shiftWorker])
-    func `More budget is never less fresh, and more than awake hours alone have`(person: Person) {
+    func `A larger budget never lowers freshness, and beats fetches in awake hours only`(person: Person) {
         let trace = Self.trace(person)
         var last = FreshOpenings(Rival.none.play(trace, perAppAndDay: 0), trace)
         for count in [2, 6] {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `Sharing wakes costs little and saves many`() {
+    @Test func `Shared wakes cost little freshness and save many wakes`() {
         let trace = Self.trace(.irregular)
         let shared = PlannedPlay.play(trace, perAppAndDay: 4)
         let alone = PlannedPlay.play(trace, perAppAndDay: 4, tuning: .alone, countsLooks: false)
@@ -30,7 +30,7 @@ import Testing
         #expect(FreshOpenings(shared, trace).share > FreshOpenings(alone, trace).share - 0.05)
     }
 
-    @Test func `People are the same each time, and differ by seed`() {
+    @Test func `People are the same each time for a seed, and differ by seed`() {
         let one = Person.changer.trace(apps: 8, days: 20)
         #expect(one.events == Person.changer.trace(apps: 8, days: 20).events)
         #expect(one.events != Person.changer.trace(seed: 2, apps: 8, days: 20).events)

@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R10: Which processing tasks run, which continued ones, and why the others wait.
+/// R10: Tests of which processing and continued tasks run, and of the reasons why others wait.
 @Suite struct ProcessingPlannerTests {
     private typealias Request = ProcessingPlanner.Request
 
@@ -38,14 +38,14 @@ import Testing
         ProcessingPlanner.plan(requests, device, isOn: isOn, now: now)
     }
 
-    @Test func `R10: On external power it begins as soon as nobody uses the device`() {
+    @Test func `R10: On external power, a task begins as soon as nobody uses the device`() {
         let request = Self.request(network: true, power: true, begin: Self.now)
         #expect(Self.plan(request).begin == [request.key])
         let waits = Self.plan(request, device: DeviceConditions())
         #expect(waits.begin == [] && waits.holds[request.key]?.hold == .inUse && waits.lookAgain == nil)
     }
 
-    @Test func `R10: What is not there is waited for`() {
+    @Test func `R10: A task waits for the requirements that are missing`() {
         let battery = Self.device { $0.power = .battery }
         let table: [(Request, DeviceConditions, ProcessingPlanner.Hold, Double?)] = [
             (Self.request(begin: Self.now + 5), Self.device(), .notYet, Self.now + 5),
@@ -82,14 +82,14 @@ import Testing
         #expect(off.holds.values.map(\.hold) == [.switchedOff])
     }
 
-    @Test func `R10: On battery it is tried within two days if the app was used in the last week`() {
+    @Test func `R10: On battery, a task is tried within two days if the app was used in the last week`() {
         let battery = Self.device { $0.power = .battery }
         let old = Self.request(submitted: Self.now - Self.day)
         #expect(Self.plan(old, device: battery).begin == [old.key])
-        // It counts from when it might have begun.
+        // The period counts from the time at which the task could have begun.
         let later = Self.request(begin: Self.now - Self.hour, submitted: Self.now - 3 * Self.day)
         #expect(Self.plan(later, device: battery).holds[later.key]?.until == Self.now - Self.hour + Self.day)
-        // What needs no network has none.
+        // A task that needs no network runs without one.
         let alone = Self.request(submitted: Self.now - Self.day)
         let offline = Self.device {
             $0.power = .battery
@@ -98,7 +98,7 @@ import Testing
         #expect(Self.plan(alone, device: offline).begin == [alone.key])
     }
 
-    @Test func `R10: One of an app, two of all, the one that waits longest first`() {
+    @Test func `R10: One task of an app runs and two of all apps, the longest waiting first`() {
         let first = Self.request("a", submitted: Self.now - 30)
         let second = Self.request("b", submitted: Self.now - 20)
         let other = Self.request("c", of: .mail, submitted: Self.now - 10)
@@ -112,7 +112,7 @@ import Testing
         #expect(Self.plan(one, third).begin == [third.key])
     }
 
-    @Test func `R10: Its user's return ends what runs, and so does the end of what it needs`() {
+    @Test func `R10: Use of the device ends a running task, and so does the loss of a requirement`() {
         let runs = Self.request(network: true, power: true, isRunning: true)
         #expect(Self.plan(runs).expire == [:])
         let table: [(DeviceConditions, ProcessingPlanner.End)] = [
@@ -122,13 +122,13 @@ import Testing
             (Self.device { $0.network.isAvailable = false }, .networkLost),
         ]
         for (device, end) in table { #expect(Self.plan(runs, device: device).expire == [runs.key: end]) }
-        // Begun on external power, it goes on without: it never asked for it.
+        // A task that did not require external power continues without it.
         let modest = Self.request(isRunning: true)
         #expect(Self.plan(modest, device: Self.device { $0.power = .battery }).expire == [:])
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `R10: No more run than may, none is forgotten, and none runs that is told to end`(seed: UInt64) {
+    func `R10: At most two tasks run, none is forgotten, and none continues after its end is due`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
         for _ in 0..<60 {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `R10: Continued tasks begin in their order while there is room`() {
+    @Test func `R10: Continued tasks begin in order while there is room`() {
         let keys = (0..<6).map { ProcessingPlanner.Key(app: .feed, identifier: "a.\($0)") }
         let waiting = keys.enumerated().map {
             ContinuedAdmission.Request(key: $0.element, submitted: Self.now + Double($0.offset))

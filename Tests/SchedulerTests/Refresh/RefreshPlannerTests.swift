@@ -2,9 +2,9 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// R2: Who is fetched for, and when.
+/// R2: Tests of which apps fetch, and when.
 @Suite struct RefreshPlannerTests {
-    @Test func `What is not asked for is not done`() {
+    @Test func `An app that asks for no fetches gets none`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .never)
         scene.pass(to: 48)
@@ -12,7 +12,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .never && scene.plan.lookAgain == nil)
     }
 
-    @Test func `A new app has a sensible start: some fetches on its first day, none at night`() {
+    @Test func `A new app gets some fetches on its first day, and none at night`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.pass(to: 24)
@@ -21,7 +21,7 @@ import Testing
         #expect(hours.allSatisfy { (6...23).contains($0) }, "\(hours)")
     }
 
-    @Test func `An interval is a sleep after every fetch`() {
+    @Test func `An interval passes after every fetch before the next one`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .seconds(4 * 3_600))
         scene.conditions.isAwake = true
@@ -31,7 +31,7 @@ import Testing
         #expect(zip(all, all.dropFirst()).allSatisfy { $1 - $0 >= 4 })
     }
 
-    @Test func `What is opened every morning is fetched just before`() throws {
+    @Test func `An app opened every morning is fetched for just before`() throws {
         var scene = RefreshScene(fetchesADay: 3)
         scene.add(.feed)
         for day in 0..<14 { scene.use(.feed, at: Double(day) * 24 + 7.2) }
@@ -41,7 +41,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 7 * 24).isEmpty)
     }
 
-    @Test func `What is used hourly is fetched hourly while its user is awake, and never at night`() {
+    @Test func `An app used hourly is fetched for hourly while the user is awake, and never at night`() {
         var scene = RefreshScene()
         scene.add(.mail)
         for day in 0..<7 {
@@ -50,19 +50,19 @@ import Testing
             }
         }
         let before = scene.fetches.count
-        // A day on which it is not used.
+        // A day without use of the app.
         scene.pass(to: 8 * 24)
-        // An hour apart from 06:30 to 23:00.
+        // Fetches are an hour apart, from 06:30 to 23:00.
         #expect((8...17).contains(scene.fetches.count - before))
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
     }
 
-    @Test func `How often an app is opened is known sooner than when: until then, when the device is used`() {
+    @Test func `The frequency of openings is learned first, and the device's times apply until then`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<3 {
             for hour in 8..<22 {
-                // Both are opened in the morning, one of them often; the device is used all day.
+                // Both apps are opened in the morning, one of them often; the device is used all day.
                 let app: AppID = hour == 9 && day == 0 ? .game : (9..<13).contains(hour) ? .feed : .mail
                 scene.use(app, at: Double(day) * 24 + Double(hour))
             }
@@ -72,7 +72,7 @@ import Testing
         #expect(afternoons(.feed) > afternoons(.game))
     }
 
-    @Test func `What was not used for weeks gets almost nothing`() {
+    @Test func `An app unused for weeks gets almost no budget`() {
         var scene = RefreshScene()
         scene.add(.feed, .game)
         scene.use(.game, at: 12)
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.planner.apps[.game]?.usage.isInUse == false)
     }
 
-    @Test func `Each app has a floor, so that none starves beside one that gains more`() {
+    @Test func `Each app has a minimum, so that none starves because another gains more`() {
         var scene = RefreshScene(fetchesADay: 4)
         scene.add(.feed, .mail)
         scene.use(.feed, at: 9)
@@ -96,7 +96,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 24).isEmpty)
     }
 
-    @Test func `Fetches that bring nothing become fewer`() {
+    @Test func `Fetches without new data become fewer`() {
         func count(_ result: RefreshResult) -> Int {
             var scene = RefreshScene(fetchesADay: 6)
             scene.add(.feed, .mail)
@@ -113,7 +113,7 @@ import Testing
         #expect(count(.noData) < 40)
     }
 
-    @Test func `The device's coming into use is a moment to fetch what is opened next`() {
+    @Test func `The start of the device's use triggers a fetch for the app that is opened next`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<10 {
@@ -129,14 +129,14 @@ import Testing
         #expect(plan.wake.contains(.feed) || isFresh)
     }
 
-    @Test func `Several apps share one wake, and none is made where the device is awake anyway`() {
+    @Test func `Several apps share one wake, and an awake device needs no wake`() {
         var scene = RefreshScene()
         scene.add(.feed, .mail, .game)
         scene.pass(to: 24)
         let wakes = Set(scene.fetches.map(\.hour)).count
         #expect(scene.fetches.count >= 6)
         #expect(wakes * 2 <= scene.fetches.count)
-        // A window that is open waits for a wake, and takes the first that comes.
+        // An open window waits for a wake, and uses the first one.
         var waiting = RefreshScene()
         waiting.add(.feed)
         waiting.pass(to: 12)
@@ -150,7 +150,7 @@ import Testing
         #expect(waiting.fetches.count == before + 1)
     }
 
-    @Test func `A device that sleeps is woken only when somebody is fetched for`() {
+    @Test func `A sleeping device is woken only if an app has a fetch`() {
         var scene = RefreshScene()
         scene.add(.feed, .mail, .game)
         for day in 0..<3 {
@@ -161,12 +161,12 @@ import Testing
         let (looks, empty) = (scene.looks, scene.emptyLooks)
         scene.pass(to: 96)
         #expect(scene.looks > looks + 3)
-        // The one with which it begins to pass.
+        // The first one is the one with which time begins to pass.
         #expect(scene.emptyLooks - empty <= 1)
         #expect(scene.plan.wakeDevice.map { $0 > scene.now.seconds } ?? false)
     }
 
-    @Test func `What the device would be woken for is known before, and nothing of it while it is in use`() throws {
+    @Test func `The wake of the device is planned in advance, and not while the device is in use`() throws {
         var scene = RefreshScene()
         scene.add(.feed, .mail)
         scene.pass(to: 9)
@@ -183,7 +183,7 @@ import Testing
         #expect(inUse.wakeDevice == nil)
     }
 
-    @Test func `A cap of its user holds for a day`() {
+    @Test func `The user's daily limit holds for a day`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.planner.set(isOn: true, dailyCap: 2, for: .feed)
@@ -196,7 +196,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .cap)
     }
 
-    @Test func `Failures are followed by pauses that grow`() {
+    @Test func `Each failure is followed by a longer pause`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.result = .failed
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: [RefreshInterval.minimum, .seconds(4 * 3_600)], [RefreshResult.newData, .failed])
-    func `After the clock was set back an app waits no longer than behind a fetch of now`(
+    func `After the clock was set back, an app waits no longer than after a fetch at that time`(
         interval: RefreshInterval, result: RefreshResult
     ) throws {
         var scene = RefreshScene()
@@ -224,7 +224,7 @@ import Testing
         #expect(scene.fetches.count > before, "\(scene.plan.holds)")
     }
 
-    @Test func `After the clock was set back a device that is left counts as left at night`() {
+    @Test func `After the clock was set back, an idle device counts as idle at night`() {
         var scene = RefreshScene()
         scene.add(.feed)
         for day in 0..<20 { scene.use(.feed, at: Double(day) * 24 + 12) }
@@ -233,7 +233,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .userSleeps)
     }
 
-    @Test func `After a force quit nothing happens until its user starts it`() {
+    @Test func `After a force quit, nothing happens until the user starts the app`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.pass(to: 24)
@@ -246,7 +246,7 @@ import Testing
         #expect(scene.fetches.count > before)
     }
 
-    @Test func `A fetch whose end no service saw has no result, and is no failure`() {
+    @Test func `A fetch whose end was not observed has no result, and is no failure`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.conditions.isAwake = true
@@ -260,7 +260,7 @@ import Testing
         #expect(app?.fetchBegan == nil && app?.fetchEnded != nil && app?.lastResult == nil && app?.failures == 0)
     }
 
-    @Test func `What was learned can be forgotten, what was said stays`() {
+    @Test func `Learned data can be forgotten, and settings stay`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .seconds(900))
         scene.planner.set(isOn: true, dailyCap: 3, for: .feed)

@@ -1,15 +1,15 @@
 import NightshiftAPI
 import Scheduler
 
-/// A device whose days are told in hours from Monday, 2026-01-05 00:00.
+/// A device whose days are given in hours from Monday, 2026-01-05 00:00.
 struct RefreshScene {
     var planner: RefreshPlanner
     var conditions = RefreshConditions()
-    /// Whose fetch began, and when, in hours.
+    /// The fetches with their app and start hour.
     private(set) var fetches: [(app: AppID, hour: Double)] = []
     private(set) var plan = RefreshPlan()
     private(set) var hour = 0.0
-    /// How often it was planned, and how often that woke nobody.
+    /// The number of plans; `emptyLooks` counts plans that woke no app.
     private(set) var looks = 0
     private(set) var emptyLooks = 0
     var result = RefreshResult.newData
@@ -28,15 +28,15 @@ struct RefreshScene {
 
     var now: LocalMoment { Self.moment(hour) }
 
-    /// Adds apps that leave the moment to the planner.
+    /// Adds apps that leave the time of their fetches to the planner.
     mutating func add(_ apps: AppID..., interval: RefreshInterval = .minimum) {
         for app in apps { planner.set(interval, for: app, now: now) }
     }
 
-    /// When the planner asks to plan again, by whether the device is awake.
+    /// The time of the next plan, which depends on whether the device is awake.
     private var next: Double? { conditions.isAwake ? plan.lookAgain : plan.wakeDevice }
 
-    /// Plans as often as the planner asks for it, up to `end`; each fetch takes ten seconds.
+    /// Plans as often as the planner asks for it, until `end`. Each fetch takes ten seconds.
     mutating func pass(to end: Double) {
         look()
         while let next = next.map({ ($0 - Self.start) / 3_600 }), next < end {
@@ -63,7 +63,7 @@ struct RefreshScene {
         plan = planner.plan(conditions, now: now)
     }
 
-    /// Uses an app for a minute, and the device around it.
+    /// Uses an app for a minute, and the device as well.
     mutating func use(_ app: AppID, at time: Double) {
         pass(to: time)
         planner.deviceUse(true, now: now)
@@ -73,7 +73,7 @@ struct RefreshScene {
         planner.deviceUse(false, now: now)
     }
 
-    /// The hours of the day at which `app` was fetched for, from an hour of the trace on.
+    /// Returns the hours of the day of the fetches for `app`, from an hour of the trace on.
     func hours(_ app: AppID, from: Double = 0) -> [Double] {
         fetches.filter { $0.app == app && $0.hour >= from }.map { $0.hour.truncatingRemainder(dividingBy: 24) }
     }

@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R2: What the planner of fetches is made of.
+/// R2: Tests of the values that the fetch planner consists of.
 @Suite struct RefreshValueTests {
     private static let nothing = [Double](repeating: 0, count: UsageModel.slotCount)
 
@@ -13,14 +13,14 @@ import Testing
     ]
 
     @Test(arguments: Self.days)
-    func `Days are those of the place`(seconds: Double, day: Int, second: Int, weekday: Int) {
+    func `Days follow the local time of the place`(seconds: Double, day: Int, second: Int, weekday: Int) {
         let utc = LocalMoment(seconds: seconds)
         #expect(utc.day == day && utc.secondOfDay == second && utc.weekday == weekday)
         let elsewhere = LocalMoment(seconds: seconds - 3_600, offset: 3_600)
         #expect(elsewhere.day == day && elsewhere.secondOfDay == second)
     }
 
-    @Test func `Use is expected where it was, on that kind of day, and ages`() {
+    @Test func `Past use predicts the use on the same kind of day, and loses weight with time`() {
         var model = UsageModel()
         for day in 0..<5 {
             model.begin(RefreshScene.moment(Double(day) * 24 + 7.25))
@@ -35,7 +35,7 @@ import Testing
         #expect(model.lastUse(RefreshScene.start) == RefreshScene.start, "a clock that was set back")
     }
 
-    @Test func `What it costs to remember an app is bounded`() throws {
+    @Test func `The stored size of an app is bounded`() throws {
         var scene = RefreshScene()
         scene.add(.feed)
         for step in 0..<60_000 {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `A budget flows in evenly, keeps for a day, and pays its debt first`() {
+    @Test func `The budget accrues evenly, is kept for a day, and pays its debt first`() {
         var budget = RefreshBudget(daily: RefreshCost(energy: 24, bytes: 2_400), now: 0)
         #expect(budget.balance.energy == 6)
         budget.fill(to: 3_600)
@@ -70,7 +70,7 @@ import Testing
         #expect(budget.share(of: .expected) == .infinity)
     }
 
-    @Test func `What forbids every fetch`() {
+    @Test func `Each device condition that forbids every fetch is named`() {
         func hold(_ change: (inout RefreshConditions) -> Void) -> RefreshHold? {
             var conditions = RefreshConditions()
             change(&conditions)

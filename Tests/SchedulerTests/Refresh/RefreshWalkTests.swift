@@ -3,9 +3,9 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R2: What holds of fetches whatever happens.
+/// R2: Tests of the rules that always hold for fetches.
 @Suite struct RefreshWalkTests {
-    /// What is legal, kept by somebody who does not know how the planner decides.
+    /// The rules, checked without knowledge of how the planner decides.
     private struct Law {
         var intervals: [AppID: RefreshInterval] = [:]
         var isOff: Set<AppID> = []
@@ -17,7 +17,7 @@ import Testing
         var begun: [AppID: [Int]] = [:]
         var spent = RefreshCost(energy: 0, bytes: 0)
 
-        /// What is wrong with waking `app` now.
+        /// Returns the rule that a wake of `app` would break now.
         func mistake(_ app: AppID, _ conditions: RefreshConditions, _ now: LocalMoment) -> String? {
             if conditions.hold != nil { return "forbidden to all" }
             guard let interval = intervals[app], interval != .never else { return "not wanted" }
@@ -117,7 +117,7 @@ import Testing
                 law.underWay[app] = seconds
                 law.begun[app, default: []].append(now.day)
             }
-            // Everybody is either woken or told why not.
+            // Every app is either woken or has a reason.
             let known = Set(law.intervals.keys)
             if Set(plan.wake).union(plan.holds.keys) != known { mistakes.append("somebody is not told") }
             if !Set(plan.wake).isDisjoint(with: plan.holds.keys) { mistakes.append("somebody is told both") }
@@ -125,7 +125,7 @@ import Testing
             if let wake = plan.wakeDevice, wake < plan.lookAgain ?? .infinity {
                 mistakes.append("the device is woken before there is anything to look at")
             }
-            // What flowed in since the beginning is the most that can be gone; beyond it, what one fetch of each took too much.
+            // The spending is at most what has accrued, plus what one fetch of each app took too much.
             let days = 0.25 + (seconds - RefreshScene.start) / 86_400 + 1e-6
             let (each, count) = (RefreshCost.expected, Double(Self.apps.count))
             if law.spent.energy > Self.daily.energy * days + each.energy * count
@@ -133,14 +133,14 @@ import Testing
             {
                 mistakes.append("over budget")
             }
-            // Nothing begins on credit.
+            // No fetch begins with a negative balance.
             let balance = planner.budget.balance
             if !plan.wake.isEmpty, balance.energy < 0 || balance.bytes < 0 { mistakes.append("on credit") }
         }
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `No walk leaves what is legal`(seed: UInt64) {
+    func `Random days break no rule of the fetches`(seed: UInt64) {
         var walk = Walk(seed: seed)
         for _ in 0..<300 { walk.step() }
         #expect(walk.mistakes == [], "seed \(seed)")
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `The same walk twice, and one that was stored in between, decide the same`(seed: UInt64) throws {
+    func `The same random days lead to the same decisions, also after storing in between`(seed: UInt64) throws {
         var (one, other, stored) = (Walk(seed: seed), Walk(seed: seed), Walk(seed: seed))
         for step in 0..<200 {
             one.step()
