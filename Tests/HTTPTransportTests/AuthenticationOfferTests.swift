@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPTransport
 
-/// RFC 9110, section 11.6.1: commas stand between challenges and between the parameters of one.
+/// RFC 9110, section 11.6.1: commas separate both challenges and the parameters of one challenge.
 @Suite(.timeLimit(.minutes(20))) struct AuthenticationOfferTests {
     private static func offer(_ scheme: String, _ parameters: [String: String] = [:]) -> AuthenticationOffer {
         AuthenticationOffer(scheme: scheme, parameters: parameters)
@@ -37,15 +37,15 @@ import Testing
         ("", []),
     ]
 
-    /// Read anew from each of its quotes, it would take days.
-    @Test func `A quoted string without end is read once`() {
+    /// If the value were read again from each of its quotes, this would take days.
+    @Test func `A quoted string that is not closed is read only once`() {
         let value = "Basic x=" + String(repeating: "\"\\", count: 2_000_000)
         #expect(AuthenticationOffer.parse(value) == [])
         #expect(AuthenticationOffer.parse("Basic realm=\"r\", " + value) == [Self.offer("basic", ["realm": "r"])])
     }
 
     @Test(arguments: grammatical)
-    func `Challenges are read as they are written`(value: String, offers: [AuthenticationOffer]) {
+    func `Challenges are parsed as written`(value: String, offers: [AuthenticationOffer]) {
         #expect(AuthenticationOffer.parse(value) == offers)
     }
 
@@ -61,13 +61,13 @@ import Testing
     ]
 
     @Test(arguments: malformed)
-    func `What is not grammatical is left out, and takes nothing else along`(
+    func `Text that violates the grammar is skipped without losing other challenges`(
         value: String, offers: [AuthenticationOffer]
     ) {
         #expect(AuthenticationOffer.parse(value) == offers)
     }
 
-    @Test func `Several fields are one list, others are not in it`() {
+    @Test func `Several fields of one name form one list without other fields`() {
         let headers = [
             HeaderField(name: "www-authenticate", value: "Basic realm=\"1\""),
             HeaderField(name: "Proxy-Authenticate", value: "Basic realm=\"no\""),
@@ -80,14 +80,14 @@ import Testing
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `Lists written at random come back`(seed: UInt64) {
+    func `Random lists of challenges are parsed back unchanged`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let offers = (0..<Int.random(in: 0...5, using: &random)).map { _ in Self.randomOffer(&random) }
         #expect(AuthenticationOffer.parse(Self.written(offers, &random)) == offers)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `Garbage ends, and is never longer than it was`(seed: UInt64) {
+    func `Parsing garbage terminates, and the result is never longer than the input`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let pieces = [
             "Basic", "Digest", "realm", "=", "\"", "\\", ",", " ", "\t", "a", "==", "\u{e9}", "/", "\u{1}", ";",
@@ -106,13 +106,13 @@ import Testing
     }
 
     /// Backtracking must not make a long field expensive.
-    @Test func `Long fields take time in proportion`() {
+    @Test func `Long fields take time in proportion to their length`() {
         for unit in ["Basic a\"", "a=\"\\", "Basic \"", "x ", "=,", "a=b "] {
             let text = String(repeating: unit, count: 65_536 / unit.utf8.count)
             let quarter = String(text.prefix(text.count / 4))
             let time = processorTime { _ = AuthenticationOffer.parse(text) }
             let less = processorTime { _ = AuthenticationOffer.parse(quarter) }
-            // Four times as long in proportion, and sixteen times as long in the square of the length.
+            // Linear time is four times as long; quadratic time would be sixteen times as long.
             #expect(time < less * 10 + .milliseconds(50), "\(unit): \(less), then \(time)")
         }
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// T9: servers that want to see the client's certificate.
+/// T9: servers that request a client certificate.
 @Suite(.timeLimit(.minutes(20))) struct CertificateChallengeTests {
     private func server(_ verification: String, hasHTTP2: Bool = true) async throws -> WebServer {
         var options = WebServer.NginxOptions()
@@ -26,7 +26,9 @@ import Transfers
     }
 
     @Test(arguments: ["on", "optional"], [true, false])
-    func `T9: a server that wants a certificate is asked about`(verification: String, hasHTTP2: Bool) async throws {
+    func `T9: a server that requests a certificate causes a challenge`(verification: String, hasHTTP2: Bool)
+        async throws
+    {
         let server = try await server(verification, hasHTTP2: hasHTTP2)
         let transport = TestTransport()
         let request = asking(server)
@@ -42,24 +44,24 @@ import Transfers
             $0.tls?.clientKey = server.certificates?.clientKey
         }
         #expect(try await transport.end(given).head?.status == 200)
-        // The answer of those who do not want to be asked.
+        // This is the result without a wish for challenges.
         let unasked = try await transport.end(request.with { $0.asksAbout = [.serverTrust] })
         #expect(unasked.head?.status == (verification == "on" ? 400 : 200))
     }
 
-    @Test func `T9: a server that wants none is not asked about`() async throws {
+    @Test func `T9: a server that requests no certificate causes no challenge`() async throws {
         let server = try await server("off")
         #expect(try await TestTransport().end(asking(server)).head?.status == 200)
     }
 
-    @Test func `T9: whom to trust comes first`() async throws {
+    @Test func `T9: the challenge about server trust comes first`() async throws {
         let server = try await server("on")
         let request = asking(server).with { $0.tls = nil }
         #expect(try await TestTransport().end(request).challenge?.method == .serverTrust)
     }
 
     @Test(arguments: [true, false])
-    func `T9: a connection without a certificate does not keep the question away`(hasHTTP2: Bool) async throws {
+    func `T9: a connection without a certificate does not hide the challenge`(hasHTTP2: Bool) async throws {
         let server = try await server("optional", hasHTTP2: hasHTTP2)
         let transport = TestTransport()
         let request = asking(server)
@@ -69,7 +71,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: behind a redirect the other origin asks, and gets no certificate`() async throws {
+    @Test func `T9: after a redirect the other origin gets no certificate and asks for one`() async throws {
         let far = try await server("optional")
         var options = WebServer.NginxOptions()
         options.certificates = far.certificates
@@ -84,10 +86,10 @@ import Transfers
         #expect(end.challenge?.port == Int(far.port))
     }
 
-    /// Apache asks in the middle of a connection for what only some of its paths need: TLS 1.3 by post-handshake
-    /// authentication, TLS 1.2 by a new handshake.
+    /// Apache requests a certificate in the middle of a connection if only some of its paths need one: TLS 1.3 by
+    /// post-handshake authentication, TLS 1.2 by a new handshake.
     @Test(arguments: ["TLSv1.3", "TLSv1.2"])
-    func `T9: a server may ask late, also on a connection that served before`(version: String) async throws {
+    func `T9: a server may request a certificate late, even on a reused connection`(version: String) async throws {
         let certificates = try await TestCertificates()
         var options = WebServer.ApacheOptions()
         options.extra = """
@@ -112,7 +114,7 @@ import Transfers
             }
         }
         #expect(try await transport.end(request("/file")).body == Array("hello".utf8))
-        // The first may end as a lost connection: it was not its handshake.
+        // The first request may end with a lost connection, because the handshake was not its own.
         try await eventually("the question") {
             try await transport.end(request("/late")).challenge?.method == .clientCertificate
         }

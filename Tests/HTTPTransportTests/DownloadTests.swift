@@ -53,7 +53,7 @@ import Transfers
         let file = try TestFile(ceiling: 12_345)
         let transport = TestTransport()
         let receiver = Receiver { _ in .file(file.sink()) }
-        // Longer than it takes the origin to send something.
+        // The timeout is longer than the origin takes to send something.
         let handle = transport.begin(.direct(origin.url("/file"), idle: 3), receiver)
         for ceiling: Int64 in [12_345, 12_346, 1_000_000, 1_016_384, 7_777_777] {
             file.ceiling.value = ceiling
@@ -70,7 +70,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `B4: an end that moves is where the body ends`(isMovedBack: Bool) async throws {
+    func `B4: a body ends at the end that was moved`(isMovedBack: Bool) async throws {
         let origin = try origin()
         let file = try TestFile()
         file.ceiling.value = 2_000_000
@@ -87,14 +87,14 @@ import Transfers
         file.ceiling.value = .max
         handle.resumeWriting()
         #expect(try await receiver.end().outcome == .complete)
-        // What is written behind an end that was moved back is the next part's already: it stays.
+        // Bytes after an end that was moved back belong to the next part and stay.
         #expect(isMovedBack ? file.position.value >= 2_000_000 : file.position.value == 12_000_001)
         #expect(file.position.value < content.size)
         #expect(try fileBytes(file.path).count == Int(file.position.value))
         #expect(try fileBytes(file.path) == content.bytes(0..<file.position.value))
     }
 
-    @Test func `B4: a connection that ends where its part ends serves again`() async throws {
+    @Test func `B4: a connection whose response ends with its part is reused`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let transport = TestTransport()
@@ -127,7 +127,7 @@ import Transfers
         }
     }
 
-    @Test func `T4: a file that is only appended to takes a large body as well`() async throws {
+    @Test func `T4: a file opened for appending accepts a large body too`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let appending = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -172,7 +172,7 @@ import Transfers
         #expect(end.failure?.message.contains("Bad file descriptor") == true)
     }
 
-    @Test func `A body that is longer than memory may hold goes to the file whole`() async throws {
+    @Test func `A body that exceeds the memory limit is written completely to the file`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let receiver = Receiver { _ in .memory(limit: 100_000) { .success(file.sink()) } }
@@ -183,7 +183,7 @@ import Transfers
         #expect(try file.matches(content))
     }
 
-    @Test func `A body without room in memory or in a file fails`() async throws {
+    @Test func `A body that fits neither in memory nor in a file fails`() async throws {
         let origin = try origin()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .memory(limit: 100_000) })
         #expect(end.failure?.code == .tooLarge)
@@ -220,7 +220,7 @@ import Transfers
         #expect(end.body == Array("six".utf8))
     }
 
-    // MARK: - Bodies that break off
+    // MARK: - Truncated bodies
 
     @Test(arguments: [true, false])
     func truncationIsNoticed(isChunked: Bool) async throws {
@@ -291,7 +291,7 @@ import Transfers
         let (transport, patient) = (TestTransport(), Receiver())
         _ = transport.begin(.direct(origin.url("/file"), idle: 600), patient)
         let start = ContinuousClock.now
-        // Longer than it takes the origin to say what it has to say before it is silent.
+        // The timeout is longer than the origin takes to send its data before it is silent.
         let end = try await transport.end(
             .direct(origin.url("/file"), idle: 3), Receiver { _ in .file(file.sink()) })
         #expect(end.failure?.code == .idleTimeout)

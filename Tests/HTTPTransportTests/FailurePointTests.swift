@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Where on the way a request fails, over real sockets.
+/// The stage at which a request fails, over real sockets.
 @Suite(.timeLimit(.minutes(20))) struct FailurePointTests {
     private func point(_ request: WireRequest) async throws -> FailurePoint? {
         let end = try await TestTransport().end(request)
@@ -58,7 +58,7 @@ import Transfers
     }
 
     @Test func aProxyThatMakesNoTunnel() async throws {
-        // It does not know CONNECT, and says so: the proxy works.
+        // This server does not support CONNECT and says so. The proxy itself works.
         let proxy = try OriginServer()
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
@@ -69,17 +69,17 @@ import Transfers
         let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
         proxy.serve("origin.invalid:443", .text("", refusal))
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
-        // Whether or not this server knows CONNECT: the proxy itself works.
+        // Whether or not this server supports CONNECT, the proxy itself works.
         #expect(found?.stage != .proxy)
     }
 
     @Test func twoLengthsAreSeen() async throws {
         let origin = try OriginServer()
-        // The origin itself adds the right one.
+        // The origin itself adds the correct one.
         origin.serve("/a", .text("here", .garbageStatusLine("HTTP/1.1 200 OK\r\nContent-Length: 9")))
         let receiver = Receiver()
         let end = try await TestTransport().end(.direct(origin.url("/a")), receiver)
-        // Whatever libcurl makes of it: both fields reach the one who judges, or the exchange fails.
+        // Either both fields are delivered, or the exchange fails, depending on libcurl.
         let lengths = receiver.heads.first?.headers.filter { $0.name.lowercased() == "content-length" }.count
         #expect(lengths == 2 || end.failure?.code == .protocolError, "\(end)")
     }

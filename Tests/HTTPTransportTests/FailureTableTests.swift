@@ -7,9 +7,9 @@ import Transfers
 
 @testable import HTTPTransport
 
-/// What time mends is waited for, and what it does not mend fails at once: every error of libcurl and OpenSSL.
+/// Temporary errors are retried and permanent ones fail at once: every error of libcurl and OpenSSL.
 @Suite(.timeLimit(.minutes(20))) struct FailureTableTests {
-    /// Codes of protocols that are not spoken here, and those that libcurl no longer uses.
+    /// Codes of unsupported protocols, and codes that libcurl no longer uses.
     private static let others: Set<UInt32> = [
         9, 10, 11, 12, 13, 14, 15, 17, 19, 20, 21, 24, 29, 30, 31, 32, 37, 38, 39, 40, 44, 46, 50, 51, 57, 62, 68, 69,
         70,
@@ -24,7 +24,7 @@ import Transfers
         #expect(Set(CurlMeaning.rows.map(\.meaning)) == Set(CurlMeaning.allCases))
     }
 
-    @Test func `T8: Only errors that stay the same fail at once`() {
+    @Test func `T8: Only permanent errors fail at once`() {
         let permanent: [TransferFailure.Code: [CURLcode]] = [
             .untrustedServer: [
                 CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
@@ -41,7 +41,7 @@ import Transfers
         ]
         let codes = Dictionary(
             uniqueKeysWithValues: permanent.flatMap { row in row.value.map { ($0.rawValue, row.key) } })
-        // The last one is of a libcurl that nobody has seen yet.
+        // The last code belongs to a future libcurl.
         for raw in 1...(CURL_LAST.rawValue + 1) {
             let failure = TransferFailure(CurlEnd(code: Int32(raw)), of: CurlRequest(url: "https://example.org/"))
             #expect(failure.isPermanent == (codes[raw] != nil), "\(raw): \(failure)")
@@ -53,7 +53,7 @@ import Transfers
         #expect(TransferFailure(end, of: missing).code == .untrustedServer)
     }
 
-    @Test func `T8: Of OpenSSL's objections to a certificate only those of time and of this machine pass`() {
+    @Test func `T8: Only OpenSSL's errors of time and of this machine are temporary`() {
         let waits: [Int: TransferFailure.Code] = [
             // UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED, OCSP_VERIFY_NEEDED.
             3: .certificateOutOfDate, 9: .certificateOutOfDate, 10: .certificateOutOfDate, 11: .certificateOutOfDate,
@@ -73,7 +73,7 @@ import Transfers
     }
 
     @Test(arguments: TestCertificates.Flaw.allCases)
-    func `T8: An expired certificate is waited for, one of another name or authority is not`(
+    func `T8: An expired certificate is retried, a wrong name or authority is not`(
         flaw: TestCertificates.Flaw
     ) async throws {
         var options = WebServer.NginxOptions()

@@ -6,7 +6,7 @@ import Transfers
 
 @testable import HTTPTransport
 
-/// Servers that offer HTTP/2 and want HTTP/1.1 (RFC 9113, section 7).
+/// Servers that offer HTTP/2 but want HTTP/1.1 (RFC 9113, section 7).
 @Suite(.timeLimit(.minutes(20))) struct HTTPVersionTests {
     /// The ways to refuse a request over HTTP/2.
     enum Refusal: String, Sendable, CaseIterable {
@@ -16,8 +16,8 @@ import Transfers
         case connection
     }
 
-    /// A TLS server that refuses each request over HTTP/2 with `HTTP_1_1_REQUIRED`, answers over HTTP/1.1, and writes down the
-    /// versions of the requests.
+    /// A TLS server that refuses each request over HTTP/2 with `HTTP_1_1_REQUIRED`, answers over HTTP/1.1, and records
+    /// the versions of the requests.
     private final class Server: Sendable {
         let certificates: TestCertificates
         let port: Int
@@ -109,7 +109,7 @@ import Transfers
     }
 
     @Test(arguments: Refusal.allCases, ["GET", "HEAD"])
-    func `T4: a server that requires HTTP/1.1 is asked with it, from the first refusal on`(
+    func `T4: requests use HTTP/1.1 after a server has required it once`(
         refusal: Refusal, method: String
     ) async throws {
         let server = try await Server(refusal)

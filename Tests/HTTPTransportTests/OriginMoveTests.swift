@@ -10,9 +10,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Every way on which a request comes to another origin, each through its own code and over real connections.
+/// Every path by which a request can move to another origin, each through its own code and over real connections.
 @Suite(.timeLimit(.minutes(20))) struct OriginMoveTests {
-    /// A new way belongs here.
+    /// Each new path must be added here.
     enum Way: String, CaseIterable {
         case redirect, mirror, partsFromMirror, uploadResource, retarget, resumeData, delayedRequest
         case uploadResumeData, delayedUpload
@@ -24,7 +24,7 @@ import Transfers
     private static let harmless = ["Accept-Language", "User-Agent"]
 
     @Test(arguments: Way.allCases)
-    func `To another origin goes only what is known to be harmless`(way: Way) async throws {
+    func `Another origin receives only data that is known to be harmless`(way: Way) async throws {
         let scene = try Scene()
         try await scene.run { service in
             try await scene.go(way, service)
@@ -32,7 +32,7 @@ import Transfers
                 !scene.second.requests.isEmpty
             }
         }
-        // The way begins at home, with everything, unless it leaves before it has asked for anything.
+        // The path begins at the first origin with everything, unless it leaves before any request.
         for request in scene.first.requests {
             #expect(request.field("X-Whatever") == "X-Whatever", "\(way): \(request.target)")
         }
@@ -50,7 +50,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.retarget, .delayedRequest])
-    func `What a session gave stays with the origin as well`(way: Way) async throws {
+    func `Data from a session also stays with its origin`(way: Way) async throws {
         var settings = SessionSettings()
         settings.headers = [
             HeaderField(name: "X-Session-Key", value: "k"), HeaderField(name: "Accept", value: "text/plain"),
@@ -70,7 +70,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.uploadResumeData, .delayedUpload])
-    func `What is meant for the new origin of an upload does not go to the one that has its beginning`(way: Way)
+    func `Data for the new origin of an upload is not sent to the origin with its beginning`(way: Way)
         async throws
     {
         let scene = try Scene(newHeaders: [HeaderField(name: "X-Whatever", value: "new")])
@@ -79,7 +79,7 @@ import Transfers
             try await eventually("the upload at the other origin") {
                 scene.second.requests.contains { $0.method == "PATCH" && $0.isFinished }
             }
-            // The old one is told that nobody goes on with it.
+            // The old origin is notified that the upload was abandoned.
             try await eventually("the end of the old one") { scene.first.requests.contains { $0.method == "DELETE" } }
         }
         #expect(scene.first.requests.allSatisfy { $0.field("X-Whatever") == "X-Whatever" }, "\(way)")
@@ -87,7 +87,7 @@ import Transfers
         #expect(scene.second.requests.first { $0.method == "PATCH" }?.body.length == 10, "\(way)")
     }
 
-    @Test func `An upload that goes on from resume data keeps its URL`() async throws {
+    @Test func `An upload continued from resume data keeps its URL`() async throws {
         let scene = try Scene()
         try await scene.run { service in
             let id = try await service.enqueue(
@@ -122,14 +122,14 @@ import Transfers
                             $0.suspended = true
                         }
                     ]))[0]
-            // Within the origin it goes along.
+            // Within the same origin the body is sent again.
             let moved = try await service.retarget(id, RetargetRequest(url: scene.first.url("/c")))
             #expect(moved.method == "POST")
             let refusal = await #expect(throws: Problem.self) {
                 _ = try await service.retarget(id, RetargetRequest(url: scene.second.url("/b")))
             }
             #expect(refusal?.status == 409)
-            // An app that names another address without a body means a request without one.
+            // An app that names another address without a body requests it without one.
             try await scene.delayed(service, secret)
             try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
         }
@@ -137,7 +137,7 @@ import Transfers
         #expect(scene.begun.away.allSatisfy { $0.method == "GET" && $0.body == nil })
     }
 
-    @Test func `Fields that the owner gives for the new address go there`() async throws {
+    @Test func `Fields that the owner gives for the new address are sent there`() async throws {
         let scene = try Scene()
         try await scene.run { service in
             let id = try await service.enqueue(
@@ -154,7 +154,7 @@ import Transfers
     }
 }
 
-/// A service, the origin that its tasks are for, and another one.
+/// A service, the origin of its tasks, and another origin.
 private final class Scene: Sendable {
     static let certificate = "/etc/client.pem"
 
@@ -162,7 +162,7 @@ private final class Scene: Sendable {
     let second: OriginServer
     private let app = AppID(rawValue: "org.example.A")
     private let settings: SessionSettings
-    /// What whoever names the new address gives for it.
+    /// The header fields given together with the new address.
     private let newHeaders: [HeaderField]?
     private let directory: TemporaryDirectory
     private let transport: RecordingTransport
@@ -176,7 +176,7 @@ private final class Scene: Sendable {
         transport = RecordingTransport()
     }
 
-    /// What the service asked its transport for.
+    /// The requests that the service made to its transport.
     var begun: (home: [WireRequest], away: [WireRequest]) {
         let all = transport.requests
         return (all.filter { $0.url.hasPrefix(first.url("/")) }, all.filter { $0.url.hasPrefix(second.url("/")) })
@@ -233,7 +233,7 @@ private final class Scene: Sendable {
             first.serve("/a", .text("", .status(404)))
             try await enqueue(service, task { $0.mirrors = [second.url("/b")] })
         case .partsFromMirror:
-            // Two minutes of it: another connection pays for as long as somebody has to find that out.
+            // The body takes two minutes, so that a further connection still pays off when the service has measured that.
             first.serve("/a", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
             second.serve("/b", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
             try await enqueue(
@@ -297,14 +297,14 @@ private final class Scene: Sendable {
             })
     }
 
-    /// The second origin takes uploads as well.
+    /// Lets the second origin accept uploads too.
     private func serveUploadElsewhere() {
         let tus = HTTPField("Tus-Resumable", "1.0.0")
         second.serve("/b", .text("", .status(201, fields: [tus, HTTPField("Location", "/v")])))
         second.serve("/v", .text("", .status(204, fields: [tus, HTTPField("Upload-Offset", "10")])))
     }
 
-    /// An upload that the first origin has the beginning of; gives its resume data.
+    /// An upload whose beginning the first origin has. Returns its resume data.
     func brokenUpload(_ service: TransferService) async throws -> String? {
         let file = directory.path("source")
         try Data("0123456789".utf8).write(to: URL(filePath: file))
@@ -324,7 +324,7 @@ private final class Scene: Sendable {
         return kept.resumeData
     }
 
-    /// A task at the second origin that goes on from resume data.
+    /// A task at the second origin that continues from resume data.
     func continuation(of token: String?, _ change: (inout TaskRequest) -> Void = { _ in }) -> TaskRequest {
         var next = TaskRequest(url: second.url("/b"))
         next.kind = .upload
@@ -356,7 +356,7 @@ private final class Scene: Sendable {
     }
 }
 
-/// The real transport, and what it was asked for.
+/// The real transport, which records its requests.
 private final class RecordingTransport: Transport {
     private let transport = CurlTransport()
     private let begun = Mutex<[WireRequest]>([])

@@ -5,7 +5,7 @@ import Transfers
 
 @Suite(.timeLimit(.minutes(20))) struct ProxyTests {
     @Test func aProxyIsAskedForTheWholeAddress() async throws {
-        // To an origin server an absolute target is an unknown path; that it was asked is what counts.
+        // To an origin server an absolute target is an unknown path. Only the fact that it was asked matters.
         let proxy = try OriginServer()
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/file?q").with { $0.proxy = proxy.url("") })
@@ -34,7 +34,7 @@ import Transfers
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@127.0.0.1:\(port)" })
         #expect(end.failure?.code == .proxyFailure)
-        // Neither the secret nor how long it took: the next attempt's sentence is the same.
+        // The message has neither the secret nor a duration, so that the next attempt has the same message.
         #expect(
             end.failure?.message
                 == "No connection to the proxy on the way to origin.invalid. "
@@ -45,8 +45,7 @@ import Transfers
         #expect(unknown.failure?.message.contains("secret") == false)
     }
 
-    @Test func `T8: A redirect is asked through the proxy that the service's variables name for its host`() async throws
-    {
+    @Test func `T8: A redirect uses the proxy that the service's variables name for its host`() async throws {
         let (proxy, origin) = (try OriginServer(), try OriginServer())
         origin.serve("/a", .text("", .redirect(to: "http://elsewhere.invalid/b")))
         let end = try await TestTransport().end(
@@ -59,7 +58,7 @@ import Transfers
         #expect(proxy.requests.map(\.target) == ["http://elsewhere.invalid/b"])
     }
 
-    @Test func `T8: A failure of a proxy names the variable that it comes from`() async throws {
+    @Test func `T8: A failure of a proxy names the variable that sets it`() async throws {
         let address = "http://127.0.0.1:\(try freePort())"
         let own = try await TestTransport().end(
             .direct("http://origin.invalid/").with {

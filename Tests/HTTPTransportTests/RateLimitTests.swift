@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Limits in real time, as ``RateWindows`` sees them.
+/// Limits in real time, measured with ``RateWindows``.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RateLimitTests {
     private let content = SeededContent(seed: 9, size: 200_000_000)
 
@@ -87,7 +87,7 @@ import Transfers
         let start = ContinuousClock.now
         let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
         #expect(try await transport.end(request).outcome == .complete)
-        // Less what a quarter of a second lets through at once.
+        // The amount allowed at once, a quarter of a second, is subtracted.
         #expect(start.duration(to: .now) > .milliseconds(1_100))
         #expect(
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)

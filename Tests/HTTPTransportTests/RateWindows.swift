@@ -2,19 +2,20 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How fast exchanges with a limit are, window after window of time.
+/// Measures the speed of rate-limited exchanges in consecutive windows of time.
 ///
-/// In no window are they faster. That they are as fast as they may be is asked of one window only: in others a busy
-/// machine may have had no time for them. The exact arithmetic is tested with the bucket itself.
+/// No window may exceed the limit. Only one window has to reach it, because a busy machine may leave no time for the
+/// exchanges in others. The exact arithmetic is tested with the bucket itself.
 struct RateWindows {
-    /// What all exchanges may have together, in bytes per second.
+    /// The limit of all exchanges together, in bytes per second.
     let limit: Double
-    /// How far each exchange is.
+    /// The position of each exchange.
     let positions: @Sendable () -> [Int64]
 
-    /// Ends with the first window in which all is as it should be; throws ``WaitedTooLong`` where none is.
+    /// Returns after the first window that satisfies all conditions. Throws ``WaitedTooLong`` if there is no such
+    /// window.
     func expectTheLimit() async throws {
-        // Past what the connections' beginning lets through.
+        // The start of the connections, which may be faster, is excluded.
         let first = positions()
         try await eventually("some bytes of each") {
             zip(positions(), first).allSatisfy { Double($0 - $1) > 0.3 * limit / Double(first.count) }
@@ -33,7 +34,7 @@ struct RateWindows {
         }
     }
 
-    /// Bytes per second of each. A delay between clock and count makes them less, never more.
+    /// Bytes per second of each exchange. A delay between clock and count makes the values smaller, never larger.
     private func window() async throws -> [Double] {
         let start = ContinuousClock.now
         let before = positions()

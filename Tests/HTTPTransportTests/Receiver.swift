@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// Answers an exchange as its test wants, and keeps what it hears.
+/// Answers an exchange as its test wants, and records its events.
 final class Receiver: ExchangeReceiver {
     private let dispose: @Sendable (ResponseHead) -> BodyDisposition
     private let interim: @Sendable (ResponseHead) -> InterimDisposition
@@ -54,7 +54,7 @@ final class Receiver: ExchangeReceiver {
     }
 }
 
-/// A file that a download writes or an upload reads, gone with this object.
+/// A file that a download writes or an upload reads. It is removed with this object.
 final class TestFile: Sendable {
     let descriptor: Int32
     let path: String
@@ -112,7 +112,7 @@ final class TestTransport: Sendable {
 }
 
 extension WireRequest {
-    /// A request that no proxy of the environment sees.
+    /// A request that uses no proxy from the environment.
     static func direct(
         _ url: String, method: String = "GET", headers: [HeaderField] = [], idle: Double = 20,
         certificates: TestCertificates? = nil
@@ -138,7 +138,7 @@ extension WireRequest {
 }
 
 extension BodyDisposition {
-    /// Kept in memory, and no longer than that.
+    /// Keeps the body in memory up to the limit, without a file.
     static func memory(limit: Int) -> BodyDisposition {
         .memory(limit: limit) { .failure(TransferFailure(.tooLarge, "More than \(limit) bytes came.")) }
     }

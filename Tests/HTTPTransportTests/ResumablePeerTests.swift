@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// The machine of uploads over real connections that break, with servers that others have written.
+/// The upload state machine over real connections that break, with independent servers.
 @Suite(.timeLimit(.minutes(20))) struct ResumablePeerTests {
     private let content = SeededContent(seed: 21, size: 12 << 20)
 
@@ -27,7 +27,7 @@ import Transfers
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
-    @Test("T5: a server that answers 400 to version 8 is spoken to in its own")
+    @Test("T5: a server that answers 400 to version 8 gets requests in its own version")
     func theVersionIsFoundOut() async throws {
         let server = try await UploadServer(.resumable)
         let driver = try UploadDriver(content, to: server.url("/a.bin"), .draft(.v8))
@@ -36,7 +36,7 @@ import Transfers
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
-    @Test("T5: a tus server goes on where a connection broke")
+    @Test("T5: a tus server continues where a connection broke")
     func tus() async throws {
         let port = try freePort()
         let proxy = try ChaosProxy(to: port)
@@ -49,8 +49,8 @@ import Transfers
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
-    /// Cuts connections. Slow enough for a server to have read most of what went through: what it has not read is lost with
-    /// a reset.
+    /// Cuts connections, slowly enough for a server to read most of the data. Data that it has not read is lost with a
+    /// reset.
     private static func harass(_ proxy: ChaosProxy, seed: UInt64) {
         proxy.change { conditions in
             conditions.cuts = ChaosProxy.Cuts(seed: seed, meanBytes: 4 << 20)
@@ -59,7 +59,7 @@ import Transfers
     }
 }
 
-/// Does what the machine says, without a service around it.
+/// Executes the state machine's actions without a service.
 private final class UploadDriver: Sendable {
     private let file: TestFile
     private let transport = TestTransport()
@@ -72,7 +72,7 @@ private final class UploadDriver: Sendable {
         state = Mutex((ResumableUpload(target, uploadProtocol: uploadProtocol), []))
     }
 
-    /// Versions of the draft in the order in which they were first spoken.
+    /// The draft versions in the order of their first use.
     var versions: [Int64] { state.withLock { $0.versions } }
 
     struct GaveUp: Error {

@@ -54,7 +54,7 @@ import Transfers
         let server = try await server()
         let end = try await TestTransport().end(
             .direct("https://127.0.0.2:\(server.port)/file", certificates: server.certificates))
-        // nginx listens on 127.0.0.1 only, which 127.0.0.2 reaches through a proxy's eyes alone.
+        // nginx listens on 127.0.0.1 only. 127.0.0.2 reaches it only through the proxy.
         #expect(end.failure?.code == .cannotConnect)
         let proxy = try ChaosProxy(to: server.port)
         let other = try await TestTransport().end(
@@ -83,7 +83,7 @@ import Transfers
         let file = try TestFile()
         let end = try await TestTransport().end(request, Receiver { _ in .file(file.sink()) })
         #expect(end.outcome == .complete)
-        // nginx lets the handshake pass and answers 400.
+        // nginx accepts the handshake and answers 400.
         #expect(end.head?.status == (hasCertificate ? 200 : 400))
     }
 
@@ -96,7 +96,7 @@ import Transfers
         #expect(end.failure?.message.contains("/does/not/exist.pem") == true)
     }
 
-    /// The bounds of a request hold also beside connections that others have left open.
+    /// The bounds of a request also apply if connections of other requests are open.
     @Test(arguments: [TLSVersion.tls12, .tls13])
     func versionsOutsideARequestsBoundsAreNotSpoken(served: TLSVersion) async throws {
         let server = try await server { $0.extra = "ssl_protocols TLSv\(served.rawValue);" }
@@ -130,7 +130,7 @@ import Transfers
         #expect([.truncated, .connectionLost].contains(end.failure?.code), "\(end)")
     }
 
-    /// A body that only the connection's end delimits: over TLS that end must be said (`close_notify`).
+    /// A body that only the end of the connection delimits: over TLS that end must be announced (`close_notify`).
     @Test func aBodyWithoutLengthCutInsideTLSIsTruncated() async throws {
         let certificates = try await TestCertificates()
         let directory = try TemporaryDirectory()
@@ -162,7 +162,7 @@ import Transfers
     /// Downloads through a proxy that closes the connection, without a reset, in the middle of the body.
     private func cut(port: UInt16, path: String, certificates: TestCertificates) async throws -> ExchangeEnd {
         let proxy = try ChaosProxy(to: port, conditions: ChaosProxy.Conditions(bytesPerSecond: 5_000_000))
-        // No more is taken before the connection is closed, however late that is.
+        // No more bytes are accepted before the connection is closed, however late that is.
         let file = try TestFile(ceiling: 1_000_000)
         let receiver = Receiver { _ in .file(file.sink()) }
         let transport = TestTransport()

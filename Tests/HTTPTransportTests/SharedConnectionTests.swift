@@ -16,7 +16,7 @@ import Transfers
         certificates = try await TestCertificates()
         var options = WebServer.NginxOptions()
         options.certificates = certificates
-        // Which connection it was.
+        // The header field identifies the connection.
         options.extra = "add_header X-Connection $connection always;"
         server = try await WebServer.nginx(options)
         for number in 0..<200 {
@@ -31,7 +31,7 @@ import Transfers
 
     private func request(_ path: String) -> WireRequest { .direct(server.url("/\(path)"), certificates: certificates) }
 
-    /// Requests until the server is known for its small files.
+    /// Makes requests until the server is known for small files.
     private func makeHabit() async throws {
         for number in 0..<20 { #expect(try await transport.end(request("\(number)")).outcome == .complete) }
     }
@@ -53,7 +53,7 @@ import Transfers
         #expect(Set(receivers.map(connection)).count <= connections)
     }
 
-    @Test func `T6: a limited request, or one for a part, has a connection of its own`() async throws {
+    @Test func `T6: a rate-limited or partial request has a connection of its own`() async throws {
         try await makeHabit()
         let shared = Receiver()
         _ = try await transport.end(request("1"), shared)
@@ -67,7 +67,7 @@ import Transfers
         }
     }
 
-    @Test func `T6: a large file that nobody expected holds up no small one`() async throws {
+    @Test func `T6: an unexpectedly large file does not delay small ones`() async throws {
         try await makeHabit()
         let file = try TestFile(ceiling: 5_000_000)
         let receiver = Receiver { _ in .file(file.sink()) }
@@ -84,7 +84,7 @@ import Transfers
         #expect(try file.matches(large))
     }
 
-    @Test func `T6: cancelling one leaves the others on its connection alone`() async throws {
+    @Test func `T6: cancelling one exchange does not affect others on its connection`() async throws {
         try await makeHabit()
         let files = try (0..<100).map { _ in try TestFile() }
         let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }

@@ -18,7 +18,7 @@ import Transfers
             certificates = try await TestCertificates()
             var options = WebServer.NginxOptions()
             options.certificates = certificates
-            // Which connection it was.
+            // The header field identifies the connection.
             options.extra = "add_header X-Connection $connection always;"
             server = try await WebServer.nginx(options)
             try server.publish("file", .seeded(size: content.size, seed: content.seed))
@@ -28,7 +28,7 @@ import Transfers
         func request(_ name: String) -> WireRequest { .direct(server.url("/\(name)"), certificates: certificates) }
     }
 
-    /// Notes the thread on which each head comes.
+    /// Records the thread on which each head arrives.
     private func receiver(_ file: TestFile, _ threads: Watched<[UInt]>) -> Receiver {
         Receiver { _ in
             threads.update { $0.append(UInt(pthread_self())) }
@@ -37,7 +37,7 @@ import Transfers
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
-    func `T4: secure exchanges at the same time have threads of their own`() async throws {
+    func `T4: simultaneous secure exchanges have threads of their own`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         let threads = Watched<[UInt]>([])
@@ -54,7 +54,7 @@ import Transfers
         }
     }
 
-    @Test func `T4: secure exchanges one after the other need one thread and one connection`() async throws {
+    @Test func `T4: successive secure exchanges need one thread and one connection`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         let threads = Watched<[UInt]>([])
@@ -69,7 +69,7 @@ import Transfers
         #expect(connections.count == 1)
     }
 
-    @Test func `T3: the common rate holds over all threads, fairly`() async throws {
+    @Test func `T3: the common rate limit applies fairly over all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         transport.transport.setRateLimit(10_000_000)
@@ -78,7 +78,7 @@ import Transfers
         for receiver in receivers { _ = transport.begin(secure.request("file"), receiver) }
         for receiver in receivers { try await receiver.head() }
         try await RateWindows(limit: 10_000_000) { files.map(\.position.value) }.expectTheLimit()
-        // Lifted and set again at once: nobody may be forgotten in the queue.
+        // The limit is removed and set again at once. No exchange may be forgotten in the queue.
         transport.transport.setRateLimit(nil)
         transport.transport.setRateLimit(20_000_000)
         let places = files.map(\.position.value)
@@ -92,7 +92,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: connections are forgotten on all threads`() async throws {
+    @Test func `T8: connections are closed on all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         var connections: [Set<String>] = []

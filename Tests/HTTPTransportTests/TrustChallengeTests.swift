@@ -60,7 +60,7 @@ import Transfers
     ]
 
     @Test(arguments: reasons)
-    func `T9: an untrusted server is asked about, and accepted by its certificate`(
+    func `T9: an untrusted server causes a challenge, and is accepted by its certificate`(
         flaw: TestCertificates.Flaw?, reason: String
     ) async throws {
         let secure = try await SecureServer(flaw)
@@ -91,7 +91,7 @@ import Transfers
     }
 
     @Test(arguments: [TLSVersion.tls12, .tls13])
-    func `T9: an untrusted server is asked about whatever the newest version of TLS may be`(newest: TLSVersion)
+    func `T9: an untrusted server causes a challenge with any maximum TLS version`(newest: TLSVersion)
         async throws
     {
         let secure = try await SecureServer()
@@ -100,9 +100,9 @@ import Transfers
         #expect(end.challenge?.method == .serverTrust)
     }
 
-    @Test func `T9: the chain comes whole, the server's own certificate first`() async throws {
+    @Test func `T9: the chain is complete and begins with the server's own certificate`() async throws {
         let secure = try await SecureServer()
-        // nginx sends what follows the server's certificate in its file.
+        // nginx sends the certificates that follow the server's own in its file.
         let path = secure.certificates.serverCertificate
         let chain = try fileBytes(path) + fileBytes(secure.certificates.authority)
         let certificates = try TemporaryDirectory()
@@ -125,7 +125,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false], ["localhost", "127.0.0.1"])
-    func `T9: a trusted server is not asked about`(hasHTTP2: Bool, host: String) async throws {
+    func `T9: a trusted server causes no challenge`(hasHTTP2: Bool, host: String) async throws {
         let secure = try await SecureServer(hasHTTP2: hasHTTP2)
         for digests in [[], [SHA256.hash([1]).hex]] as [Set<String>] {
             let request = Self.asking("https://\(host):\(secure.server.port)/file", trusting: digests).with {
@@ -137,7 +137,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: a named certificate is good for its name only where it is named`() async throws {
+    @Test func `T9: a named certificate is trusted only for requests that name it`() async throws {
         let secure = try await SecureServer(.otherName)
         let request = WireRequest.direct(secure.url, certificates: secure.certificates).with {
             $0.trustedCertificates = [SHA256.hash([1]).hex]
@@ -147,7 +147,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `T9: a connection that was accepted for one request serves no other`(hasHTTP2: Bool) async throws {
+    func `T9: a connection accepted for one request serves no other`(hasHTTP2: Bool) async throws {
         let secure = try await SecureServer(.selfSigned, hasHTTP2: hasHTTP2)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
@@ -175,7 +175,7 @@ import Transfers
         #expect(try await transport.end(other).challenge?.method == .serverTrust)
     }
 
-    @Test func `T9: what is trusted without a question shares its connections`() async throws {
+    @Test func `T9: servers trusted without a challenge share connections`() async throws {
         let secure = try await SecureServer()
         let transport = TestTransport()
         let plain = WireRequest.direct(secure.url, certificates: secure.certificates)
@@ -185,7 +185,7 @@ import Transfers
         #expect(first.head?.connection == second.head?.connection)
     }
 
-    @Test func `T9: a named certificate is not taken along to another origin`() async throws {
+    @Test func `T9: a named certificate is not trusted for another origin`() async throws {
         let far = try await SecureServer(.selfSigned)
         let near = try await SecureServer(.selfSigned, extra: "location /away { return 302 \(far.url); }")
         let request = Self.asking(
@@ -195,7 +195,7 @@ import Transfers
         #expect(far.requestCount == 0)
     }
 
-    @Test func `T9: the certificate of a proxy is nothing to ask about`() async throws {
+    @Test func `T9: the certificate of a proxy causes no challenge`() async throws {
         let proxy = try await SecureServer(.selfSigned)
         let digest = try proxy.leafDigest()
         for url in ["http://localhost:\(proxy.server.port)/", "https://localhost:\(proxy.server.port)/"] {
@@ -211,11 +211,11 @@ import Transfers
         #expect(proxy.requestCount == 0)
     }
 
-    @Test func `T9: many requests that trust differently end`() async throws {
+    @Test func `T9: many requests with different trusted certificates all end`() async throws {
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
-        // More groups than connections are kept of.
+        // There are more groups than the number whose connections are kept.
         for round in 0..<40 {
             let request = Self.asking(secure.url, trusting: [digest, SHA256.hash([UInt8(round)]).hex])
             #expect(try await transport.end(request).outcome == .complete)
@@ -226,6 +226,6 @@ import Transfers
 }
 
 extension ResponseHead {
-    /// The server's number of the connection.
+    /// The server's number for the connection.
     var connection: String? { headers.first { $0.name.lowercased() == "x-connection" }?.value }
 }

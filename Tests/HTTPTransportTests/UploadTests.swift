@@ -106,7 +106,7 @@ import Transfers
         #expect(end.failure?.code == .sourceChanged)
     }
 
-    @Test("T5: a body of several pieces goes out as one, and whole again after a challenge")
+    @Test("T5: a body of several pieces is sent as one, and completely again after a challenge")
     func aBodyOfPieces() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "secret")))
@@ -140,7 +140,7 @@ import Transfers
         #expect(origin.requests(for: "/up").last?.body.bytes == content.bytes(4_990_000..<5_000_000))
     }
 
-    @Test("T5: a large body that need not ask is sent without Expect")
+    @Test("T5: a large body that needs no approval is sent without Expect")
     func aBodyThatNeedNotAsk() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
@@ -153,7 +153,7 @@ import Transfers
         #expect(try got.body.matches(.seeded(size: content.size, seed: content.seed)))
     }
 
-    @Test("T5: interim responses are told in order, and one of them can end the exchange")
+    @Test("T5: interim responses are reported in order, and one of them can end the exchange")
     func interimResponses() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .interimResponses([102, 104])))
@@ -169,13 +169,13 @@ import Transfers
         #expect(hasty.heads.isEmpty)
     }
 
-    @Test func `T5: what is appended never goes out twice by itself when a kept connection breaks`() async throws {
+    @Test func `T5: appended data is never repeated by itself when a reused connection breaks`() async throws {
         for _ in 0..<5 {
             let (appends, end) = try await appendOverBrokenConnection(mayRepeat: false)
             #expect(appends == 1 && end.failure?.code == .connectionLost, "\(end)")
         }
-        // What libcurl does by itself is what has to be prevented: without it this test shows nothing. It does so where it hears of
-        // the reset before it has sent anything of the next piece.
+        // libcurl's automatic repetition has to be prevented, so this test first shows that it happens. It happens if
+        // libcurl notices the reset before it has sent anything of the next piece.
         var isRepeated = false
         for _ in 0..<50 where !isRepeated {
             let (appends, end) = try await appendOverBrokenConnection(mayRepeat: true)
@@ -184,7 +184,7 @@ import Transfers
         #expect(isRepeated)
     }
 
-    /// - Returns: how often the body was sent, and the end.
+    /// - Returns: the number of times that the body was sent, and the end.
     private func appendOverBrokenConnection(mayRepeat: Bool) async throws -> (appends: Int, end: ExchangeEnd) {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .resetUploadAfter(1_000_000).on("PATCH").times(1)))

@@ -2,12 +2,12 @@ import Foundation
 import NightshiftCurl
 import TestSupport
 
-/// One exchange as a seed has it: what its server sends, in which pieces, and how its client takes it.
+/// One exchange determined by a seed: the data and pieces of the server, and the behaviour of the client.
 struct BodyRound: Sendable {
     let content: SeededContent
-    /// Everything up to the body.
+    /// The response up to the body.
     let head: [UInt8]
-    /// Bytes sent at once, from the head's first on; the last counts for all that follow.
+    /// The sizes of the pieces, beginning with the head. The last size applies to all later pieces.
     let pieces: [Int]
     /// Microseconds between two pieces.
     let pause: UInt32
@@ -33,7 +33,7 @@ struct BodyRound: Sendable {
         isAppended = any(0...4) == 0
     }
 
-    /// The n-th bytes to send, in order.
+    /// The `count` bytes to send from position `start`.
     func bytes(from start: Int, _ count: Int) -> [UInt8] {
         let end = min(start + count, head.count + Int(content.size))
         guard start < end else { return [] }
@@ -73,7 +73,7 @@ final class BodyRoundServer: Sendable {
         }
     }
 
-    /// Reads a head; nil where the client has gone.
+    /// Reads a head; nil if the client has disconnected.
     private static func requestLine(_ connection: Int32) -> String? {
         var head: [UInt8] = []
         var byte: UInt8 = 0
@@ -85,9 +85,9 @@ final class BodyRoundServer: Sendable {
     }
 }
 
-/// Writes a body into a file as its round has it: in parts, with pauses, from memory and from the socket.
+/// Writes a body to a file as its round specifies: in parts, with pauses, from memory and from the socket.
 ///
-/// Safe to share: everything is touched on the loop's thread only, until the exchange has ended.
+/// Safe to share: all state is used on the loop's thread only, until the exchange has ended.
 final class RoundReceiver: CurlDelegate, @unchecked Sendable {
     let ended = Watched<CurlEnd?>(nil)
     private(set) var movedBytes: Int64 = 0

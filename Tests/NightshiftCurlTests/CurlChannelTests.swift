@@ -3,9 +3,9 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// R3: A TLS connection that carries a protocol of its own.
+/// R3: A TLS connection for a protocol other than HTTP.
 @Suite(.timeLimit(.minutes(20))) struct CurlChannelTests {
-    /// What a channel has said.
+    /// The events of a channel.
     private final class Recorder: CurlChannelDelegate {
         struct State {
             var isOpen = false
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// A TLS server that greets, and then does what it is told: `echo` for what comes, `flood`, `deaf`, `bye`.
+    /// A TLS server that sends a greeting and then obeys commands: `echo` for received data, `flood`, `deaf`, `bye`.
     private final class Server: Sendable {
         let certificates: TestCertificates
         let port: Int
@@ -91,7 +91,7 @@ import Testing
 
     private static let greeting = Array("None\n".utf8)
 
-    @Test func `R3: Bytes go both ways over verified TLS without ALPN, until the other side closes`() async throws {
+    @Test func `R3: Data flows in both directions over verified TLS without ALPN until the peer closes`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -104,14 +104,14 @@ import Testing
         channel.resume()
         channel.send(Array("bye".utf8))
         #expect(try await recorder.end().code == 0)
-        // Behind its end nothing happens any more.
+        // Nothing happens after the channel's end.
         channel.send([1])
         channel.resume()
         channel.close()
         loop.shutdown()
     }
 
-    @Test func `R3: What is sent before the connection stands goes out when it does`() async throws {
+    @Test func `R3: Data sent before the connection is established is sent afterwards`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -125,7 +125,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: A certificate that the authority has not signed opens nothing`() async throws {
+    @Test func `R3: A certificate that the authority has not signed is rejected`() async throws {
         let server = try await Server()
         let other = try await TestCertificates()
         let loop = CurlLoop()
@@ -141,7 +141,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: Nothing more is read before the last piece was taken`() async throws {
+    @Test func `R3: No more data is read before the last piece was accepted`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -163,7 +163,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: A peer that does not read is left, and memory stays bounded`() async throws {
+    @Test func `R3: A peer that does not read is disconnected, and memory stays bounded`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -171,13 +171,13 @@ import Testing
         try await recorder.state.wait(for: "the greeting") { $0.pieces == 1 }
         channel.send(Array("deaf".utf8))
         let piece = [UInt8](repeating: 7, count: 65_536)
-        // The kernel's buffers take some megabytes before anything waits here.
+        // The kernel's buffers take some megabytes before any data waits here.
         for _ in 0..<1_000 where recorder.state.read({ $0.end == nil }) { channel.send(piece) }
         #expect(try await recorder.end().code != 0)
         loop.shutdown()
     }
 
-    @Test func `R3: A port where nobody answers, and a loop that is shut down, end the channel`() async throws {
+    @Test func `R3: An unreachable port and a loop that is shut down both end the channel`() async throws {
         let loop = CurlLoop()
         let nobody = Recorder()
         _ = loop.open(CurlChannelRequest(host: "127.0.0.1", port: 1), delegate: nobody)

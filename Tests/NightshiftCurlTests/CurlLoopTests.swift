@@ -152,7 +152,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    @Test func `Of many connections that become idle a few are kept`() async throws {
+    @Test func `Only a few of many idle connections are kept`() async throws {
         let gates = (0..<40).map { _ in Watched(false) }
         let closed = Watched(0)
         let server = try ScriptedServer(
@@ -211,7 +211,7 @@ import Testing
         loop.perform { thread.update { $0 = Int32(syscallGetThreadID()) } }
         try await thread.wait(for: "the loop's thread") { $0 != 0 }
         let look = { ThreadActivity.read(at: thread.read { $0 }) }
-        // On a busy machine it may take a while until it has gone to sleep.
+        // On a busy machine the loop may take a while until it sleeps.
         try await eventually("the loop's sleep") {
             let before = look()
             try await passTime(.milliseconds(500), because: "That it does not run is seen only over time.")

@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Bodies whose length libcurl drops, because there is a `Transfer-Encoding` that changes nothing.
+/// Bodies whose length libcurl ignores because of a `Transfer-Encoding` that changes nothing.
 @Suite(.timeLimit(.minutes(20))) struct FramingTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 300000\r\n\r\n"
 
@@ -14,7 +14,7 @@ import Testing
         var request = CurlRequest(url: server.url())
         request.proxy = ""
         request.rateLimit = rate
-        // What waits for the end of the connection would fail by this.
+        // A wait for the end of the connection would fail by this timeout.
         request.idleTimeout = 10
         request.socketBodyBytes = 1
         let recorder = Recorder()
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: [0, 100_000, 299_999])
-    func `T8: a body that is cut short under identity is not whole`(count: Int) async throws {
+    func `T8: a truncated body under identity is not complete`(count: Int) async throws {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(count)])
         #expect(end.code == 18 && end.message.contains("\(300_000 - count) bytes"))
         #expect(heard.body.count == count)
@@ -38,7 +38,7 @@ import Testing
         #expect(heard.body.count == 300_000)
     }
 
-    @Test func `T8: bytes behind the body are not a part of it`() async throws {
+    @Test func `T8: bytes after the body are not a part of it`() async throws {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(400_000), .stall])
         #expect(end.code == 0)
         #expect(heard.body.count == 300_000)
@@ -51,7 +51,7 @@ import Testing
         #expect(heard.heads.map(\.status) == [200] && heard.body.isEmpty)
     }
 
-    @Test func `T8: chunks say more than a length beside them`() async throws {
+    @Test func `T8: chunked framing takes precedence over a length`() async throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"
         let (end, heard) = try await heard([.read, .write(head + "5\r\nhello\r\n0\r\n\r\n"), .stall])
         #expect(end.code == 0)

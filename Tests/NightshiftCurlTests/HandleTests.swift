@@ -3,9 +3,10 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// The lives of libcurl's handles, each in a process of its own: what is freed there is overwritten, and its memory measured.
+/// The lifetimes of libcurl's handles, each in a process of its own: freed memory is overwritten there, and memory is
+/// measured.
 @Suite(.timeLimit(.minutes(20))) struct HandleTests {
-    @Test func `An exchange that ends when its rate limit lets it go on is not asked for its idle time`() async {
+    @Test func `An exchange that ends when its rate limit unpauses it is not checked for its idle time`() async {
         await #expect(processExitsWith: .success) {
             try overwriteFreedMemory()
             let server = try ScriptedServer([
@@ -29,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `Exchanges that are begun behind the end of their loop keep no memory`() async {
+    @Test func `Exchanges begun after the end of their loop keep no memory`() async {
         await #expect(processExitsWith: .success) {
             let loop = CurlLoop()
             loop.shutdown()
@@ -43,13 +44,13 @@ import Testing
             try await begin(200)
             let before = try residentBytes()
             for _ in 0..<100 { try await begin(200) }
-            // A handle of libcurl has five thousand bytes: a hundred million in all.
+            // A libcurl handle has five thousand bytes, which makes a hundred million in all.
             #expect(try residentBytes() - before < 30_000_000)
         }
     }
 }
 
-/// Has the memory allocator write into all that is freed (M_PERTURB of mallopt(3)), so that no use of it goes well.
+/// Makes the memory allocator overwrite all freed memory (M_PERTURB of mallopt(3)), so that any use of it fails.
 private func overwriteFreedMemory() throws {
     typealias SetOption = @convention(c) (Int32, Int32) -> Int32
     let symbol = try #require(dlsym(nil, "mallopt"))
@@ -58,16 +59,16 @@ private func overwriteFreedMemory() throws {
     #expect(result == 1)
 }
 
-/// proc_pid_statm(5).
+/// The resident size from proc_pid_statm(5).
 private func residentBytes() throws -> Int {
     let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
     return try #require(Int(words[1])) * sysconf(Int32(_SC_PAGESIZE))
 }
 
-/// Takes one piece, and ends the exchange when the next one comes; from the first on, its loop looks at its times so seldom
-/// that all of them are over.
+/// Accepts one piece, and ends the exchange when the next one arrives. After the first piece it blocks the loop
+/// again and again, so that the loop checks its deadlines only after they have passed.
 private final class LateReceiver: CurlDelegate {
-    /// Seconds. What has moved is looked at four times in them.
+    /// The idle timeout in seconds. Progress is sampled four times within it.
     static let idleTimeout: Double = 4
 
     let ended = Watched<CurlEnd?>(nil)
@@ -102,7 +103,7 @@ private final class LateReceiver: CurlDelegate {
         ended.update { $0 = end }
     }
 
-    /// Comes between any two looks of the loop.
+    /// Delays the loop between two samples.
     private func holdUp() {
         loop.perform { [self] in
             guard ended.read({ $0 == nil }) else { return }

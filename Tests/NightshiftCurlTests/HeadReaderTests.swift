@@ -64,7 +64,7 @@ import Testing
         #expect(read(["HTTP/1.1 200 OK\r\n"], into: &reader) == nil)
     }
 
-    @Test("T5: a server may acknowledge as often as it gets bytes")
+    @Test("T5: a server may acknowledge as often as it receives bytes")
     func headsBetweenBytesAreNotBounded() {
         var reader = HeadReader()
         for _ in 0..<HeadReader.maximumHeads * 2 {

@@ -1,7 +1,7 @@
 import NightshiftCurl
 import TestSupport
 
-/// Keeps everything an exchange says.
+/// Records all events of an exchange.
 final class Recorder: CurlDelegate {
     struct Heard: Sendable {
         var interim: [Int] = []

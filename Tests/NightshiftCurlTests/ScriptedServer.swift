@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A server that answers each connection with bytes from a script, right or wrong, on TCP or on a Unix socket.
+/// A server that answers each connection with bytes from a script, valid or not, on TCP or on a Unix socket.
 final class ScriptedServer: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -11,22 +11,22 @@ final class ScriptedServer: Sendable {
     enum Step: Sendable {
         /// Reads a request's head.
         case read
-        /// Reads so many bytes of a body.
+        /// Reads a number of bytes of a body.
         case readBody(Int)
         case write(String)
         case writeBytes(Int)
-        /// Writes the text again and again until the client goes away.
+        /// Writes the text repeatedly until the client disconnects.
         case writeForEver(String)
-        /// Waits for the client to go away.
+        /// Waits for the client to disconnect.
         case stall
         /// Waits until the value is true.
         case hold(Watched<Bool>)
-        /// Ends the script, and the connection with a reset; comes last.
+        /// Ends the script, and resets the connection. It must be the last step.
         case reset
         case serve(@Sendable (Int32) -> Void)
     }
 
-    /// Runs the n-th script on the n-th connection, the last one on all later ones, then closes it.
+    /// Runs the n-th script on the n-th connection and the last one on all later ones, then closes the connection.
     convenience init(unixSocket path: String? = nil, _ scripts: [Step]...) throws {
         try self.init(unixSocket: path, scripts: scripts)
     }

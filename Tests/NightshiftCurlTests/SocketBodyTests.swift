@@ -3,12 +3,12 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Bodies that go from the socket into a file without libcurl.
+/// Bodies that are moved from the socket to a file without libcurl.
 @Suite(.timeLimit(.minutes(20))) struct SocketBodyTests {
     private static let size = 3_000_000
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"
 
-    @Test func `T4: every byte arrives, however head and body are cut`() async throws {
+    @Test func `T4: every byte arrives, however head and body are split`() async throws {
         let seed = UInt64.random(in: 1 << 32...1 << 48)
         let server = try BodyRoundServer()
         let directory = try TemporaryDirectory()
@@ -36,12 +36,12 @@ import Testing
             }
             return try await group.reduce(0, +)
         }
-        // Else this would say nothing.
+        // Otherwise this test would prove nothing.
         #expect(moved > 100, "\(seed)")
         #expect(server.connectionCount < 1_000)
     }
 
-    @Test func `T8: a body that breaks off is told from a whole one`() async throws {
+    @Test func `T8: a truncated body is distinguished from a complete one`() async throws {
         let loop = CurlLoop()
         defer { loop.shutdown() }
         for (code, error) in [(18, 0), (56, ECONNRESET)] as [(Int32, Int32)] {
@@ -52,7 +52,7 @@ import Testing
             let server = try ScriptedServer(script + (error == ECONNRESET ? [.reset] : []))
             let file = try MovedFile()
             _ = loop.begin(request(server.url()) { $0.socketBodyBytes = 1_000 }, delegate: file)
-            // A reset takes along what has not been read.
+            // A reset discards data that has not been read.
             try await eventually("the bytes") { try fileBytes(file.path).count == 2_000_000 }
             mayEnd.update { $0 = true }
             let end = try await file.end()
@@ -64,18 +64,18 @@ import Testing
         }
     }
 
-    @Test func `T8: a body that stands still ends after the idle timeout, one that is held does not`() async throws {
+    @Test func `T8: a stalled body ends after the idle timeout, a paused one does not`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(1_000_005), .stall])
         let loop = CurlLoop()
         defer { loop.shutdown() }
         let held = try MovedFile(holdsAt: 900_000)
         let (free, patient) = (try MovedFile(), try MovedFile())
-        // Longer than it takes the server to send what it sends, on a machine as busy as it likes.
+        // The timeout is longer than the server takes to send its data, even on a very busy machine.
         let wanted = request(server.url(), idle: 3) { $0.socketBodyBytes = 1_000 }
         let exchange = loop.begin(wanted, delegate: held)
         try await eventually("the bytes that it takes") { try fileBytes(held.path).count == 900_000 }
         _ = loop.begin(request(server.url(), idle: 600) { $0.socketBodyBytes = 1_000 }, delegate: patient)
-        // The one that is held has been so for longer when this one ends.
+        // The paused exchange has been paused for longer than the timeout when this one ends.
         _ = loop.begin(wanted, delegate: free)
         #expect(try await free.end().code == 28)
         #expect(patient.ended.read { $0 == nil })
@@ -99,7 +99,7 @@ import Testing
         defer { loop.shutdown() }
         let file = try MovedFile()
         _ = loop.begin(request(server.url()) { $0.socketBodyBytes = 1_000 }, delegate: file)
-        // What is still to come does not come with what came before.
+        // The remaining data does not arrive together with the first data.
         try await eventually("the first bytes") { try fileBytes(file.path).count >= 1_000_000 }
         hasFirst.update { $0 = true }
         #expect(try await file.end().code == 0)
@@ -107,7 +107,7 @@ import Testing
         #expect(try fileBytes(file.path).count >= 2_000_000)
     }
 
-    @Test func `T4: a file that takes nothing says why`() async throws {
+    @Test func `T4: a file that accepts no data reports the reason`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(Self.size)])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -117,7 +117,7 @@ import Testing
         #expect(file.error == ENOSPC)
     }
 
-    @Test func `T4: whatever ends the exchange ends its connection`() async throws {
+    @Test func `T4: every end of the exchange ends its connection`() async throws {
         let gone = Watched(0)
         let server = try ScriptedServer([
             .read, .write(Self.head), .writeBytes(1_000_000), .stall, .serve { _ in gone.update { $0 += 1 } },
@@ -147,9 +147,9 @@ import Testing
     }
 }
 
-/// Writes a body from memory as far as its first piece goes, and from the socket from there on where that is offered.
+/// Writes the first piece of a body from memory, and the rest from the socket if that is offered.
 ///
-/// Safe to share: everything is touched on the loop's thread only, until the exchange has ended.
+/// Safe to share: all state is used on the loop's thread only, until the exchange has ended.
 private final class MovedFile: CurlDelegate, @unchecked Sendable {
     let path: String
     let ended = Watched<CurlEnd?>(nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import NightshiftCurl
 
 struct ThreadStartTests {
-    @Test func `A thread for which there is no room at first is tried again`() {
+    @Test func `A thread that a limit does not allow at first is retried`() {
         var results = [EAGAIN, EAGAIN, 0, EAGAIN]
         var pauses = 0
         let result = ThreadStart.result(pause: { pauses += 1 }, of: { results.removeFirst() })
@@ -13,7 +13,7 @@ struct ThreadStartTests {
         #expect(results == [EAGAIN])
     }
 
-    @Test func `Another failure is told at once`() {
+    @Test func `Any other failure is reported at once`() {
         let result = ThreadStart.result(pause: {}, of: { EPERM })
         #expect(result == EPERM)
     }

@@ -2,7 +2,7 @@ import NightshiftCurl
 import Testing
 
 @Suite struct TurnQueueTests {
-    /// Bytes that each of `count` has moved after ten seconds in which they move at once whatever they are given.
+    /// The bytes that each of `count` exchanges has moved after ten seconds, if each uses its turns at once.
     private func moved(_ count: Int, rate: Int64, piece: Int = 16_384) -> [Int] {
         var queue = TurnQueue<Int>()
         queue.setRate(rate, now: 0)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4, 33], [200_000, 10_000_000, 400_000_000] as [Int64])
-    func `T3: all together move the rate, and each the same share`(count: Int, rate: Int64) {
+    func `T3: all exchanges together use the rate, each with the same share`(count: Int, rate: Int64) {
         let moved = moved(count, rate: rate)
         let sum = Double(moved.reduce(0, +))
         // The last turn is given on credit.
@@ -36,7 +36,7 @@ import Testing
         for bytes in moved { #expect(abs(Double(bytes) - sum / Double(count)) <= turn / Double(count) + 32_768) }
     }
 
-    @Test func `T3: turns come in the order in which they were waited for`() {
+    @Test func `T3: turns are given in the order of waiting`() {
         var queue = TurnQueue<String>()
         queue.setRate(16_384, now: 0)
         for ticket in ["a", "b", "c", "d"] { _ = queue.wait(ticket, now: 0) }
@@ -48,7 +48,7 @@ import Testing
         #expect(queue.nextTurn(now: 2) == nil)
     }
 
-    @Test func `T3: what nobody will use can be used by others`() {
+    @Test func `T3: unused bytes of a turn can be used by other exchanges`() {
         var queue = TurnQueue<Int>()
         queue.setRate(16_384, now: 0)
         for ticket in 0..<2 { _ = queue.wait(ticket, now: 0) }
@@ -57,7 +57,7 @@ import Testing
         #expect(queue.turns(now: 0).tickets == [1])
     }
 
-    @Test func `T3: without a rate nobody waits`() {
+    @Test func `T3: no exchange waits without a rate limit`() {
         var queue = TurnQueue<Int>()
         queue.setRate(1, now: 0)
         _ = queue.wait(0, now: 0)
