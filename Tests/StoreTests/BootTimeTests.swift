@@ -3,24 +3,24 @@ import Store
 import TestSupport
 import Testing
 
-/// Boot times keep their meaning when the boot clock begins anew.
+/// Tests that boot times keep their meaning when the boot clock restarts.
 @Suite struct BootTimeTests {
     struct Row: Sendable {
         var now: ClockReading
         var shift: Double
-        /// The same for what ends something: time that nobody has seen to pass does not count.
+        /// The shift of times that end something. Unobserved time does not count for them.
         var seenShift: Double
     }
 
     static let rows = [
         Row(now: ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 0), shift: 0, seenShift: 0),
-        // Off for 600 seconds, up for 20 of them.
+        // The machine was off for 600 seconds, and has been on for 20.
         Row(
             now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 1_800_000_600), shift: -1_580,
             seenShift: -1_000),
-        // A wall clock that lost its battery: no time has passed, as far as is known.
+        // A wall clock whose battery failed: no time is known to have passed.
         Row(now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 5), shift: -980, seenShift: -1_000),
-        // One that is forty days ahead.
+        // A wall clock that is forty days ahead.
         Row(
             now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 1_803_456_000), shift: -3_456_980,
             seenShift: -1_000),
@@ -53,14 +53,14 @@ import Testing
             return (open, ended.id, suspended)
         }
         try store.close()
-        // Whoever closes it again takes nothing from the next one, and does not end the process.
+        // A second close has no effect on the next store, and does not end the process.
         try store.close()
         let again = try fixture.open(row.now)
         let record = try #require(try await again.read { try $0.task(open) })
         #expect(record.deadline == 9_000 + row.seenShift)
         #expect(record.notBefore == 1_060 + row.shift)
         #expect(record.loosensAt == 5_000 + row.seenShift)
-        // Times of the wall clock stay.
+        // Times of the wall clock stay unchanged.
         #expect(record.beginAt == 1_800_009_000)
         #expect(try await again.read { try $0.task(suspended) }?.timeLeft == 77)
         #expect(try await again.read { try $0.task(ended) }?.endedAt == 1_800_000_000)
@@ -78,7 +78,7 @@ import Testing
         }
         try store.close()
         for boot in 2...6 {
-            // Up for 100 seconds, of which the store hears, then off for 400.
+            // The machine is on for 100 observed seconds, and then off for 400.
             now.bootSeconds += 100
             now.wallSeconds += 100
             let open = try fixture.open(now)
@@ -89,7 +89,7 @@ import Testing
         }
         let last = try fixture.open(now)
         let deadline = try #require(try await last.read { try $0.task(id) }?.deadline)
-        // The time off is known from the wall clock alone, which may be wrong: it ends no task.
+        // Only the wall clock measures the time off, and it may be wrong, so it ends no task.
         #expect(abs(deadline - now.bootSeconds - (50_000 - 5 * 100 - 5 * 7)) < 0.001)
     }
 }

@@ -3,9 +3,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Whoever is cancelled is not told that the disk has failed.
+/// Tests that a cancelled caller is not told that the disk has failed.
 @Suite(.timeLimit(.minutes(20))) struct CancellationTests {
-    @Test(arguments: [false, true]) func `A read comes to its end in a task that is cancelled`(isOnDisk: Bool)
+    @Test(arguments: [false, true]) func `A read completes in a cancelled task`(isOnDisk: Bool)
         async throws
     {
         let fixture = try StoreFixture()
@@ -18,7 +18,7 @@ import Testing
         #expect(try await reader.value == 0)
     }
 
-    @Test func `A read that is under way is not interrupted`() async throws {
+    @Test func `A cancellation does not interrupt a running read`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let (isReading, mayGoOn) = (Watched(false), Gate())

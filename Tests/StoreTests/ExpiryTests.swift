@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Ended tasks are forgotten by time that was seen to pass, whatever the wall clock says.
+/// Tests that ended tasks are deleted after observed time, whatever the wall clock says.
 @Suite struct ExpiryTests {
     private static let month: Double = 30 * 86_400
 
@@ -57,7 +57,7 @@ import Testing
         let store = try fixture.open(now)
         try await ended(store, at: now)
         try store.close()
-        // Ten days at a time, of which the store hears, then a year off.
+        // The machine is on for ten observed days at a time, and then off for a year.
         for boot in 2...4 {
             now.bootSeconds += 10 * 86_400
             let open = try fixture.open(now)

@@ -5,9 +5,9 @@ import Store
 import TestSupport
 import Testing
 
-/// A database opens that a crash has left at any point of its creation, and so does one that is in use.
+/// Tests of the opening of a database after a crash at any point of its creation, and during use by another program.
 @Suite struct FirstOpeningTests {
-    /// A database that is being made, with its rollback journal: as `sqlite3` itself leaves it when it is killed before its
+    /// Creates an unfinished database with its rollback journal, as `sqlite3` leaves it when it is killed before its
     /// first commit is done.
     private func hotJournal(_ fixture: StoreFixture) async throws {
         let script = """
@@ -50,7 +50,7 @@ import Testing
                 try Data().write(to: URL(filePath: fixture.paths.database.path + "-journal"))
             },
             { fixture in
-                // All but the mark that it was made.
+                // Everything is created except the marker file.
                 try fixture.open().close()
                 try FileManager.default.removeItem(at: fixture.paths.state.appending(path: "database-created"))
             },
@@ -71,7 +71,7 @@ import Testing
         let other = try DatabaseQueue(path: fixture.paths.database.path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         async let inserted = store.write { try $0.insert(.waiting()).id }
-        // It cannot be done before this; that it did not fail meanwhile is what is looked at.
+        // The write cannot complete before this. The test checks that it did not fail meanwhile.
         try await passTime(.milliseconds(200), because: "a write that does not wait would have failed by then")
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         #expect(try await inserted == TaskID(1))

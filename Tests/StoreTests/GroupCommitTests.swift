@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Many writers, few transactions, and each answered for its own part.
+/// Tests of many writers in few transactions, in which each writer gets its own result.
 @Suite struct GroupCommitTests {
     private struct Refusal: Error {}
 
@@ -17,7 +17,7 @@ import Testing
         store.add(transactionObserver: counter)
         let writers = 400
         let (isHeld, gathered) = (Watched(false), Watched(0))
-        // While one transaction is held up, all the others gather behind it.
+        // While one transaction is blocked, all others wait.
         let ids = try await withThrowingTaskGroup(of: TaskID.self) { group in
             group.addTask {
                 try await store.write { transaction in
@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.read { try $0.taskCount() } == 1)
     }
 
-    @Test func `A disk that fills in the middle of a transaction is called full, to all who share it`() async throws {
+    @Test func `A disk that fills during a transaction is reported as full to all its writers`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
@@ -115,7 +115,7 @@ import Testing
         async let large = code(inserting: 1_000)
         let codes = await (small, large)
         #expect(codes.1 == .diskFull)
-        // It may have had its own transaction, and place enough.
+        // This write may have had a transaction of its own, with enough space.
         #expect(codes.0 == nil || codes.0 == .diskFull)
         #expect(try await store.read { try $0.taskCount() } == (codes.0 == nil ? 2 : 1))
     }

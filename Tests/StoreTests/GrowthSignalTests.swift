@@ -4,9 +4,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Nobody who waits for the journal is forgotten.
+/// Tests that no reader that waits for the journal is forgotten.
 @Suite struct GrowthSignalTests {
-    /// Writers and readers in whatever order the machine runs them: every reader sees every entry.
+    /// Runs writers and readers in any order: every reader sees every entry.
     @Test(.timeLimit(.minutes(20)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()
         let entries: Int64 = 60

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// The journal: pages, histories, and what falls off its end.
+/// Tests of the journal: pages, histories, and the deletion of old entries.
 @Suite struct JournalTests {
     private func entry(_ task: TaskID?, _ detail: String) -> JournalEntry {
         JournalEntry(time: Date(timeIntervalSince1970: 1_800_000_000), decision: .started, task: task, detail: detail)
@@ -52,7 +52,7 @@ import Testing
         #expect(ofOne == (0..<4).map { "one \($0)" })
         #expect(ofOther == ["two 2", "two 3"])
         #expect(history == ["two 2", "two 3"])
-        // What is left of a task that was removed is its story.
+        // The journal entries of a deleted task stay.
         try await store.write { try $0.delete(one) }
         #expect(try await store.read { try $0.history(of: one, limit: 9) }.count == 4)
         #expect(try await store.read { try $0.journal(after: 0, session: other, limit: 99) }.count == 4)
@@ -97,7 +97,7 @@ import Testing
             try await store.read { try $0.journal(after: 0, app: app, since: since, limit: 9) }.compactMap(\.detail)
         }
         #expect(try await details(app: app, since: nil) == ["task 0", "app 0", "app 2"])
-        // The clock was set back in between: what was written later is later.
+        // The clock was set back in between. Entries that were written later count as later.
         #expect(try await details(app: nil, since: 1_800_000_060) == ["app 0", "app 1", "app 2"])
         #expect(try await details(app: app, since: 1_800_000_150) == ["app 2"])
         #expect(try await details(app: nil, since: 1_800_000_900).isEmpty)

@@ -5,9 +5,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Locks that another program holds on the database.
+/// Tests of locks that another program holds on the database.
 @Suite struct LockWaitTests {
-    /// Holds the write lock until it is let go.
+    /// Holds the write lock until it is released.
     private func lock(_ fixture: StoreFixture) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -16,8 +16,7 @@ import Testing
         return other
     }
 
-    @Test func `T2: A store of a service that leaves gives up before one that has begun to wait earlier`() async throws
-    {
+    @Test func `T2: The store of a stopping service gives up early, even if the wait began earlier`() async throws {
         let fixture = try StoreFixture()
         let (patient, leaving) = (try fixture.open(), try fixture.open())
         let other = try lock(fixture)
@@ -40,7 +39,7 @@ import Testing
         try patient.close()
     }
 
-    @Test func `T2: A store waits for a lock that is let go`() async throws {
+    @Test func `T2: A store waits for a lock that is released`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let other = try lock(fixture)

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Messages to apps are written by the database itself, with the change that they tell of.
+/// Tests that the database writes messages to apps together with the change that they report.
 @Suite struct MessageTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let session = SessionID(app: app, identifier: "photos")
@@ -37,7 +37,7 @@ import Testing
         try await store.read { try $0.messages(session, after: after, limit: 100) }
     }
 
-    @Test func `T10: the end of an app's task is a message of the same transaction, once`() async throws {
+    @Test func `T10: The end of an app's task adds one message in the same transaction`() async throws {
         let store = try await Self.store()
         let record = try await store.write { transaction in
             try Self.end(transaction.insert(.waiting(session: Self.session)), transaction)
@@ -47,10 +47,10 @@ import Testing
         #expect(found.first?.task.id == record.id)
         #expect(found.first?.task.state == .completed)
         #expect(found.first?.task.app == Self.app)
-        // Later changes of the row tell nothing again.
+        // Later changes of the row add no message.
         try await store.write { try $0.update(record) }
         #expect(try await Self.messages(store).count == 1)
-        // A transaction that is undone leaves none.
+        // A rolled-back transaction adds no message.
         await #expect(throws: StoreError.self) {
             try await store.write { transaction in
                 _ = try Self.end(transaction.insert(.waiting(session: Self.session)), transaction)
@@ -60,13 +60,13 @@ import Testing
         #expect(try await Self.messages(store).count == 1)
     }
 
-    @Test func `Tasks of people at a terminal have no messages`() async throws {
+    @Test func `Tasks added at a terminal have no messages`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try Self.end($0.insert(.waiting()), $0) }
         #expect(try await store.read { try $0.hasMessages(record.id) } == false)
     }
 
-    @Test func `T13: going on is told before the end, also when one update brings both`() async throws {
+    @Test func `T13: A resumption is reported before the end, even if one update contains both`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             var record = try transaction.insert(.waiting(session: Self.session))
@@ -78,14 +78,14 @@ import Testing
         #expect(found.first?.task.resumedAt == 4_096)
     }
 
-    @Test func `T7: a question goes with its task's end`() async throws {
+    @Test func `T7: The end of a task deletes its question`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             var record = try transaction.insert(.waiting(session: Self.session))
             record.question = .challenge
             try transaction.update(record)
             try transaction.putChallenge(of: record, Challenge(method: .basic, host: "a", port: 80, scheme: "http"))
-            // Asked again, it is still one question, and tells of the last failure.
+            // If it is asked again, it is still one question, and contains the last failure.
             var again = Challenge(method: .basic, host: "a", port: 80, scheme: "http")
             again.previousFailureCount = 1
             try transaction.putChallenge(of: record, again)
@@ -97,7 +97,7 @@ import Testing
         #expect(try await Self.messages(store).map(\.kind) == [.ended])
     }
 
-    @Test func `T7: a task that waits for an answer is not ready`() async throws {
+    @Test func `T7: A task that waits for an answer is not ready`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try $0.insert(.waiting(session: Self.session)) }
         #expect(try await store.read { try $0.readyLanes().count } == 1)
@@ -116,7 +116,7 @@ import Testing
         #expect(tasks == [])
     }
 
-    @Test func `A begin date that has come is a question where the app wants to be asked`() async throws {
+    @Test func `A begin date that has come becomes a question if the app wants to be asked`() async throws {
         let store = try await Self.store()
         let (asks, begins) = try await store.write { transaction in
             var first = TaskRecord.waiting(session: Self.session)
@@ -140,11 +140,11 @@ import Testing
         #expect(ready.map(\.id) == [begins.id])
     }
 
-    @Test func `T9: an app is wanted when the last of a session's tasks has ended, and not before`() async throws {
+    @Test func `T9: An app is woken when the last task of a session has ended, and not before`() async throws {
         let store = try await Self.store()
         let (first, second) = try await store.write { transaction in
             let records = try (0..<2).map { _ in try transaction.insert(.waiting(session: Self.session)) }
-            // One that the app has suspended itself is nothing to wait for.
+            // A task that the app has suspended does not delay the wake.
             var suspended = TaskRecord.waiting(session: Self.session)
             suspended.state = .suspended
             _ = try transaction.insert(suspended)
@@ -157,14 +157,14 @@ import Testing
         let last = try #require(try await Self.messages(store).last?.id)
         let wake = WantedWake(app: Self.app, reason: .sessionEvents, key: "photos", through: last)
         #expect(try await store.read { try $0.wantedWakes() } == [wake])
-        // Woken for it once, it is not wanted again until there is something new.
+        // After the wake, the app is woken again only for new messages.
         try await store.write { try $0.finishWake(Self.session, through: last) }
         #expect(try await store.read { try $0.wantedWakes() } == [])
         try await store.write { _ = try Self.end($0.insert(.waiting(session: Self.session)), $0) }
         #expect(try await store.read { try $0.wantedWakes() }.map(\.through) == [last + 1])
     }
 
-    @Test func `T7 T9: a question wants the app at once`() async throws {
+    @Test func `T7 T9: A question wakes the app at once`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             _ = try transaction.insert(.waiting(session: Self.session))
@@ -174,14 +174,14 @@ import Testing
         #expect(try await store.read { try $0.wantedWakes() }.map(\.reason) == [.challenge])
     }
 
-    @Test func `T1: a session without launch events wakes nobody`() async throws {
+    @Test func `T1: A session without launch events wakes no app`() async throws {
         let store = try await Self.store(launchEvents: false)
         try await store.write { _ = try Self.end($0.insert(.waiting(session: Self.session)), $0) }
         #expect(try await Self.messages(store).count == 1)
         #expect(try await store.read { try $0.wantedWakes() } == [])
     }
 
-    @Test func `T10: a task is kept until its app has heard of its end`() async throws {
+    @Test func `T10: A task is kept until its app has received its end`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try Self.end($0.insert(.waiting(session: Self.session)), $0) }
         #expect(try await Self.forgettable(store) == [])
@@ -190,7 +190,7 @@ import Testing
         #expect(try await Self.forgettable(store) == [record.id])
     }
 
-    @Test func `T6: tasks keep the numbers that their app gave them`() async throws {
+    @Test func `T6: Tasks keep the numbers that their app gave them`() async throws {
         let store = try await Self.store()
         let (given, next) = try await store.write { transaction in
             var record = TaskRecord.waiting(session: Self.session)
@@ -203,7 +203,7 @@ import Testing
         #expect(try await store.read { try $0.task(8, of: Self.session) } == nil)
     }
 
-    @Test func `Apps are kept as they were`() async throws {
+    @Test func `Apps are stored without changes`() async throws {
         let store = try await Self.store()
         var record = AppRecord(id: Self.app, now: 5)
         record.process = StoredProcess(processID: 12, startTime: 99, bootID: "b", isManaged: true)

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// R3: The rows of notifications.
+/// R3: Tests of the rows of notifications.
 @Suite struct NotificationRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int
@@ -29,7 +29,7 @@ import Testing
         return notification
     }
 
-    @Test func `R3: A notification waits to be released, is released once, and is shown in the place of the last`()
+    @Test func `R3: A notification waits for its release, is released once, and replaces the last one`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -72,7 +72,7 @@ import Testing
         #expect(rows.map(\.notification.title) == ["New"])
     }
 
-    @Test func `R3: One that repeats is shown and goes on waiting`() async throws {
+    @Test func `R3: A repeating notification is shown and continues to wait`() async throws {
         let store = try await StoreFixture.inMemory()
         var repeating = StoredNotification(app: Self.app, notification: Self.notification("a"), due: 60)
         (repeating.delay, repeating.repeats) = (60, true)
@@ -95,7 +95,7 @@ import Testing
         #expect(try await Self.kept(store).notifications.isEmpty)
     }
 
-    @Test func `R3: The oldest go where there are too many, of those that wait and of those that are shown`()
+    @Test func `R3: The oldest notifications are deleted beyond the limits for pending and shown ones`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -116,7 +116,7 @@ import Testing
         #expect(rows.count == 2 * Limits.notifications + 1)
     }
 
-    @Test func `R3: What is known of apps is kept, and forgotten app by app`() async throws {
+    @Test func `R3: The state of each app is stored, and deleted separately`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putNotifications(Record(value: 1), of: Self.app)
@@ -139,7 +139,7 @@ import Testing
         ("notifications SET identifier = 'b'", "notification 'b' of org.example.app"),
         ("notification_apps SET record = '[]'", "notifications of org.example.app"),
     ])
-    func `R3: A row that makes no sense takes no other with it`(change: String, name: String) async throws {
+    func `R3: An unreadable row does not affect others`(change: String, name: String) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in

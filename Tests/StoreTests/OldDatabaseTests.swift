@@ -5,12 +5,12 @@ import Store
 import TestSupport
 import Testing
 
-/// Databases of every version that was ever given out open for ever.
+/// Tests that databases of every released version can be opened forever.
 @Suite struct OldDatabaseTests {
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases")
 
-    /// Writes a fixture of the present schema. `NIGHTSHIFT_RECORD=1` does it; a fixture that is there is never replaced.
+    /// Writes a fixture of the current schema if `NIGHTSHIFT_RECORD=1` is set. An existing fixture is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func record() async throws {
         let target = Self.fixtures.appending(path: "0008.sqlite")
@@ -62,7 +62,7 @@ import Testing
     private static let app = AppID(rawValue: "org.example.Photos")
     private static let photos = SessionID(app: app, identifier: "photos")
 
-    /// What the second schema has added: an app, its session, a message of each kind.
+    /// Inserts the rows that the second schema added: an app, its session, and a message of each kind.
     private static func insertApp(_ transaction: StoreTransaction) throws {
         var record = AppRecord(id: app, now: 1_800_000_000)
         record.state = .suspended
@@ -106,7 +106,7 @@ import Testing
                 inputs: ["battery": "20"]))
     }
 
-    /// A download with gaps, and an upload that a server keeps.
+    /// Inserts a download with gaps, and an upload with a resource at a server.
     private static func insertParts(_ transaction: StoreTransaction) throws {
         var download = TaskRecord.waiting("https://example.org/parts")
         var partial = PartialFile(path: "/home/anna/.local/state/nightshift/partials/9.a.part", bootID: "boot-1")
@@ -134,7 +134,7 @@ import Testing
         try transaction.update(upload)
     }
 
-    /// One that failed again and again behind a proxy.
+    /// Inserts a task that failed repeatedly behind a proxy.
     private static func insertFailed(_ transaction: StoreTransaction) throws {
         var record = TaskRecord.waiting("https://example.org/proxied")
         record.request.proxy = "http://proxy.example:3128"
@@ -160,7 +160,7 @@ import Testing
         var question = Challenge(method: .basic, host: "example.org", port: 443, scheme: "https")
         question.realm = "the \"vault\""
         let (asked, another) = try await store.write { [question] transaction in
-            // What is asked already is not asked again; the question of another realm is another one.
+            // A pending question is not asked again. A question about another realm is a different one.
             let same = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
             try transaction.putChallenge(of: same, question)
             let other = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
@@ -230,7 +230,7 @@ import Testing
         #expect(proxied.lane != direct.lane && proxied.session == direct.session && proxied.origin == direct.origin)
         #expect(lanes.first { $0.id == proxied.lane }?.proxy == "http://proxy.example:3128")
         #expect(lanes.first { $0.id == direct.lane }.map(\.proxy) == .some(nil))
-        // The next one finds the lane that is there.
+        // The next task finds the existing lane.
         let next = try await store.write { transaction in
             var record = TaskRecord.waiting(url)
             record.request.proxy = "http://bob:secret@proxy.example:3128"
@@ -302,7 +302,7 @@ import Testing
             tasks.map(\.request.url)
                 == ["waiting", "suspended", "completed", "upload"].map { "https://example.org/\($0)" })
         #expect(tasks.map(\.state) == [.waiting, .suspended, .completed, .waiting])
-        // The 950 s that passed between the boots were seen by nobody: they do not count.
+        // The 950 s between the boots were not observed, so they do not count.
         #expect(tasks[0].deadline == 604_800.0)
         #expect(tasks[0].partial?.synced == 4_096)
         #expect(tasks[0].partial?.entityTag == "\"v1\"")
@@ -314,7 +314,7 @@ import Testing
         #expect(
             try await store.read { try $0.settings() } == ServiceSettings(rateLimit: 1_000_000, maximumTransfers: 8))
         #expect(try await store.read { try $0.history(of: tasks[0].id, limit: 9) }.map(\.decision) == [.accepted])
-        // It goes on being used.
+        // The database remains usable.
         let next = try await store.write { try $0.insert(.waiting()) }
         #expect(next.id > tasks[3].id)
     }

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// What opening a database does, and what it refuses to touch.
+/// Tests of the opening of a database, and of databases that are refused.
 @Suite struct OpeningTests {
     @Test func whatWasWrittenIsThereAgain() async throws {
         let fixture = try StoreFixture()

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Columns for the wishes of a task's owner are written by the owner's requests alone.
+/// Tests that only the owner's requests write the columns for the owner's settings of a task.
 @Suite struct OwnershipTests {
     @Test func anOlderCopyOfTheRowUndoesNoRequest() async throws {
         let store = try await StoreFixture.inMemory()
@@ -16,7 +16,7 @@ import Testing
             record.clientData = "note"
             try transaction.putWishes(record)
         }
-        // The service goes on with what it read before.
+        // The service continues with an older copy of the row.
         var stale = old
         stale.received = 77
         stale.attempts = 3

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// R3: The rows of remote notifications.
+/// R3: Tests of the rows of remote notifications.
 @Suite struct PushRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int
@@ -17,7 +17,7 @@ import Testing
         try await store.read { try $0.pushes(Record.self, Record.self, Record.self) }
     }
 
-    @Test func `R3: Records and pushes are kept, replaced and forgotten app by app`() async throws {
+    @Test func `R3: Records and pushes are stored, replaced and deleted separately for each app`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putPushOfDevice(Record(value: 1))
@@ -51,8 +51,7 @@ import Testing
         #expect(try await Self.kept(store).pushes.isEmpty)
     }
 
-    @Test func `R3: Pushes with keys of their own wait beside each other, and each end is its own push's`() async throws
-    {
+    @Test func `R3: Pushes with different keys wait separately, and each end belongs to its own push`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for id in ["a", "b", "c", "d"] {
@@ -71,7 +70,7 @@ import Testing
         #expect(told == ["d", "c", "b"])
     }
 
-    @Test func `R3: The end of a wake tells which push it was for, also where another has replaced it`() async throws {
+    @Test func `R3: The end of a wake identifies its push, even after another one has replaced it`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for id in ["a", "b"] {
@@ -93,7 +92,7 @@ import Testing
         #expect(try await store.read { try $0.pushMessage(ofWake: 99) } == nil)
     }
 
-    @Test func `R3: A record that makes no sense takes no other with it`() async throws {
+    @Test func `R3: An unreadable record does not affect others`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in

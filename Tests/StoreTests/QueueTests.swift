@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tasks that are ready, their order, and the times at which that changes.
+/// Tests of ready tasks, their order, and the times at which they change.
 @Suite struct QueueTests {
     @Test func readyTasksComeByPriorityThenAgeBySizeClass() async throws {
         let store = try await StoreFixture.inMemory()
@@ -28,7 +28,7 @@ import Testing
         #expect(two == [ids[1], ids[0]])
     }
 
-    @Test func `What is asked of one session does not go through its other tasks`() async throws {
+    @Test func `Queries about one session do not read its other tasks`() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         let database = try DatabaseQueue(path: fixture.paths.database.path)
@@ -94,7 +94,7 @@ import Testing
             var later = record
             later.failures = 1
             try transaction.update(later)
-            // A note that comes late changes nothing.
+            // A late record of an attempt changes nothing.
             record.fruitless = 9
             try transaction.noteAttempts([record])
             return (later, try transaction.task(id))
@@ -235,7 +235,7 @@ import Testing
             try transaction.delete(id)
             try transaction.deleteEmptyLanes()
             #expect(try transaction.readyLanes().map(\.id) == [kept.lane])
-            // The lane comes back with the next task.
+            // The lane exists again with the next task.
             _ = try transaction.insert(.waiting())
             #expect(try transaction.readyLanes().count == 2)
         }

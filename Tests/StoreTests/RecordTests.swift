@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Rows and what they hold.
+/// Tests of rows and their values.
 @Suite struct RecordTests {
     private static var full: TaskRecord {
         var record = TaskRecord.waiting(priority: 0.25, large: true)

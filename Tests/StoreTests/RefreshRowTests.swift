@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// R1 R10: The rows of background refresh.
+/// R1 R10: Tests of the rows of background refresh.
 @Suite struct RefreshRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int
@@ -28,7 +28,7 @@ import Testing
         return stored
     }
 
-    @Test func `R1: Records are kept, replaced and forgotten app by app`() async throws {
+    @Test func `R1: Records are stored, replaced and deleted separately for each app`() async throws {
         let store = try await StoreFixture.inMemory()
         #expect(try await Self.kept(store).apps.isEmpty)
         try await store.write { transaction in
@@ -60,7 +60,7 @@ import Testing
         #expect(wakes.filter { $0.app == Self.other }.count == 2)
     }
 
-    @Test func `R10: A task that runs and one that waits may have the same identifier`() async throws {
+    @Test func `R10: A running and a waiting task may have the same identifier`() async throws {
         let store = try await StoreFixture.inMemory()
         let (waits, runs) = (Self.task("a"), Self.task("a", began: 1_800_000_100.25))
         try await store.write { transaction in
@@ -78,7 +78,7 @@ import Testing
         #expect(try await Self.kept(store).tasks == [later, Self.task("b", kind: .refresh)])
     }
 
-    @Test func `R1: The end of a wake is part of its transaction, and goes when it was taken into account`()
+    @Test func `R1: The end of a wake is in its transaction, and is deleted after processing`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -95,7 +95,7 @@ import Testing
             }
         }
         let ends = try await store.read { try $0.wakeEnds() }
-        // Nobody waits for what comes of a region.
+        // The result of a region wake is not used.
         #expect(ends.map(\.source) == [.fetch, .processing, .continued] && ends.map(\.key) == ["", "p", "c"])
         #expect(ends.map(\.wake) == wakes.prefix(3).map(\.through) && ends.map(\.end.time) == [0, 1, 2])
         #expect(ends.map(\.end.result) == [.newData, .noData, .failed] && ends[1].end.detail == "1")
@@ -109,7 +109,7 @@ import Testing
         #expect(try await store.read { try $0.wakeEnds(of: [.processing, .session]) } == [ends[1]])
         try await store.write { try $0.deleteWakeEnds([ends[0].id, ends[1].id]) }
         #expect(try await store.read { try $0.wakeEnds() } == [ends[2]])
-        // Numbers are not given again: what was taken into account is known by them.
+        // Numbers are not reused, because they identify processed ends.
         try await store.write { transaction in
             try transaction.deleteWakeEnds([ends[2].id])
             try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
@@ -119,7 +119,7 @@ import Testing
         #expect(try await store.read { try $0.wakeEnds() }.map(\.id) == [ends[2].id + 1])
     }
 
-    @Test func `R1: Bytes since a fetch began are what the app's transfers have grown by`() async throws {
+    @Test func `R1: The bytes since the start of a fetch are the growth of the app's transfers`() async throws {
         let store = try await StoreFixture.inMemory()
         let session = SessionID(app: Self.app, identifier: "s")
         let task = try await store.write { transaction in
@@ -140,7 +140,7 @@ import Testing
             var grown = task
             (grown.received, grown.sent) = (1_700, 40)
             try transaction.update(grown)
-            // The record alone says nothing of them.
+            // The record alone does not contain them.
             try transaction.putRefresh(Record(value: 2), of: Self.app)
         }
         #expect(try await store.read { try $0.bytesSinceFetchBegan(of: Self.app) } == 1_010)
@@ -148,7 +148,7 @@ import Testing
         #expect(try await store.read { try $0.bytesSinceFetchBegan(of: Self.app) } == 0)
     }
 
-    @Test func `R1: The use of apps can be forgotten, and nothing else with it`() async throws {
+    @Test func `R1: The use of apps can be deleted, and nothing else is affected`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for app in [Self.app, Self.other] {
@@ -167,7 +167,7 @@ import Testing
         #expect(try await decisions(Self.other) == [.fetchBegan])
     }
 
-    @Test func `R1: Forgotten use leaves no states, no launches by its user, and no trace of who was at the device`()
+    @Test func `R1: Deleted use leaves no states, no manual launches, and no trace of device use`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -215,7 +215,7 @@ import Testing
         #expect(try await left().allSatisfy { $0.decision != .appEntered })
     }
 
-    @Test func `R1: An end that nobody saw is kept without a result`() async throws {
+    @Test func `R1: An unobserved end is stored without a result`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
@@ -234,7 +234,7 @@ import Testing
         ("UPDATE scheduled_tasks SET kind = 'refresh' WHERE identifier = 'a'", ["task 'a' of org.example.app"]),
         ("UPDATE scheduled_tasks SET progress = '7'", []),
     ])
-    func `R1: A row that makes no sense takes no other with it`(damage: String, names: [String]) async throws {
+    func `R1: An unreadable row does not affect others`(damage: String, names: [String]) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -253,8 +253,8 @@ import Testing
 
     // MARK: - Old databases
 
-    /// A database of the schema before this one, with wakes that wait: their numbers and rows stay.
-    @Test func `R1: Wakes of the schema before are there, and numbers go on behind them`() async throws {
+    /// Opens a database of the previous schema with pending wakes: their numbers and rows stay.
+    @Test func `R1: Wakes of the previous schema stay, and new numbers follow theirs`() async throws {
         let fixture = try StoreFixture()
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Fixtures/Databases/0009.sqlite")
@@ -264,7 +264,7 @@ import Testing
         #expect(wakes.map(\.source) == [.fetch, .push, .processing] && wakes.map(\.through) == [1, 2, 4])
         #expect(wakes.map(\.key) == ["", "", "index"] && wakes[1].payload == Data(#"{"aps":{}}"#.utf8))
         #expect(wakes.map(\.expires) == [1_900, nil, nil])
-        // Of a row that is gone the number is not given again.
+        // The number of a deleted row is not reused.
         #expect(store.wakeSignal.last == 5)
         try await store.write { try $0.putWake(Self.app, .continued, key: "c", now: StoreFixture.now) }
         #expect(try await store.read { try $0.wantedWakes() }.last?.through == 6)

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Classes of tasks: what a look at them costs, and how they change.
+/// Tests of classes of tasks: the cost of reading them, and their changes.
 @Suite struct RulesTests {
     private static let expensive: TransferRules = {
         var rules = TransferRules()
@@ -45,7 +45,7 @@ import Testing
                 try transaction.readyTasks(lane: lane, rules: Self.expensive, isLarge: false, limit: 9)
             )
         }
-        // One whose only task is in a pause is no class that could start.
+        // A class whose only task is paused is not ready.
         #expect(rules == [TransferRules(), Self.discretionary])
         #expect(small == [records[2].id, records[0].id])
         #expect(large == [records[3].id])
@@ -60,7 +60,7 @@ import Testing
         record.loosensAt = 7
         record.isDiscretionForced = true
         let changed = record
-        // Whatever else is written down about it, its rules are changed by themselves.
+        // Other updates of the task do not change its rules.
         try await store.write { try $0.update(changed) }
         #expect(try await store.read { try $0.readyRules(lane: changed.lane) } == [Self.discretionary])
         try await store.write { try $0.putRules(changed) }
@@ -122,7 +122,7 @@ import Testing
         #expect(records.map { $0?.isDiscretionForced } == [false, true, false, true, true, false])
     }
 
-    /// A million tasks that are held back cost a look nothing: it never goes through them.
+    /// Checks that a million blocked tasks do not slow down the query of classes, which never reads them.
     @Test func aLookGoesAlongTheIndex() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
@@ -138,7 +138,7 @@ import Testing
                 try plan(QueueStatements.lanes, 0)
             )
         }
-        // One step to each class: in the order of the index, so that the first row is the one that is wanted.
+        // Each class takes one step in the order of the index, so that the first row is the wanted one.
         let searches = plans.0.filter { $0.contains("tasks") }
         #expect(searches.count == 2)
         #expect(searches.allSatisfy { $0.hasPrefix("SEARCH tasks USING INDEX tasks_ready (lane=?") }, "\(plans.0)")

@@ -59,7 +59,7 @@ import Testing
         #expect(map.synced.ranges == [10..<20])
     }
 
-    /// As it stands in rows: for ever.
+    /// Checks the stored form, which never changes.
     @Test func asItIsStored() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// The query that says whom to wake, against the value that simulations ask.
+/// Tests of the query that decides which apps to wake, compared with the value used by simulations.
 @Suite struct SessionWakeTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let session = SessionID(app: app, identifier: "photos")

@@ -5,7 +5,7 @@ import Store
 import Synchronization
 import TestSupport
 
-/// A store with what tests need around it.
+/// A store with helpers for tests.
 struct StoreFixture {
     let directory: TemporaryDirectory
     let paths: ServicePaths
@@ -21,28 +21,28 @@ struct StoreFixture {
         try Store(paths: paths, now: now)
     }
 
-    /// A store in memory with the session that tasks of tests live in.
+    /// Returns a store in memory with a session for the tasks of tests.
     static func inMemory() async throws -> Store {
         let store = try Store(inMemory: now)
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
         return store
     }
 
-    /// What the folder of the database holds, byte for byte.
+    /// Returns the files in the folder of the database with their content.
     func contents() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: paths.state.path)
         return try Dictionary(
             uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: paths.state.appending(path: $0))) })
     }
 
-    /// Looks into the database behind the store's back.
+    /// Reads from the database without using the store.
     func text(_ sql: String) throws -> String? {
         let database = try DatabaseQueue(path: paths.database.path)
         defer { try? database.close() }
         return try database.read { try String.fetchOne($0, sql: sql) }
     }
 
-    /// Changes the database behind the store's back.
+    /// Changes the database without using the store.
     func edit(_ sql: String) throws {
         let database = try DatabaseQueue(path: paths.database.path)
         defer { try? database.close() }
@@ -51,7 +51,7 @@ struct StoreFixture {
 }
 
 extension TaskRecord {
-    /// A task that could be inserted.
+    /// Returns a task that can be inserted.
     static func waiting(
         _ url: String = "https://example.org/file", session: SessionID = .terminal,
         origin: String = "https://example.org:443",
@@ -65,14 +65,14 @@ extension TaskRecord {
     }
 }
 
-/// A disk that is full behind the next commit: the database can have no page more than it has by then.
+/// Simulates a disk that is full after the next commit: the database cannot grow by a page from then on.
 final class FullDisk: TransactionObserver, Sendable {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
     func databaseDidChange(with event: DatabaseEvent) {}
     func databaseWillCommit() throws {}
 
     func databaseDidCommit(_ db: Database) {
-        // It cannot have fewer than there are.
+        // SQLite sets the maximum to at least the current number of pages.
         try? db.execute(sql: "PRAGMA max_page_count = 1")
     }
 

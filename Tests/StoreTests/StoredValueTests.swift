@@ -2,7 +2,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// A value of a row that is held in memory as well.
+/// Tests of a value of a row that is also held in memory.
 struct StoredValueTests {
     @Test func resultsThatComeBackInAnotherOrderLeaveTheLatest() async throws {
         let store = try await StoreFixture.inMemory()

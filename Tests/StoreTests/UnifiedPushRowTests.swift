@@ -14,7 +14,7 @@ struct UnifiedPushRowTests {
         try await store.read { try $0.unifiedPush(Record.self, Record.self) }
     }
 
-    @Test func `B7: Registrations and messages are kept, replaced and forgotten`() async throws {
+    @Test func `B7: Registrations and messages are stored, replaced and deleted`() async throws {
         let store = try Store(inMemory: StoreFixture.now)
         try await store.write { transaction in
             for (number, topic) in ["a", "b"].enumerated() {
@@ -39,7 +39,7 @@ struct UnifiedPushRowTests {
         #expect(rest.registrations.map(\.value) == [1] && rest.messages.count == 1)
     }
 
-    @Test func `B7: A row that makes no sense takes no other with it`() async throws {
+    @Test func `B7: An unreadable row does not affect others`() async throws {
         let store = try Store(inMemory: StoreFixture.now)
         try await store.write { transaction in
             try transaction.putUnifiedPush("nonsense", topic: "a")

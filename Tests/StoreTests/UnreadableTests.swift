@@ -4,13 +4,13 @@ import Store
 import TestSupport
 import Testing
 
-/// One row that makes no sense takes no other with it.
+/// Tests that an unreadable row does not affect others.
 @Suite struct UnreadableTests {
     static let damages = [
         "request = 'no JSON'", "wait_reason = 'somethingOfAnotherVersion'", "partial = '{'",
         "rules = 9223372036854775807", "publication = '[]'", "verified = '7'", "error = '{\"code\":\"none\"}'",
         "upload_source = '}'", "wrong_sources = '{}'",
-        // Numbers that nobody could be shown, or that have no next one.
+        // Numbers that cannot be displayed, or cannot be increased.
         "created_at = 1e308", "created_at = -1e12", "started_at = 1e12",
         "wait_since = -1e300, wait_reason = 'retry'", "not_before = 9e999", "deadline = -1e300", "time_left = 1e18",
         "loosens_at = 1e300", "attempts = 9223372036854775807", "restarts = -1",
@@ -37,7 +37,7 @@ import Testing
         #expect(try await again.read { try $0.readableTask(ids[1]) } == nil)
         #expect(try await again.read { try $0.partialPaths() } == [])
         #expect(try await again.read { try $0.snapshotPaths() } == [])
-        // Found several times, it is told once.
+        // A task that is found several times is reported once.
         let fresh = again.unreadable.takeFresh()
         #expect(fresh.map(\.id) == [ids[1]])
         #expect(again.unreadable.takeFresh() == [])
@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [
         "UPDATE tasks SET request = 'no JSON' WHERE id = 1", "UPDATE messages SET challenge = '{' WHERE id = 1",
     ])
-    func `A message that cannot be read keeps its place, and the others are read`(damage: String) async throws {
+    func `An unreadable message keeps its place, and the others are read`(damage: String) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let app = AppID(rawValue: "org.example.app")
@@ -115,7 +115,7 @@ import Testing
         }
         #expect(settings == SessionSettings() && unreadable == [other])
         #expect(sessions.map(\.id) == [.terminal, other] && sessions.map { $0.unreadable == nil } == [true, false])
-        // Somebody sets them anew.
+        // The settings are replaced.
         try await again.write { try $0.putSession(other, SessionSettings()) }
         #expect(try await again.read { try $0.unreadableSessions() }.isEmpty)
         try again.close()

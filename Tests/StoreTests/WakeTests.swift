@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Reasons to wake apps that other parts than sessions write, in the transaction that makes them true.
+/// Tests of wakes that other parts than sessions write, in the transaction of the event.
 @Suite struct WakeTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let others = WakeSource.allCases.filter { $0 != .session }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: others) func `A row wants the app with what it says`(source: WakeSource) async throws {
+    @Test(arguments: others) func `A row adds a wake of the app with its payload`(source: WakeSource) async throws {
         let store = try await StoreFixture.inMemory()
         let bytes = Data([0, 255, 10])
         try await store.write {
@@ -39,7 +39,7 @@ import Testing
         #expect(store.messageSignal.last == 0)
     }
 
-    @Test func `What is undone wants nobody`() async throws {
+    @Test func `A rolled-back row wakes no app`() async throws {
         let store = try await StoreFixture.inMemory()
         await #expect(throws: StoreError.self) {
             try await store.write { transaction in
@@ -51,7 +51,7 @@ import Testing
         #expect(store.wakeSignal.last == 0)
     }
 
-    @Test func `A later row under the same key replaces the earlier one, and is something new`() async throws {
+    @Test func `A later row with the same key replaces the earlier one, and counts as new`() async throws {
         let store = try await StoreFixture.inMemory()
         try await Self.put(store, .region, key: "home", payload: "in")
         let first = try #require(try await Self.wanted(store).first)
@@ -60,12 +60,12 @@ import Testing
         #expect(second.identity == first.identity && second.through > first.through)
         #expect(second.payload == Data("out".utf8) && second.expires == 1_005)
         #expect(try await Self.wanted(store).count == 1)
-        // The app was woken for the first and says so now: the second is still to come.
+        // The app was woken for the first row and completes it now. The second is still pending.
         try await store.write { try $0.finishWake(first) }
         #expect(try await Self.wanted(store) == [second])
         try await store.write { try $0.finishWake(second) }
         #expect(try await Self.wanted(store) == [])
-        // Said twice, it ends nothing that came later.
+        // A repeated completion does not end a later wake.
         try await Self.put(store, .region, key: "home")
         try await store.write { try $0.finishWake(second) }
         let third = try #require(try await Self.wanted(store).first)
@@ -73,7 +73,7 @@ import Testing
         #expect(third.payload == nil && third.expires == nil)
     }
 
-    @Test func `Apps, sources and keys stay apart`() async throws {
+    @Test func `Apps, sources and keys are independent`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = AppID(rawValue: "org.example.other")
         try await Self.put(store, .region, key: "home")
@@ -90,7 +90,7 @@ import Testing
         #expect(try await Self.wanted(store) == [wakes[4]])
     }
 
-    @Test func `Sessions and rows are one list, and neither ends the other`() async throws {
+    @Test func `Wakes of sessions and of rows are in one list, and neither ends the other`() async throws {
         let store = try await StoreFixture.inMemory()
         let session = SessionID(app: Self.app, identifier: "photos")
         try await store.write { transaction in
@@ -110,13 +110,14 @@ import Testing
         #expect(try await Self.wanted(store).map(\.reason) == [.push])
     }
 
-    @Test func `A service that dies between the row and the wake finds the row again`() async throws {
+    @Test func `A service that crashes between the row and the wake finds the row again`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await Self.put(store, .push, payload: "{}", patience: 30)
         var before = try await Self.wanted(store)
         #expect(before.map(\.expires) == [1_030])
-        // It dies: nothing is closed. The next one opens the same files, a boot later. The time between them ends nothing.
+        // The service crashes, so nothing is closed. The next one opens the same files after a reboot. The time in
+        // between ends nothing.
         let next = try fixture.open(ClockReading(bootID: "boot-2", bootSeconds: 5, wallSeconds: 1_800_000_900))
         before[0].expires = 30
         #expect(try await Self.wanted(next) == before)
@@ -125,12 +126,12 @@ import Testing
         try next.close()
         let last = try fixture.open()
         #expect(try await Self.wanted(last) == [])
-        // Numbers go on where they were.
+        // The numbers continue.
         try await Self.put(last, .push)
         #expect(try await Self.wanted(last).first?.through == before[0].through + 1)
     }
 
-    @Test func `What the schema does not allow is refused, and undoes what came with it`() async throws {
+    @Test func `A row that the schema refuses is rolled back with its transaction`() async throws {
         let store = try await StoreFixture.inMemory()
         try await Self.put(store, .push, payload: "old")
         let before = try await Self.wanted(store)
@@ -148,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: ["boot-1", "boot-2"])
-    func `R10: A wall clock that is forty days ahead gives up no wake, and time that is seen to pass does`(
+    func `R10: Only observed time drops a wake, and not a wall clock forty days ahead`(
         bootID: String
     ) async throws {
         let fixture = try StoreFixture()
@@ -161,14 +162,14 @@ import Testing
         now.wallSeconds += 40 * 86_400
         let next = try fixture.open(now)
         let wake = try #require(try await Self.wanted(next).first)
-        // In the same boot 60 s were seen to pass, in the next one those since it began.
+        // In the same boot, 60 s were observed; in the next boot, only the seconds since its start.
         #expect(wake.expires.map { $0 - now.bootSeconds } == (bootID == "boot-1" ? 840 : 880))
         try next.close()
     }
 
     // MARK: - Old databases
 
-    @Test func `A wake of the form of before waits as long as it was to, whatever the wall clock says`() async throws {
+    @Test func `A wake of the old form keeps its waiting time, whatever the wall clock says`() async throws {
         let fixture = try StoreFixture()
         let ninth = Self.old.deletingLastPathComponent().appending(path: "0009.sqlite")
         try FileManager.default.copyItem(at: ninth, to: fixture.paths.database)
@@ -181,7 +182,7 @@ import Testing
     private static let old = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases/0007-wakes.sqlite")
 
-    @Test func `A wake that was under way when the service was replaced by this version goes on`() async throws {
+    @Test func `A running wake continues when the service is replaced by this version`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
@@ -203,7 +204,7 @@ import Testing
         #expect(try await Self.wanted(store).map(\.source) == [.session, .fetch])
     }
 
-    @Test func `A record that makes no sense does not keep the rest from being moved`() async throws {
+    @Test func `An unreadable record does not prevent the migration of others`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
         try fixture.edit("INSERT INTO apps (id, record) VALUES ('org.example.Torn', '{')")
