@@ -20,7 +20,7 @@ package struct SessionWake: Hashable, Sendable {
 
     package init() {}
 
-    /// The reason to wake the app; nil if there is none.
+    /// The reason to wake the app; nil if it is not woken.
     package var reason: WakeReason? {
         guard wakesApp, lastMessage > wokenThrough else { return nil }
         if hasChallenge { return .challenge }

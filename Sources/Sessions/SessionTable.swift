@@ -18,7 +18,7 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
     /// Returns the reader of a session's messages.
     package func reader(of session: SessionID) -> Reader? { places[session]?.reader }
 
-    /// Returns the process other than `process` that reads a session's messages; nil if there is none.
+    /// Returns the process other than `process` that reads a session's messages; nil if no other does.
     package func holder(of session: SessionID, besides process: Int32) -> Int32? {
         guard let place = places[session], place.reader != nil, place.process != process else { return nil }
         return place.process

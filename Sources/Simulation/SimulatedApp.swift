@@ -29,7 +29,7 @@ struct SimulatedApp {
         var unfinished = 0
         var wakesApp = true
 
-        /// The reason to wake the app for the session; nil if there is none.
+        /// The reason to wake the app for the session; nil if it is not woken.
         var wakeReason: WakeReason? {
             var wake = SessionWake()
             wake.wakesApp = wakesApp

@@ -180,7 +180,7 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var place: String?
     /// The media type of the response with the bytes, in lower case and without parameters.
     package var mediaType: String?
-    /// The content coding that is removed once all bytes are received; nil if there is none.
+    /// The content coding that is removed once all bytes are received; nil without one.
     package var coding: ContentCoding?
     /// The inode of the file, which prevents confusion with another file; nil in rows of older services.
     package var inode: UInt64?
@@ -260,7 +260,7 @@ package struct FileIdentity: Hashable, Sendable, Codable {
 package struct FolderIdentity: Hashable, Sendable, Codable {
     /// The type of the file system according to statfs(2).
     package var type: Int64
-    /// A name of the file system that stays the same after a reboot; nil if there is none.
+    /// A name of the file system that stays the same after a reboot; nil without one.
     package var fileSystem: String?
     /// The inode; 0 if the file system changes the numbers of folders.
     package var inode: UInt64

@@ -31,7 +31,7 @@ extension RefreshPlanner {
         /// The cost of a fetch as a share of a day's budget.
         var share: Double
         var cost: RefreshCost
-        /// The best time in seconds since 1970; nil if there is none in the next day.
+        /// The best time in seconds since 1970; nil if no time in the next day is suitable.
         var due: Double?
         /// The range in seconds since 1970 in which a fetch is almost as good.
         var window = 0.0...0.0
