@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// The pure machines behind the bus.
+/// The pure state machines for the bus.
 @Suite struct BusMachineTests {
     private static func present(_ service: BusService) -> (BusObserver, [BusObserver.Action]) {
         var observer = BusObserver()
@@ -29,9 +29,9 @@ import Testing
     @Test func anAnswerSettlesAndOnlyTheRightOneCounts() {
         var (observer, actions) = Self.present(.networkManager)
         #expect(actions == [.send(.properties(.networkManager, number: 1))])
-        // The answer to the question may come after the signal, and says the same.
+        // The answer to the request may come after the signal and says the same.
         #expect(observer.handle(.owner(.networkManager, ":1.1"), now: 0).isEmpty)
-        // Another one takes the name: what the former says is of no interest.
+        // Another connection takes the name. Values of the former owner are ignored.
         #expect(
             observer.handle(.owner(.networkManager, ":1.2"), now: 0)
                 == [.send(.properties(.networkManager, number: 2))])
@@ -70,7 +70,7 @@ import Testing
         #expect(observer[.networkManager].properties == ["State": .integer(70)])
         _ = observer.handle(.properties(.networkManager, number: 2, .failure(BusFailure("answers no"))), now: 0)
         #expect(observer[.networkManager].properties == nil)
-        // Who could not tell and speaks is asked again.
+        // A service that could not answer before is asked again after a signal.
         let word = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
         #expect(
             observer.handle(.changed(.networkManager, sender: ":1.1", word), now: 0)
@@ -90,20 +90,20 @@ import Testing
         #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
     }
 
-    @Test func `Where there is no UPower, logind is asked when the kernel tells of a power supply`() {
+    @Test func `Without UPower, logind is asked when the kernel reports a power supply`() {
         var (observer, _) = Self.present(.logind)
         #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
         let plugged: [String: BusValue] = ["OnExternalPower": .truth(true)]
         _ = observer.handle(.properties(.logind, number: 1, .success(plugged)), now: 0)
         #expect(observer.powerSupplyChanged(now: 0) == [.send(.properties(.logind, number: 2))])
-        // The answer that is under way may be from before.
+        // The answer in progress may be older than the event.
         #expect(observer.powerSupplyChanged(now: 0) == [.send(.properties(.logind, number: 3))])
         _ = observer.handle(.properties(.logind, number: 2, .success(plugged)), now: 0)
         #expect(observer.readings[3].values[.power] == "external")
         _ = observer.handle(
             .properties(.logind, number: 3, .success(["OnExternalPower": .truth(false)])), now: 0)
         #expect(observer.readings[3].values[.power] == "battery" && observer.deadline == nil)
-        // UPower tells of each change by itself.
+        // UPower reports each change by itself.
         _ = observer.handle(.owner(.upower, ":1.2"), now: 0)
         #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
     }
@@ -112,12 +112,14 @@ import Testing
         ("change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0POWER_SUPPLY_ONLINE=0\0", true),
         ("add@/devices/sda\0ACTION=add\0SUBSYSTEM=block\0", false),
         ("change@/devices/AC\0SUBSYSTEM=power_supply", true), ("SUBSYSTEM=power_supply_hwmon\0", false), ("", false),
-    ]) func `The kernel's events about power supplies are told from others`(_ event: String, _ isAboutPower: Bool) {
+    ]) func `The kernel's events about power supplies are distinguished from others`(
+        _ event: String, _ isAboutPower: Bool
+    ) {
         let found = Array(event.utf8).withUnsafeBytes { DeviceEvents.isAboutPower($0) }
         #expect(found == isAboutPower)
     }
 
-    @Test func `What a service said counts until the next one has answered`() {
+    @Test func `A service's last values are valid until the next instance has answered`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.owner(.logind, nil), now: 1)
@@ -128,7 +130,7 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "no" && observer.deadline == nil)
     }
 
-    @Test func `What a service said counts no longer where nobody comes for it`() {
+    @Test func `A service's last values expire if no instance replaces it`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.owner(.logind, nil), now: 1)
@@ -139,7 +141,7 @@ import Testing
         #expect(observer.readings[3] == .absent(.logind, "not running") && observer.deadline == nil)
     }
 
-    @Test func `What a service said counts though it is slow once`() {
+    @Test func `A service's last values stay valid if one answer is slow`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
@@ -148,17 +150,17 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "yes")
         observer.tick(now: 2 * BusObserver.patience)
         #expect(observer.readings[3].values.isEmpty && observer.deadline == nil)
-        // Its late answer counts.
+        // Its late answer is accepted.
         _ = observer.handle(.properties(.logind, number: 2, .success(["IdleHint": .truth(true)])), now: 99)
         #expect(observer.readings[3].values[.idle] == "yes" && observer[.logind].failure == nil)
     }
 
-    @Test func `What services said outlives a bus that comes back`() {
+    @Test func `The last values of services survive a bus that comes back`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.disconnected("gone", now: 1)
         #expect(observer.readings[3].values[.idle] == "yes" && !observer.readings[3].isPresent)
-        // Attempts that fail do not put the end off.
+        // Failed attempts do not postpone the end.
         _ = observer.disconnected("gone", now: 3)
         #expect(observer.deadline == 1 + BusObserver.patience)
         _ = observer.connected(now: 4)
@@ -168,7 +170,7 @@ import Testing
         #expect(observer.readings[3].values.isEmpty)
     }
 
-    @Test func `A NetworkManager that restarts does not take the network of an interface that it leaves to others`() {
+    @Test func `A restarted NetworkManager does not drop the network of an unmanaged interface`() {
         var (observer, _) = Self.present(.networkManager)
         let disconnected: [String: BusValue] = ["State": .integer(20)]
         _ = observer.handle(.properties(.networkManager, number: 1, .success(disconnected)), now: 0)
@@ -179,7 +181,7 @@ import Testing
         #expect(observer.route(through: "eth0", now: 1).isEmpty && observer.readings[2].values.isEmpty)
         _ = observer.handle(.owner(.networkManager, ":1.2"), now: 2)
         #expect(observer.route(through: "eth0", now: 2).isEmpty && observer.readings[2].values.isEmpty)
-        // The new one is asked anew, and may say something else.
+        // The new instance is asked again and may answer differently.
         _ = observer.handle(.properties(.networkManager, number: 2, .success(disconnected)), now: 3)
         #expect(observer.route(through: "eth0", now: 3) == [.send(.device(interface: "eth0", number: 2))])
         #expect(observer.readings[2].values.isEmpty)
@@ -187,7 +189,7 @@ import Testing
         #expect(observer.readings[2].values == [.network: "no"])
     }
 
-    @Test func `A lock that was refused during a sleep is asked for again behind it`() {
+    @Test func `A lock that was refused during a sleep is requested again after it`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success([:])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", true), now: 0)
@@ -199,7 +201,7 @@ import Testing
             observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
                 == [.send(.properties(.logind, number: 2)), .send(.inhibit(why: "a test", number: 2))])
         #expect(observer.lock.refusal == nil)
-        // One that is held, or under way, is not asked for twice.
+        // A lock that is held or requested is not requested again.
         #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
         #expect(observer.handle(.lock(number: 2, .success(7)), now: 0).isEmpty && observer.lock.isHeld)
         #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
@@ -223,7 +225,7 @@ import Testing
         _ = observer.handle(.deviceState(number: 1, 10), now: 0)
         #expect(observer.isSettled && observer.foreign.isForeign)
         #expect(observer.readings[2].values.isEmpty)
-        // Another interface is another question; a late answer about the first one says nothing of it.
+        // Another interface needs another request. A late answer about the first one is ignored.
         #expect(observer.route(through: "eth1", now: 0) == [.send(.device(interface: "eth1", number: 2))])
         _ = observer.handle(.deviceState(number: 1, 10), now: 0)
         #expect(!observer.foreign.isForeign)
@@ -290,7 +292,7 @@ import Testing
     }
 }
 
-/// The inhibitor lock: a table, and a walk at random against what a lock must be.
+/// The inhibitor lock: a table of cases, and a random walk that checks its invariants.
 @Suite struct InhibitorLockTests {
     @Test func itIsAskedForWhenSomebodyWantsItAndLogindIsThere() {
         var lock = InhibitorLock()
@@ -298,7 +300,7 @@ import Testing
         #expect(lock.served(true) == [.ask(why: "a", number: 1)])
         #expect(lock.setReason("a").isEmpty)
         #expect(lock.answered(number: 1, .success(5)).isEmpty)
-        // The new one is had before the old one ends.
+        // The new lock is taken before the old one is released.
         #expect(lock.setReason("b") == [.ask(why: "b", number: 2)])
         #expect(lock.answered(number: 2, .success(6)) == [.close(5)])
         #expect(lock.setReason(nil) == [.close(6)])
@@ -321,7 +323,7 @@ import Testing
         #expect(lock.refusal == nil && lock.isHeld)
     }
 
-    /// No descriptor is lost or closed twice, and in the end exactly what is wanted is held.
+    /// No descriptor is lost or closed twice, and at the end exactly the wanted lock is held.
     @Test(arguments: 1...20) func everyDescriptorIsClosedOnce(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var lock = InhibitorLock()

@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The bus itself: not there, late, lost and back; and the inhibitor lock.
+/// The bus itself: missing, late, lost and restored; and the inhibitor lock.
 @Suite(.timeLimit(.minutes(20))) struct BusTests {
     @Test func withoutABusEverythingIsAssumedAndSaysWhy() async throws {
         let bus = try PrivateBus()
@@ -50,14 +50,14 @@ import Testing
             try await device.wait(.power, is: "battery", from: .upower)
             bus.stop()
             try await device.wait(.upower, isPresent: false, detail: "no system bus")
-            // What it said last counts for a while.
+            // Its last values stay valid for a while.
             try await device.wait(.power, is: "external", from: .assumed)
             try await bus.start()
             withExtendedLifetime(upower) {}
         }
     }
 
-    /// Its socket is there and accepts, and then nothing.
+    /// The socket of this bus exists and accepts connections, but nothing is ever answered.
     @Test func aBusThatDoesNotAnswerHoldsUpNobody() async throws {
         let bus = try await PrivateBus.started()
         bus.freeze(true)
@@ -152,7 +152,7 @@ import Testing
         let profiles = try await MockService(.powerProfiles, on: bus)
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
-        // Announcements come one after the other: after that of the override, none of the start can follow.
+        // Changes are announced one after the other: none from the start can follow the one of the override.
         device.monitor.setOverrides([.constrained: "yes"])
         try await device.wait(.constrained, is: "yes", from: .override)
         let before = device.announcements.read { $0 }
@@ -187,7 +187,7 @@ import Testing
             absent.start()
             monitor.holdAwake("a test")
             try blockUntil("everybody's answer") { monitor.report.isSettled && absent.report.isSettled }
-            // The answer to the inhibitor lock comes last.
+            // The answer about the inhibitor lock comes last.
             try ThreadActivity.blockUntilAsleep(for: .seconds(1), besides: others)
             let before = ThreadActivity.read(besides: others)
             blockThread(for: .seconds(2), because: "That nobody wakes is seen only over time.")
@@ -202,7 +202,7 @@ import Testing
 }
 
 extension MockService {
-    /// What logind's mock says of locks: `what`, `who`, `why` and `mode` of each.
+    /// The locks in logind's mock: `what`, `who`, `why` and `mode` of each.
     func inhibitors() async throws -> [String] {
         // a(ssssuu) 1 "sleep:idle" "Nightshift" "why" "block" 1000 123456
         let printed = try await call("org.freedesktop.login1.Manager", "ListInhibitors")

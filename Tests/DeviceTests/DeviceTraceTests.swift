@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A trace in place of the device.
+/// A trace that replaces the device.
 @Suite(.timeLimit(.minutes(20))) struct DeviceTraceTests {
     @Test func aTraceIsPlayedInRealTime() async throws {
         let directory = try TemporaryDirectory()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// `IdleHint`, which logind does not announce when somebody logs in or out on a terminal.
+/// `IdleHint`, which logind does not announce when a user logs in or out on a terminal.
 @Suite(.timeLimit(.minutes(20))) struct LogindIdleTests {
     @Test(arguments: [("SessionNew", true), ("SessionRemoved", false)])
     func `logind is asked again when a session begins or ends`(signal: String, isIdle: Bool) async throws {
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A refreshed report has what changed unannounced`(isIdle: Bool) async throws {
+    func `A refreshed report has values that changed without announcement`(isIdle: Bool) async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": \#(isIdle)}"#)
         let device = try WatchedMonitor(on: bus)
@@ -29,7 +29,7 @@ import Testing
         #expect(device[.idle] == (isIdle ? "no" : "yes") && device.source(.idle) == .logind)
     }
 
-    @Test func `A logind that does not answer is not believed to be idle after a refresh`() async throws {
+    @Test func `A logind that does not answer a refresh does not count as idle`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
         let device = try WatchedMonitor(on: bus)
@@ -56,7 +56,7 @@ import Testing
         nowhere.shutdown()
     }
 
-    @Test func `A refresh waits for the answer to a question asked after it`() {
+    @Test func `A refresh waits for the answer to a request sent after it`() {
         var observer = BusObserver()
         _ = observer.connected(now: 0)
         for service in BusService.allCases {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Device
 
-/// The kernel's links and addresses, in a network namespace of a process of its own.
+/// The kernel's links and addresses, in a network namespace of a separate process.
 @Suite(.serialized) struct NetworkInterfacesTests {
     fileprivate static var hasNetwork: Bool { NetworkInterfaces.addresses()?.isEmpty == false }
 
@@ -24,7 +24,7 @@ import Testing
             try NetworkNamespace.ip("addr", "add", "169.254.7.7/16", "dev", "one")
             try NetworkNamespace.ip("link", "set", "one", "up")
             try NetworkNamespace.ip("link", "set", "two", "up")
-            // The kernel's worker for links tells of a carrier after ip(8) has returned: at times much later.
+            // The kernel reports a carrier after ip(8) has returned, sometimes much later.
             try blockUntil("the carrier") { NetworkNamespace.isRunning("one") }
             #expect(!NetworkInterfacesTests.hasNetwork, "link-local")
             try NetworkNamespace.ip("addr", "add", "192.0.2.1/24", "dev", "one")
@@ -57,7 +57,7 @@ import Testing
             let listening = Task {
                 for await _ in monitor.changes { changed.signal() }
             }
-            // Without a suspension, as above: the monitor's thread is to be in the namespace.
+            // There is no suspension, as above, because the monitor's thread must be in the namespace.
             func becomes(_ isAvailable: Bool, _ name: String?) -> Bool {
                 let end = DispatchTime.now() + .seconds(Int(WaitingTime.longest.components.seconds))
                 while monitor.report.conditions.network.isAvailable != isAvailable
@@ -110,14 +110,14 @@ enum NetworkNamespace {
     }
 
     static func enter() throws {
-        // glibc declares it only for those who define _GNU_SOURCE.
+        // glibc declares it only if _GNU_SOURCE is defined.
         guard let symbol = dlsym(nil, "unshare") else { throw Failure(text: "There is no unshare(2).") }
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
         // CLONE_NEWNET, linux/sched.h.
         guard unshare(0x4000_0000) == 0 else { throw Failure(text: String(cString: strerror(errno))) }
     }
 
-    /// Whether the link is up and has a carrier, as SIOCGIFFLAGS says.
+    /// Whether the link is up and has a carrier, according to SIOCGIFFLAGS.
     static func isRunning(_ link: String) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }

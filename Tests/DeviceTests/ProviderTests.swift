@@ -5,7 +5,7 @@ import Testing
 
 @testable import Device
 
-/// Every service as dbusmock plays it, on a bus of its own.
+/// Every service as played by dbusmock, on a bus of its own.
 @Suite(.timeLimit(.minutes(20))) struct ProviderTests {
     @Test func withoutServicesTheMachineIsPluggedInAndInUse() async throws {
         let bus = try await PrivateBus.started()
@@ -147,7 +147,7 @@ import Testing
             #expect(device.provider(kind.source)?.isPresent == true)
             service.stop()
             try await device.wait(kind.source, isPresent: false, detail: "not running")
-            // What it said last counts for a while.
+            // Its last values stay valid for a while.
             try await device.wait(for: "the end of its word") { report in
                 !report.values.contains { $0.source == kind.source }
             }
@@ -168,7 +168,7 @@ import Testing
         #expect(device.source(lie.key) != lie.kind.source)
     }
 
-    /// Told again as it should be, a value is believed again.
+    /// A value is accepted again after the service has corrected it.
     @Test func aLiarThatReformsIsBelieved() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": "perhaps"}"#)
@@ -192,7 +192,7 @@ import Testing
         #expect(device.source(kind.told.key) != kind.source)
         try await device.wait(kind.source, isPresent: true, detail: "does not answer")
         #expect(device.monitor.report.isSettled)
-        // Its late answer counts.
+        // Its late answer is accepted.
         silent.freeze(false)
         try await device.wait(kind.told.key, is: kind.told.value, from: kind.source)
         try await device.wait(for: "no reproach of \(kind)") { report in
@@ -210,13 +210,13 @@ import Testing
         device.monitor.holdAwake("a test")
         try await device.waitUntilSettled()
         #expect(!FileManager.default.fileExists(atPath: bus.activations))
-        // The bus would have: this one is.
+        // This call shows that the bus would start a service if it were asked to.
         _ = try? await bus.call(
             MockService.Kind.upower.name, "/", "org.freedesktop.DBus.Peer", "Ping")
         #expect(FileManager.default.fileExists(atPath: bus.activations))
     }
 
-    /// Signals reach whoever they are sent to, whoever sends them.
+    /// The bus delivers signals to their recipient, regardless of the sender.
     @Test func signalsOfOthersDoNotCount() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus)
@@ -234,7 +234,7 @@ import Testing
                     "1", "destination", "s", name,
                 ])
         }
-        // What comes after it has been heard.
+        // Any later event shows that the earlier ones were received.
         try await impostor.set(["ActiveProfile": "s power-saver"])
         try await device.wait(.lowPower, is: "yes", from: .powerProfiles)
         #expect(device[.power] == "external")
@@ -243,7 +243,7 @@ import Testing
     }
 }
 
-/// Something that a service says and that cannot be.
+/// An invalid value that a service reports.
 struct Lie: Sendable, CustomTestStringConvertible {
     var kind: MockService.Kind
     var properties: [String: String]
@@ -251,7 +251,7 @@ struct Lie: Sendable, CustomTestStringConvertible {
     var detail: String
     var path: String?
     var interface: String?
-    /// The mock does not have it by itself.
+    /// Whether the property has to be added, because the mock does not have it.
     var isAdded = false
 
     var testDescription: String { "\(kind) \(properties)" }
@@ -306,7 +306,7 @@ extension MockService.Kind {
         }
     }
 
-    /// Parameters with which it says something that would not be assumed.
+    /// Parameters with which the service reports a value that would not be assumed.
     var telling: String {
         switch self {
         case .upower: #"{"OnBattery": true}"#
@@ -317,7 +317,7 @@ extension MockService.Kind {
         }
     }
 
-    /// What it says then.
+    /// The value that it reports then.
     var told: (key: DeviceKey, value: String) {
         switch self {
         case .upower: (.power, "battery")
@@ -330,7 +330,7 @@ extension MockService.Kind {
 }
 
 extension PrivateBus {
-    /// The unique names of everybody who is connected.
+    /// The unique names of all connections.
     func connections() async throws -> [String] {
         try await call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListNames")
             .split(separator: "\"").map(String.init).filter { $0.hasPrefix(":") }

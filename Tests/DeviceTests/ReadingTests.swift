@@ -5,16 +5,16 @@ import Testing
 
 @testable import Device
 
-/// Properties in, values out.
+/// Properties are inputs, values are outputs.
 @Suite struct ReadingTests {
-    /// UpDeviceKind 2 is a battery, 3 an uninterruptible power supply, 5 a mouse, which is not what the machine runs on.
+    /// UpDeviceKind 2 is a battery, 3 an uninterruptible power supply, and 5 a mouse, which does not power the machine.
     @Test(
         arguments: [
             (2, true, .number(12.5), 4, [.battery: "12.5", .warning: "critical"], []),
             (3, true, .integer(80), 2, [.battery: "80.0", .warning: "discharging"], []),
             (5, true, .number(5), 5, [.battery: "none", .warning: "none"], []),
             (2, false, .number(5), 5, [.battery: "none", .warning: "none"], []),
-            // A level of 0 is unknown, and so not odd.
+            // A level of 0 means unknown and is therefore not an error.
             (2, true, .number(0), 0, [.battery: "0.0"], []),
             (2, true, nil, 1, [.warning: "none"], ["Percentage is missing"]),
             (2, true, .text("full"), 1, [.warning: "none"], ["Percentage is 'full', not 0.0 to 100.0"]),
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-/// Readings and overrides in, a report out.
+/// Readings and overrides are inputs, a report is the output.
 @Suite struct DeviceReportTests {
     private static let upower = ProviderReading(source: .upower, isPresent: true, values: [.power: "battery"])
     private static let logind = ProviderReading(
@@ -191,7 +191,7 @@ import Testing
         #expect(Self.report([nonsense]).values.first == DeviceValue(key: .power, value: "external", source: .assumed))
     }
 
-    @Test func `A sleep and its end that nobody looked between are counted`() async {
+    @Test func `A sleep and its end are counted even if no report was read between them`() async {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let board = ReportBoard(readings: [], overrides: [:], continuation: continuation)
         func publish(_ sleeping: String, slept: Bool = false) {
@@ -204,7 +204,7 @@ import Testing
         publish("no")
         let after = board.report.conditions
         #expect(after.sleeps == before.sleeps + 1 && after.woke(since: before) && !after.isSleeping)
-        // The clocks tell of the same sleep while it is announced.
+        // The clocks show the same sleep that is announced.
         publish("yes")
         publish("yes", slept: true)
         publish("no")
@@ -219,9 +219,9 @@ import Testing
         #expect(announced == 1)
     }
 
-    @Test func `The clocks tell of sleep, and not of a thread that was held up`() {
+    @Test func `The clocks detect sleep, but not a delayed thread`() {
         var gauge = SleepGauge()
-        // The fifth reading is held up for five seconds between the two clocks.
+        // The fifth reading is delayed by five seconds between the two clocks.
         let readings: [(Double, Double)] = [
             (150, 100), (250, 200), (350, 290), (360, 300), (370, 315), (380, 320), (390, 328),
         ]

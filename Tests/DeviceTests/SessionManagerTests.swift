@@ -5,13 +5,13 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// What the session's systemd says of the environment (decision 0023).
+/// The environment of the session's systemd (decision 0023).
 @Suite(.timeLimit(.minutes(20))) struct SessionManagerTests {
     private func manager(_ bus: PrivateBus) -> SessionManager {
         SessionManager(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])
     }
 
-    @Test func `L1: Its environment is read as it is now`() async throws {
+    @Test func `L1: The current environment of the manager is read`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try MockSessionManager(
             on: bus, environment: ["LANG=de_DE.UTF-8", "EMPTY=", "WITH=a=b", "nothing", "DISPLAY=:0"])
@@ -25,7 +25,7 @@ import Testing
         #expect(SessionManager(environment: ["XDG_RUNTIME_DIR": folder.path]).environment()?["DISPLAY"] == ":0")
     }
 
-    @Test func `L1: Without one there is none, and none is started`() async throws {
+    @Test func `L1: Without a manager there is no environment, and no manager is started`() async throws {
         let bus = try PrivateBus(activatable: ["org.freedesktop.systemd1"])
         #expect(manager(bus).environment() == nil, "no bus")
         try await bus.start()
@@ -36,7 +36,7 @@ import Testing
         #expect(SessionManager(environment: ["XDG_RUNTIME_DIR": "/nonexistent"]).environment() == nil)
     }
 
-    @Test func `L1: A bus that does not answer holds up nobody for long`() async throws {
+    @Test func `L1: A bus that does not answer delays the caller only briefly`() async throws {
         let bus = try await PrivateBus.started()
         bus.freeze(true)
         #expect(manager(bus).environment() == nil)

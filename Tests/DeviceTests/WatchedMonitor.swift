@@ -3,10 +3,10 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// A monitor of a private bus that has been started, and what it said so far.
+/// A started monitor of a private bus, and the reports so far.
 final class WatchedMonitor: Sendable {
     let monitor: DeviceMonitor
-    /// How often it has announced a change.
+    /// The number of announced changes.
     let announcements = Watched(0)
     private let listening: Task<Void, Never>
 

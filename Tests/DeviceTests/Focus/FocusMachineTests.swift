@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// The pure parts behind what is in front (decision 0038).
+/// The pure state machines for the foreground application (decision 0038).
 @Suite struct FocusMachineTests {
     // MARK: - Wayland
 
@@ -14,7 +14,7 @@ import Testing
         list.finished(window)
     }
 
-    @Test func `L8: a window counts when the compositor has finished telling of it`() {
+    @Test func `L8: a window counts after the compositor has sent its complete state`() {
         var list = ToplevelList()
         #expect(list.front == nil)
         _ = list.opened(1)
@@ -27,20 +27,20 @@ import Testing
         #expect(list.front?.applicationID == "one")
         list.finished(1)
         #expect(list.front == nil)
-        // A window of which nothing was announced is nobody's.
+        // A window that was never announced is ignored.
         list.stateIs(7, isActivated: true)
         list.finished(7)
         #expect(list.front == nil)
     }
 
-    @Test func `L8: of several activated windows the last to be so is in front`() {
+    @Test func `L8: of several activated windows the most recent one is in the foreground`() {
         var list = ToplevelList()
         for window in [UInt64(1), 2, 3] { _ = list.opened(window) }
         Self.told(&list, 1, "one", isActivated: true)
         Self.told(&list, 2, "two", isActivated: true)
         Self.told(&list, 3, "three", isActivated: false)
         #expect(list.front?.applicationID == "two")
-        // A new name is no new activation.
+        // A new name is not a new activation.
         Self.told(&list, 1, "uno", isActivated: true)
         #expect(list.front?.applicationID == "two")
         list.closed(2)
@@ -49,7 +49,7 @@ import Testing
         #expect(list.front == nil)
     }
 
-    @Test func `L8: names that are none are not kept, and windows without number are not followed`() {
+    @Test func `L8: invalid names are not kept, and windows beyond the maximum are not followed`() {
         var list = ToplevelList()
         _ = list.opened(1)
         Self.told(&list, 1, String(repeating: "x", count: FrontApplication.longestName + 1), isActivated: true)
@@ -66,7 +66,7 @@ import Testing
 
     private static func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
-    @Test func `L8: an active window is told of when everything was answered`() {
+    @Test func `L8: an active window is reported after all answers have arrived`() {
         var active = ActiveWindow(host: "here")
         let questions = [active.changed(to: 5), active.changed(to: 5)]
         #expect(questions == [ActiveWindow.Property.allCases, []])
@@ -79,13 +79,13 @@ import Testing
             active.front
                 == FrontApplication(
                     applicationID: "org.example.One", windowClasses: ["one", "One"], processID: 1_234))
-        // The former one stays in front until all of the next one is known.
+        // The former window stays in the foreground until the next one is fully known.
         _ = active.changed(to: 6)
         active.answered(.classes, of: 5, Self.text("late"))
         #expect(active.front?.applicationID == "org.example.One")
         for property in ActiveWindow.Property.allCases { active.answered(property, of: 6, nil) }
         #expect(active.front?.isNameless == true)
-        // A window manager may call a window active that is gone, and later another one of the same number.
+        // A window manager may report a closed window as active, and later another one with the same number.
         active.closed(5)
         #expect(active.front != nil)
         active.closed(6)
@@ -102,7 +102,7 @@ import Testing
             ([1, 0, 0], "here", nil), (number(0), "here", nil), (number(.max), "here", nil), (nil, "here", nil),
             (number(7), "there", nil), (number(7), nil, 7), (number(7), "here", 7),
         ] as [([UInt8]?, String?, Int32?)])
-    func `L8: a process is believed where it can be one of this machine`(
+    func `L8: a process is accepted if it can be one of this machine`(
         bytes: [UInt8]?, machine: String?, process: Int32?
     ) {
         var active = ActiveWindow(host: "here")
@@ -114,7 +114,7 @@ import Testing
         #expect(active.front == FrontApplication(processID: process))
     }
 
-    @Test func `L8: permissions of any display or of this one count, and a file that is cut short has those before`() {
+    @Test func `L8: cookies of any or this display count, and a truncated file keeps earlier ones`() {
         func entry(_ family: UInt16, _ parts: [UInt8]...) -> [UInt8] {
             [UInt8(family >> 8), UInt8(family & 0xff)] + parts.flatMap { [0, UInt8($0.count)] + $0 }
         }
@@ -141,11 +141,11 @@ import Testing
             (":0", 0), (":10.1", 10), ("unix:3", 3), ("unix:3.0", 3), ("localhost:10.0", nil), ("", nil), (":", nil),
             (":a", nil), (":-1", nil), ("::0", nil), (":65536", nil), ("host/unix:0", nil), ("0", nil),
         ] as [(String, Int?)])
-    func `L8: displays of this machine are told from others`(name: String, number: Int?) {
+    func `L8: displays of this machine are distinguished from others`(name: String, number: Int?) {
         #expect(X11Display(name: name, authority: nil)?.number == number)
     }
 
-    @Test func `L8: the session's display comes before the service's, and Wayland before the X server beside it`() {
+    @Test func `L8: the session's display precedes the service's, and Wayland precedes X`() {
         let service = [
             "XDG_RUNTIME_DIR": "/run/user/7", "WAYLAND_DISPLAY": "wayland-5", "DISPLAY": ":1", "HOME": "/home/a",
         ]
@@ -164,7 +164,7 @@ import Testing
         #expect(Displays(session: nil, service: ["DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"]).found.isEmpty)
     }
 
-    @Test func `L8: sockets are waited for where a desktop is likely to make them`() {
+    @Test func `L8: sockets are watched where a desktop is likely to create them`() {
         let none = Displays(session: nil, service: ["XDG_RUNTIME_DIR": "/run/user/7"]).socketPaths
         #expect(Set(none).isSuperset(of: ["/run/user/7/wayland-0", "/run/user/7/wayland-1", "/tmp/.X11-unix/X0"]))
         let named = Displays(session: nil, service: ["WAYLAND_DISPLAY": "/tmp/own", "DISPLAY": ":99"]).socketPaths
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: - Between two windows
 
-    @Test func `L8: another window is believed at once, nothing in front only after a while`() {
+    @Test func `L8: another window is reported at once, an empty foreground only after a delay`() {
         let one = FrontApplication(applicationID: "one")
         let two = FrontApplication(applicationID: "two")
         var settling = FrontSettling()
@@ -182,7 +182,7 @@ import Testing
         let first = [update(one, at: 0), update(one, at: 1), update(nil, at: 2)]
         #expect(first == [true, false, false])
         #expect(settling.told == one && settling.deadline == 2 + FrontSettling.patience)
-        // It lasts from the first word on.
+        // The delay begins with the first report.
         let again = update(nil, at: 2.2)
         #expect(!again && settling.deadline == 2 + FrontSettling.patience)
         let other = update(two, at: 2.3)
@@ -193,14 +193,14 @@ import Testing
         #expect(later == [false, false] && settling.deadline == nil)
     }
 
-    @Test func `L8: While nobody tells what is in front, nothing changes`() {
+    @Test func `L8: Without a source for the foreground, nothing changes`() {
         let one = FrontApplication(applicationID: "one")
         var settling = FrontSettling()
         func follow(_ report: FocusReport, hasDisplay: Bool = true, at now: Double) -> Bool {
             settling.follow(report, isComplete: true, hasDisplay: hasDisplay, now: now)
         }
         let nobody = FocusReport.nobody("no window manager")
-        // A window manager that ends may first take the focus away.
+        // A window manager that ends may first remove the focus.
         let ending = [
             follow(FocusReport(application: one, source: .x11), at: 0),
             follow(FocusReport(source: .x11), at: 1), follow(nobody, at: 1.1), follow(nobody, at: 60),
@@ -210,12 +210,12 @@ import Testing
             follow(FocusReport(source: .x11), at: 61), follow(FocusReport(application: one, source: .x11), at: 61.2),
         ]
         #expect(returned == [false, false] && settling.told == one)
-        // With a display its windows are gone.
+        // When the display ends, its windows are gone.
         let gone = [follow(nobody, hasDisplay: false, at: 62), follow(nobody, hasDisplay: false, at: 63)]
         #expect(gone == [false, true] && settling.told == nil)
     }
 
-    @Test func `L8: A window manager tells while its own window is there`() {
+    @Test func `L8: A window manager reports the active window while its own window exists`() {
         var word = WindowManagerWord()
         word.listsActiveWindow = true
         #expect(word.isTold == nil, "its window is not known")
@@ -225,7 +225,7 @@ import Testing
         #expect(word.isTold == true)
         word.closed(9)
         #expect(word.isTold == true)
-        // What it supported may still be written there.
+        // The list of supported hints may still exist.
         word.closed(7)
         #expect(word.isTold == false)
         let second = word.named(8)
@@ -236,14 +236,14 @@ import Testing
         #expect(third == [true, false] && word.isTold == true)
         let taken = word.named(0)
         #expect(!taken && word.isTold == false)
-        // One that names no window of its own is believed by its list.
+        // A window manager without a window of its own is judged by its list.
         var simple = WindowManagerWord()
         simple.listsActiveWindow = true
         let none = simple.named(0)
         #expect(!none && simple.isTold == true)
     }
 
-    @Test func `L8: the first word is told, though it be nothing`() {
+    @Test func `L8: the first report is delivered even if it is empty`() {
         var settling = FrontSettling()
         let first = settling.update(nil, now: 0)
         #expect(!first && !settling.hasTold)

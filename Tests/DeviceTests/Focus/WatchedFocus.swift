@@ -2,10 +2,10 @@ import Device
 import NightshiftAPI
 import TestSupport
 
-/// A monitor of a display that has been started, and what it said so far.
+/// A started monitor of a display, and its reports so far.
 final class WatchedFocus: Sendable {
     let monitor: FocusMonitor
-    /// Everything that it has told, in order.
+    /// All values that it has delivered, in order.
     let told = Watched<[FrontApplication?]>([])
     private let listening: Task<Void, Never>
 
@@ -23,12 +23,12 @@ final class WatchedFocus: Sendable {
         listening.cancel()
     }
 
-    /// Waits until the last that it told satisfies the condition.
+    /// Waits until the last delivered value satisfies the condition.
     func wait(for what: String, _ isSatisfied: @escaping @Sendable (FrontApplication) -> Bool) async throws {
         try await waitUntilTold(what) { $0.map(isSatisfied) ?? false }
     }
 
-    /// Waits until it has told last that nothing is in front.
+    /// Waits until the last delivered value is an empty foreground.
     func waitForNothing() async throws {
         try await waitUntilTold("nothing in front") { $0 == nil }
     }
@@ -43,7 +43,8 @@ final class WatchedFocus: Sendable {
         }
     }
 
-    /// Waits for a report of who tells, which nothing announces where nothing is in front before and after.
+    /// Waits for a report with this source. A change of source is not announced if the foreground is empty before and
+    /// after.
     func wait(source: FrontStatus.Source?, detail: String? = nil) async throws {
         try await eventually("\(source?.rawValue ?? "nobody") to tell, \(detail ?? "")") {
             let report = monitor.report

@@ -4,9 +4,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// What is in front of a real compositor: sway with its headless backend, and windows of foot (decision 0038).
+/// The foreground of a real compositor: sway with its headless backend, and windows of foot (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct WaylandFocusTests {
-    @Test func `L8: the app id of the window in front is told, each time that another one is`() async throws {
+    @Test func `L8: the app id of the foreground window is reported at each change`() async throws {
         let sway = try await PrivateSway.started()
         let focus = WatchedFocus(sway.environment)
         try await focus.wait(source: .wlrForeignToplevel)
@@ -21,14 +21,13 @@ import Testing
         try await focus.wait(for: "the one that is left") { $0.applicationID == "org.example.Two" }
         try await sway.close("org.example.Two")
         try await focus.waitForNothing()
-        // Nothing came between two windows but the windows.
+        // Only the windows were reported, and no empty foreground between them.
         #expect(
             focus.told.read { $0.map { $0?.applicationID } }
                 == [nil, "org.example.One", "org.example.Two", "org.example.One", "org.example.Two", nil])
     }
 
-    @Test func `L8: windows that are there already are found, and none of another workspace is in front`() async throws
-    {
+    @Test func `L8: existing windows are found, and none of another workspace is in the foreground`() async throws {
         let sway = try await PrivateSway.started()
         try await sway.open("org.example.One")
         let focus = WatchedFocus(sway.environment)
@@ -39,7 +38,7 @@ import Testing
         try await focus.wait(for: "the window") { $0.applicationID == "org.example.One" }
     }
 
-    @Test func `L8: a compositor that comes later, goes and returns is followed`() async throws {
+    @Test func `L8: a compositor that starts later, ends and returns is followed`() async throws {
         let sway = try PrivateSway()
         let focus = WatchedFocus(sway.environment)
         try await focus.wait(source: nil, detail: "No such file or directory")
@@ -54,19 +53,19 @@ import Testing
         }
     }
 
-    @Test func `L8: the display is found that the session's manager tells of later`() async throws {
+    @Test func `L8: a display that the session manager reports later is found`() async throws {
         let sway = try PrivateSway()
         let session = Watched<[String: String]?>(nil)
         let own = ["XDG_RUNTIME_DIR": sway.environment["XDG_RUNTIME_DIR"] ?? ""]
         let focus = WatchedFocus(own, session: { session.read { $0 } })
         try await focus.wait(source: nil, detail: "there is no display")
-        // As desktops do it: first the socket, then the word to the session's manager.
+        // Desktops do it in this order: first the socket, then the session manager's environment.
         try await sway.start()
         session.update { [environment = sway.environment] in $0 = environment }
         try await focus.wait(source: .wlrForeignToplevel)
     }
 
-    @Test func `L8: a compositor that does not answer holds up nobody`() async throws {
+    @Test func `L8: a compositor that does not answer blocks no caller`() async throws {
         let sway = try await PrivateSway.started()
         sway.freeze(true)
         let focus = WatchedFocus(sway.environment)
@@ -75,7 +74,7 @@ import Testing
         let other = WatchedFocus(sway.environment)
         sway.freeze(false)
         try await other.wait(source: .wlrForeignToplevel)
-        // One that stops in between is only late.
+        // A compositor that stops for a while is only late.
         sway.freeze(true)
         sway.freeze(false)
         try await sway.open("org.example.One")

@@ -5,9 +5,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// What is in front on a real X server: Xvfb with openbox, and windows of xterm (decision 0038).
+/// The foreground of a real X server: Xvfb with openbox, and windows of xterm (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct X11FocusTests {
-    @Test func `L8: the classes and the process of the active window are told`() async throws {
+    @Test func `L8: the classes and the process of the active window are reported`() async throws {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         let focus = WatchedFocus(server.environment)
@@ -29,7 +29,7 @@ import Testing
         try await focus.waitForNothing()
     }
 
-    @Test func `L8: the application's id is told, and the process of another machine is not`() async throws {
+    @Test func `L8: the application's id is reported, but not a process of another machine`() async throws {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         let focus = WatchedFocus(server.environment)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `L8: without a window manager nobody tells, and one that comes later does`() async throws {
+    @Test func `L8: a window manager is the only source, and one that starts later is found`() async throws {
         let server = try await PrivateXServer.started()
         let focus = WatchedFocus(server.environment)
         try await focus.wait(source: nil, detail: "no window manager")
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [SIGTERM, SIGKILL])
-    func `L8: A window manager that ends leaves what is in front as it was`(signal: Int32) async throws {
+    func `L8: A window manager that ends leaves the foreground unchanged`(signal: Int32) async throws {
         let server = try await PrivateXServer.started()
         let manager = try await server.startWindowManager()
         let focus = WatchedFocus(server.environment)
@@ -70,7 +70,7 @@ import Testing
         try await focus.wait(for: "the other window") { $0.windowClasses == ["two", "Two"] }
     }
 
-    @Test func `L8: a server that goes and returns is followed, and one that turns it away is not`() async throws {
+    @Test func `L8: a server that ends and returns is followed, but one that refuses access is not`() async throws {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         _ = try await server.open("One")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// What gpsd sends, and what somebody else may send in its place.
+/// Data from gpsd, and data that another program may send instead.
 @Suite struct GpsdReportTests {
     private static func report(_ text: String) -> GpsdReport { GpsdReport(line: text.utf8) }
 
@@ -18,13 +18,13 @@ import Testing
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"epx":11.5}"#, 50, true),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4}"#, 50, true),
         (#"{"class":"TPV","mode":2,"lat":52.5,"lon":13.4,"speed":1.4,"more":[{}]}"#, 100, true),
-        // What a driver does not know, or knows in another form.
+        // These are values that a driver does not know, or has in another form.
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":nan,"ept":-nan,"epv":inf}"#, 17.1, false),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph": NaN ,"epx":11.5,"epy":9,"ept":-inf}"#, 11.5, false),
         (#"{"class":"TPV","note":"\" nan","mode":3,"lat":52.5,"lon":13.4,"eph":nan}"#, 50, true),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":"n/a","activated":7}"#, 17.1, false),
     ])
-    func `R6: A place comes with gpsd's accuracy, or with one that is assumed`(
+    func `R6: A location has gpsd's accuracy, or an assumed one`(
         _ text: String, _ accuracy: Double, _ isAssumed: Bool
     ) throws {
         #expect(try Self.report(text) == Self.place(accuracy, isAssumed: isAssumed))
@@ -45,17 +45,17 @@ import Testing
         #"{"class":"SKY","lat":52.5,"lon":13.4,"mode":3,"eph":5}"#,
         #"{"class":7}"#, "[]", "", "{", "null", "\u{0}\u{1}", String(repeating: "[", count: 10_000),
     ])
-    func `R6: What makes no sense is no place`(_ text: String) {
+    func `R6: Invalid data is not a location`(_ text: String) {
         #expect(Self.report(text) == .other)
     }
 
-    @Test func `R6: Numbers that JSON does not have become null, and texts stay as they are`() {
+    @Test func `R6: Numbers that JSON does not have become null, and texts stay unchanged`() {
         let line = #"{"a":[nan,-inf,+Infinity,1e-5,true],"nan":"nan \" -inf","b":nano}"#
         let expected = #"{"a":[null,null,null,1e-5,true],"nan":"nan \" -inf","b":nano}"#
         #expect(String(decoding: GpsdNumbers.readable(line.utf8), as: UTF8.self) == expected)
     }
 
-    @Test func `R6: The greeting and the receivers are told`() {
+    @Test func `R6: The greeting and the receivers are reported`() {
         #expect(Self.report(#"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3}"#) == .version("3.22"))
         #expect(Self.report(#"{"class":"DEVICES","devices":[{"path":"/dev/a"},{"path":"/dev/b"}]}"#) == .devices(2))
         #expect(Self.report(#"{"class":"DEVICES"}"#) == .devices(0))
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.report(#"{"class":"DEVICE","path":"/dev/a","activated":0}"#) == .other, "it is gone")
     }
 
-    @Test func `R6: Lines may come in any pieces, and one that is too long is left out`() throws {
+    @Test func `R6: Lines may arrive in any pieces, and one that is too long is skipped`() throws {
         let line = #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":9}"# + "\r\n"
         let long = #"{"class":"DEVICES","devices":["# + String(repeating: " ", count: GpsdLines.longestLine) + "]}\n"
         let all = Array((line + long + "\n" + line).utf8)
@@ -89,7 +89,7 @@ import Testing
         ("127.0.0.1", .unreadable("127.0.0.1")), ("127.0.0.1:0", .unreadable("127.0.0.1:0")),
         ("::1:2947", .unreadable("::1:2947")), ("127.0.0.1:70000", .unreadable("127.0.0.1:70000")),
     ])
-    func `R6: Where gpsd listens is an address and a port`(_ text: String?, _ address: GpsdAddress) {
+    func `R6: The location of gpsd is an address and a port`(_ text: String?, _ address: GpsdAddress) {
         #expect(GpsdAddress(text) == address)
     }
 }

@@ -4,16 +4,16 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A real gpsd, whose receiver gpsfake plays.
+/// A real gpsd, whose receiver is simulated by gpsfake.
 @Suite(.timeLimit(.minutes(20))) struct GpsdTests {
     private static let start = (latitude: 52.52, longitude: -13.405)
 
-    /// North at a walker's pace, for a minute, and back.
+    /// A walk to the north for one minute, and back.
     private static let walk = (0..<120).map { second in
         (latitude: start.latitude + Double(min(second, 120 - second)) * 1.4 / 111_195, longitude: start.longitude)
     }
 
-    @Test func `R6: A fix is told once, and the receiver is released`() async throws {
+    @Test func `R6: A fix is delivered once, and the receiver is released`() async throws {
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
@@ -30,7 +30,7 @@ import Testing
         #expect(fix.accuracy == FakeReceiver.accuracy)
         #expect(fix.time >= before, "the time of its receipt, since boot")
         #expect(try #require(watched.receiver.first) > 0)
-        // The next one is another request, to another place of the walk.
+        // The next fix is another request, at another point of the walk.
         watched.sources.want(FixWish(fix: 30))
         try await watched.waitForEnd(of: 2)
         #expect(watched.fixes.count == 2)
@@ -43,7 +43,7 @@ import Testing
         let watched = try WatchedSources(gpsd: receiver.port)
         watched.sources.want(FixWish(fix: 30))
         try await watched.waitForEnd(of: 1)
-        // Of an accuracy that it never has, so that the request is under way when gpsd ends.
+        // gpsd never reaches this accuracy, so the request is in progress when it ends.
         watched.sources.want(FixWish(fix: 1))
         receiver.stop()
         try await watched.waitForSources("its end") { $0["gpsd"]?.isAvailable == false }
@@ -56,7 +56,7 @@ import Testing
         #expect(watched.fixes.count == 2)
     }
 
-    @Test func `R6: Where nobody tells places a request ends at once, and one that comes is found by the next wish`()
+    @Test func `R6: A request without any source ends at once, and the next finds a new source`()
         async throws
     {
         let receiver = try FakeReceiver(walk: Self.walk)
@@ -70,7 +70,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R6: A wish for none ends the request, and shutdown ends the stream`() async throws {
+    @Test func `R6: A wish without a fix ends the request, and shutdown ends the stream`() async throws {
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)

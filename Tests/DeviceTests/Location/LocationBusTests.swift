@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// GeoClue and ModemManager as dbusmock plays them, on a bus of their own.
+/// GeoClue and ModemManager as played by dbusmock, on a bus of their own.
 @Suite(.timeLimit(.minutes(20))) struct LocationBusTests {
     private static let berlin = ["52.5163", "13.3777"]
 
@@ -12,7 +12,7 @@ import Testing
         fix.map { abs($0.place.latitude - 52.5163) < 1e-9 && abs($0.place.longitude - 13.3777) < 1e-9 } == true
     }
 
-    @Test func `R6: Without gpsd GeoClue is asked for an exact place, until it is exact enough`() async throws {
+    @Test func `R6: Without gpsd GeoClue is asked for an exact location until it is exact enough`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
@@ -34,7 +34,7 @@ import Testing
         try await eventually("its end") { try await geoClue.tell("Clients").contains("1 made, 0 there") }
     }
 
-    @Test func `R6: For a place that may be far off GeoClue is asked for no more than that`() async throws {
+    @Test func `R6: GeoClue is asked for no more accuracy than needed`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "300")
@@ -46,7 +46,7 @@ import Testing
         #expect(calls.contains("CreateClient") && calls.contains("DeleteClient"))
     }
 
-    @Test func `R7: Changes of place are GeoClue's where no modem tells its cell, and cells where one does`()
+    @Test func `R7: Location changes come from a modem's cells if reported, otherwise from GeoClue`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -65,7 +65,7 @@ import Testing
         try await watched.wait(for: "the cell") { $0.contains { $0.cell == "262,02,1F,A1B2C3,4E" } }
         #expect(try await manager.tell("Modems").contains("enabled 1 signals 1"))
         try await eventually("GeoClue's rest") { try await geoClue.tell("Clients").contains(" 0 there") }
-        // Out of every cell and back is no other cell.
+        // Losing all cells and returning to the same one is not a change of cell.
         for cell in ["262,02,1F,A1B2C4,4E", ",,0,0,0", "262,02,1F,A1B2C4,4E", "nonsense", "262,02,1F,A1B2C5,4E"] {
             try await manager.tell("SetCell", "s", cell)
         }
@@ -75,14 +75,14 @@ import Testing
         try await eventually("the modem's former state") {
             try await manager.tell("Modems").contains("enabled 0 signals 0")
         }
-        // Without the modem it is GeoClue's turn again.
+        // Without the modem GeoClue is used again.
         watched.sources.want(FixWish(watchesChanges: true))
         try await eventually("the modem's signals") { try await manager.tell("Modems").contains("signals 1") }
         try await manager.tell("Unplug")
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains(" 1 there") }
     }
 
-    @Test func `R7: A modem that must not tell leaves changes to GeoClue, and says why`() async throws {
+    @Test func `R7: If a modem may not report its cell, GeoClue is used, and the reason is shown`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let manager = try await MockLocationService(.modemManager, on: bus)
@@ -96,7 +96,7 @@ import Testing
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains("level 6") }
     }
 
-    @Test func `R7: A modem tells its cell when it is switched on, and when it is switched on again`() async throws {
+    @Test func `R7: A modem reports its cell each time it is switched on`() async throws {
         let bus = try await PrivateBus.started()
         let manager = try await MockLocationService(.modemManager, on: bus)
         try await manager.tell("SetCell", "s", "262,02,1F,A1B2C3,4E")
@@ -116,24 +116,24 @@ import Testing
         try await watched.wait(for: "the other cell") { $0.contains { $0.cell == "262,02,1F,A1B2C4,4E" } }
     }
 
-    @Test func `R6: A source that comes while nobody wants anything is found by whoever looks`() async throws {
+    @Test func `R6: A look finds a source that starts while no location is wanted`() async throws {
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
         #expect(await watched.sources.look()?.sources?.regions == false)
         try await bus.start()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "50")
-        // On a machine that is busy a look may end before everybody has answered.
+        // On a busy machine a look may end before all sources have answered.
         try await eventually("the new source", within: .seconds(60)) {
             await watched.sources.look()?.sources?.regions == true
         }
-        // A look makes a client, to see whether GeoClue answers, and never starts it.
+        // A look creates a client to check that GeoClue answers, and never starts the client.
         #expect(try await geoClue.calls().contains("CreateClient") && watched.fixes.isEmpty)
         watched.sources.shutdown()
         #expect(await watched.sources.look() == nil)
     }
 
-    @Test func `R6: Whom GeoClue refuses is told so, and does not ask again`() async throws {
+    @Test func `R6: A refusal by GeoClue is reported, and GeoClue is not asked again`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("Refuse", "s", "'nightshift' disallowed by its user")
@@ -173,8 +173,8 @@ import Testing
         }
     }
 
-    /// GeoClue of Debian 12 never answers where no agent of a desktop runs.
-    @Test func `R6: A GeoClue that does not answer is said not to, and believed when it answers`() async throws {
+    /// GeoClue of Debian 12 never answers if no agent of a desktop is running.
+    @Test func `R6: A GeoClue that does not answer is reported, and is used once it answers`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
@@ -187,7 +187,7 @@ import Testing
         #expect(back.isAvailable && back.isSilent == nil)
     }
 
-    @Test func `R6: Where GeoClue does not answer the receiver is asked`() async throws {
+    @Test func `R6: If GeoClue does not answer, the receiver is asked`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         geoClue.freeze(true)
@@ -200,7 +200,7 @@ import Testing
         try await watched.waitForSources("its silence") { $0["geoclue"]?.isSilent == true }
     }
 
-    @Test func `R6: A bus that does not answer holds up nobody`() async throws {
+    @Test func `R6: A bus that does not answer blocks no caller`() async throws {
         let bus = try await PrivateBus.started()
         bus.freeze(true)
         let receiver = try FakeReceiver(walk: [(latitude: 52.5, longitude: 13.4)])

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Device
 
-/// Which source is asked for what, without any source.
+/// The choice of location sources and their requests, without real sources.
 @Suite struct LocationMachineTests {
     private static func machine(gpsd: String? = nil) -> LocationMachine {
         let environment = gpsd.map { ["NIGHTSHIFT_GPSD": $0] } ?? [:]
         return LocationMachine(LocationConfiguration(environment: environment, isTraced: false), word: nil)
     }
 
-    /// With GeoClue to start, and no ModemManager.
+    /// A bus that can start GeoClue, and has no ModemManager.
     private static func connected(_ machine: inout LocationMachine, now: Double) -> [LocationMachine.Action] {
         let actions =
             machine.busConnected(now: now)
@@ -40,7 +40,7 @@ import Testing
         actions.compactMap { if case .send(.createClient(let use, _)) = $0 { use } else { nil } }
     }
 
-    @Test func `R6: A look opens both and closes both, and tells what there is once`() throws {
+    @Test func `R6: A look opens and closes both connections, and reports the sources once`() throws {
         var machine = Self.machine()
         let actions = Self.looked(&machine)
         #expect(actions.first == .openGpsd(.look) && actions.contains(.openBus))
@@ -51,7 +51,7 @@ import Testing
         #expect(Self.told(machine.tick(now: 1_000)).isEmpty)
     }
 
-    @Test func `R6: Who does not answer a look is told to be missing after a while`() {
+    @Test func `R6: A source that does not answer a look is reported as missing after a while`() {
         var machine = Self.machine()
         #expect(Self.told(machine.begin(now: 0)).isEmpty)
         #expect(machine.deadline == 5)
@@ -65,13 +65,13 @@ import Testing
         actions.compactMap { if case .looked(let update) = $0 { update } else { nil } }
     }
 
-    @Test func `R6: Whoever asks what there is has both looked at, and is answered once`() {
+    @Test func `R6: A caller that asks for the sources starts a look at both and is answered once`() {
         var machine = Self.machine()
         _ = Self.looked(&machine, devices: 0)
         var actions = machine.lookAgain(now: 100)
         #expect(actions.contains(.openGpsd(.look)) && actions.contains(.openBus))
         actions = machine.gpsdReported(.version("3.22"), now: 101) + machine.gpsdReported(.devices(1), now: 101)
-        // Who comes meanwhile does not put off the end.
+        // A second caller does not postpone the end.
         actions += machine.lookAgain(now: 104)
         #expect(Self.answers(actions).isEmpty && machine.deadline == 105)
         actions = machine.tick(now: 105)
@@ -86,7 +86,7 @@ import Testing
         #expect(Self.told(actions).isEmpty, "nothing is new, and yet he is answered")
     }
 
-    @Test func `R6: A look makes a client of GeoClue and deletes it, and waits for the answer`() {
+    @Test func `R6: A look creates a client of GeoClue, waits for the answer and deletes it`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.begin(now: 0) + Self.connected(&machine, now: 0)
         var actions = machine.lookAgain(now: 100) + machine.busConnected(now: 100)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `R6: GeoClue that answers a look with an error, or not at all, is no source`(isSilent: Bool) {
+    func `R6: A GeoClue that answers a look with an error, or not at all, is not a source`(isSilent: Bool) {
         var machine = Self.machine(gpsd: "none")
         _ = machine.begin(now: 0) + Self.connected(&machine, now: 0) + machine.lookAgain(now: 100)
         _ = machine.busConnected(now: 100) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 100)
@@ -115,7 +115,7 @@ import Testing
         #expect(geoClue?.isAvailable == false && geoClue?.isSilent == (isSilent ? true : nil))
         #expect(geoClue?.sentence.contains(isSilent ? "does not answer" : "AccessDenied") == true)
         #expect(actions.contains(.closeBus) && machine.deadline == nil)
-        // It stays so until GeoClue answers.
+        // This does not change until GeoClue answers.
         _ = machine.want(FixWish(fix: 500), now: 200)
         _ = machine.busConnected(now: 200) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 200)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 200) + machine.busSaid(.owner(.modemManager, nil), now: 200)
@@ -124,7 +124,7 @@ import Testing
         #expect(later?.isAvailable == true)
     }
 
-    @Test func `R6: A ModemManager that does not answer is not taken for a missing bus`() {
+    @Test func `R6: A ModemManager that does not answer is not mistaken for a missing bus`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.begin(now: 0) + machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 0) + machine.busSaid(.owner(.modemManager, ":1.1"), now: 0)
@@ -135,7 +135,7 @@ import Testing
         #expect(statuses.filter { $0.isSilent == true }.map(\.name) == ["modem"])
     }
 
-    @Test func `R6: A receiver that is followed already is not asked again by a look`() {
+    @Test func `R6: A look does not ask a receiver that is already followed`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 50), now: 100)
@@ -146,7 +146,7 @@ import Testing
         #expect(Self.answers(actions).count == 1 && machine.gpsd.isAvailable)
     }
 
-    @Test func `R7: A GeoClue that is installed while changes are watched is found by the next look`() {
+    @Test func `R7: A GeoClue installed while changes are watched is found by the next look`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixWish(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
@@ -156,18 +156,18 @@ import Testing
         #expect(actions.contains(.send(.activatable)))
         actions = machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 101)
         #expect(Self.created(actions).contains(.changes) && machine.bus.hadGeoClue == true)
-        // One that cannot say it now has not lost it.
+        // A bus that cannot answer now has not lost GeoClue.
         actions = machine.lookAgain(now: 200)
         #expect(actions.contains(.send(.activatable)) && Self.answers(actions).isEmpty)
         actions = machine.busSaid(.activatable(nil), now: 201)
         #expect(Self.answers(actions).count == 1 && machine.bus.hadGeoClue == true)
     }
 
-    @Test func `R7: A bus that says that it would start other services is asked which`() {
+    @Test func `R7: A bus whose startable services have changed is asked for the list`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixWish(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0)
-        // The answer that is on its way says it.
+        // The answer in progress has the change already.
         #expect(!machine.busSaid(.activatableChanged, now: 0).contains(.send(.activatable)))
         _ = machine.busSaid(.activatable([]), now: 0) + machine.busSaid(.owner(.geoClue, nil), now: 0)
         _ = machine.busSaid(.owner(.modemManager, nil), now: 0)
@@ -176,20 +176,20 @@ import Testing
         #expect(Self.created(actions) == [.changes])
     }
 
-    @Test func `R7: A bus that was never there is tried again when its socket appears, and not by the clock`() {
+    @Test func `R7: A bus never reached is tried when its socket appears, and not by time`() {
         var machine = Self.machine(gpsd: "none")
         #expect(machine.want(FixWish(watchesChanges: true), now: 0).contains(.openBus))
         _ = machine.busEnded(BusFailure("is not there"), now: 0)
         #expect(machine.awaitsBus && machine.deadline == nil)
         #expect(!machine.tick(now: 10_000).contains(.openBus))
         #expect(machine.busAppeared(now: 20_000).contains(.openBus))
-        // Nobody listens at it yet.
+        // No process listens at the socket yet.
         _ = machine.busEnded(BusFailure("refuses"), now: 20_000)
         #expect(machine.deadline == 20_001)
         #expect(machine.tick(now: 20_001).contains(.openBus))
     }
 
-    @Test func `R7: A bus that went away is tried again for a while, and then not before its socket appears`() {
+    @Test func `R7: A lost bus is retried for a while, and then only when its socket appears`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixWish(watchesChanges: true), now: 0)
         _ = Self.connected(&machine, now: 0)
@@ -204,7 +204,7 @@ import Testing
         #expect(machine.busAppeared(now: 50_000).contains(.openBus))
     }
 
-    @Test func `R6: Near a boundary the receiver is asked, and GeoClue when it finds nothing for a while`() throws {
+    @Test func `R6: Near a boundary the receiver is asked first, and GeoClue after a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         var actions = machine.want(FixWish(fix: 50), now: 100)
@@ -222,26 +222,26 @@ import Testing
         #expect(machine.deadline == 160)
         actions = try machine.gpsdReported(Self.place(60), now: 130)
         #expect(Self.told(actions).isEmpty)
-        // The best that came within a minute.
+        // This is the best fix within a minute.
         actions = machine.tick(now: 160)
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [60])
         #expect(Self.told(actions).compactMap(\.receiver) == [120], "gpsd keeps it on for another minute")
         #expect(actions.contains(.closeGpsd) && actions.contains(.closeBus))
     }
 
-    @Test func `R6: What becomes due behind a look at the clock stays due`() {
+    @Test func `R6: Work that becomes due after the clock was read stays due`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         #expect(Self.told(machine.tick(now: 159.9999)).compactMap(\.receiver).isEmpty)
-        // However late somebody asks for it.
+        // The deadline stays the same, however late it is read.
         #expect(machine.deadline == 160)
         #expect(Self.told(machine.tick(now: 160.0001)).compactMap(\.receiver).count == 1)
         #expect(machine.deadline == nil)
     }
 
-    @Test func `R6: A place that is good enough ends the request at once`() throws {
+    @Test func `R6: A location that is good enough ends the request at once`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 50), now: 100)
@@ -253,13 +253,13 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(5), now: 111)).isEmpty)
     }
 
-    @Test func `R6: A receiver that tells no better places for some seconds is not waited for any longer`() throws {
+    @Test func `R6: A receiver that does not improve for some seconds is no longer waited for`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100)
         var actions: [LocationMachine.Action] = []
-        // It has just been switched on, and becomes better; then it stays at 17 m.
+        // The receiver was just switched on and improves at first. Then it stays at 17 m.
         for (time, accuracy) in [(101.0, 80.0), (105, 40), (109, 25), (110, 17), (111, 17), (114.9, 16)] {
             actions += try machine.gpsdReported(Self.place(accuracy), now: time)
         }
@@ -268,7 +268,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [16] && actions.contains(.closeGpsd))
     }
 
-    @Test func `R6: A wish with little time asks the other source early, and takes the best in that time`() throws {
+    @Test func `R6: A wish with little time asks the other source early and takes the best result`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
@@ -280,13 +280,13 @@ import Testing
         var told = try Self.told(machine.gpsdReported(Self.place(60), now: 108))
         told += try Self.told(machine.gpsdReported(Self.place(40), now: 110)) + Self.told(machine.tick(now: 112.9))
         #expect(told.compactMap(\.fix).isEmpty && told.compactMap(\.receiver).isEmpty)
-        // A few seconds after the first one nothing better is waited for.
+        // A few seconds after the first fix, better ones are no longer waited for.
         let actions = machine.tick(now: 113)
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [40])
         #expect(Self.told(actions).compactMap(\.receiver).count == 1 && actions.contains(.closeGpsd))
     }
 
-    @Test func `R6: A wish with little time ends without a place when nothing came in that time`() {
+    @Test func `R6: A wish with little time ends without a location if none arrived in time`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
@@ -299,7 +299,7 @@ import Testing
     @Test func `R6: The minute for which gpsd keeps a receiver on is counted once`() {
         var hold = ReceiverHold()
         var counted = 0.0
-        // On from 100 to 165, from 200 to 262, and from 262 with no pause to 330.
+        // The receiver is on from 100 to 165, from 200 to 262, and from 262 without a pause to 330.
         for (start, end) in [(100.0, 105.0), (200, 202), (230, 270)] {
             counted += end - start + hold.used(from: start, to: end)
         }
@@ -307,7 +307,7 @@ import Testing
         #expect(hold.used(from: 300, to: 301) == 31 - 1)
     }
 
-    @Test func `R6: An accuracy that nobody tells is believed when it stays so`() throws {
+    @Test func `R6: An assumed accuracy is accepted when it stays the same`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 20), now: 100)
@@ -319,7 +319,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [50])
     }
 
-    @Test func `R6: Far from every boundary GeoClue is asked, and the receiver where GeoClue tells nothing`() {
+    @Test func `R6: Far from every boundary GeoClue is asked first, then the receiver`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         var actions = machine.want(FixWish(fix: 500), now: 100)
@@ -331,7 +331,7 @@ import Testing
         #expect(actions.contains(.openGpsd(.watch)))
     }
 
-    @Test func `R6: Without any receiver gpsd is no source`() {
+    @Test func `R6: A gpsd without a receiver is not a source`() {
         var machine = Self.machine()
         let sources = Self.told(Self.looked(&machine, devices: 0)).compactMap(\.sources).last
         #expect(sources?.statuses.first { $0.name == "gpsd" }?.isAvailable == false)
@@ -341,7 +341,7 @@ import Testing
         #expect(Self.created(Self.connected(&machine, now: 100)) == [.fix])
     }
 
-    @Test func `R6: A gpsd that returns late within a request has the same time to tell of its receiver`() throws {
+    @Test func `R6: A gpsd that returns late in a request has the same time to report its receiver`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 1), now: 100)
@@ -357,7 +357,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(1), now: 114)).compactMap(\.fix).count == 1)
     }
 
-    @Test func `R6: A wish asks again, and one without a fix releases everything`() throws {
+    @Test func `R6: A wish repeats the requests, and one without a fix releases everything`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixWish(fix: 50), now: 100)
@@ -375,11 +375,11 @@ import Testing
         ("262,02,1F,0,4E", nil), ("262,,1F,1,4E", nil), ("262,02", nil), ("262,02,1F,1,4E,7", nil), ("", nil),
         ("262,02,1F,G,4E", nil), ("262,0x2,1F,1,4E", nil), (String(repeating: "1", count: 65) + ",1,1,1", nil),
     ])
-    func `R7: A cell is known by its identity`(_ text: String, _ cell: String?) {
+    func `R7: A cell is recognised by its identity`(_ text: String, _ cell: String?) {
         #expect(CellIdentity.checked(text) == cell)
     }
 
-    /// Watches changes at a bus with GeoClue to start, and a modem of ModemManager that says this.
+    /// Watches changes with a bus that can start GeoClue, and a modem with this reading.
     private static func watching(_ reading: ModemReading) -> (BusSide, [LocationBusRequest]) {
         var bus = BusSide()
         _ = bus.connection(isWanted: true, now: 0)
@@ -400,7 +400,7 @@ import Testing
     private static let tooEarly = BusFailure(
         "answers org.freedesktop.ModemManager1.Error.Core.WrongState: Cannot setup location: device not yet enabled")
 
-    @Test func `R7: A modem that is not switched on yet is set up as soon as it is`() {
+    @Test func `R7: A modem that is off is set up as soon as it is switched on`() {
         var (bus, requests) = Self.watching(ModemReading(capabilities: 1, enabled: 0, signals: false))
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: true, number: 2)])
         _ = bus.said(.setUp(path: "/m", number: 2, Self.tooEarly), now: 1)
@@ -434,7 +434,7 @@ import Testing
         #expect(bus.modems.deadline == nil)
     }
 
-    @Test func `R7: A modem that is switched off leaves changes to GeoClue, until it is on again`() {
+    @Test func `R7: GeoClue reports location changes while a modem is switched off`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
         _ = bus.said(.setUp(path: "/m", number: 2, nil), now: 1)
         #expect(bus.modemStatus.isAvailable)
@@ -449,7 +449,7 @@ import Testing
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: true, number: 3)])
     }
 
-    @Test func `R7: A modem that somebody else has set up otherwise leaves changes to GeoClue, and is let alone`() {
+    @Test func `R7: A modem that another program reconfigured is not changed, and GeoClue is used`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
         _ = bus.said(.setUp(path: "/m", number: 2, nil), now: 1)
         _ = bus.said(Self.changed(ModemReading(enabled: 0)), now: 2)
@@ -460,7 +460,7 @@ import Testing
         #expect(bus.want(fix: nil, watchesChanges: true, now: 3).isEmpty)
     }
 
-    /// Whatever GeoClue does, each client that it makes is deleted, and at most one is wanted at a time.
+    /// For any behaviour of GeoClue, each created client is deleted, and at most one is wanted at a time.
     @Test(arguments: 1...20) func `R6: Every client of GeoClue is deleted once`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var client = GeoClueClient(use: .fix)
@@ -502,7 +502,7 @@ import Testing
                     client.started(
                         number: starting.removeFirst(), failures.randomElement(using: &random) ?? nil, now: now))
             default:
-                // GeoClue goes, with all of its clients and questions.
+                // GeoClue ends, with all of its clients and requests.
                 creating = []
                 starting = []
                 there = []

@@ -4,13 +4,13 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The place that somebody sets: ``DeviceKey/location``, of an override or of a trace.
+/// The location that is set by ``DeviceKey/location`` in an override or a trace.
 @Suite(.timeLimit(.minutes(20))) struct SetPlaceTests {
     @Test(arguments: [
         ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, SetPlace.usualAccuracy), ("-90,180,0", -90, 180, 0),
         ("1e1,-1.5e2,1e3", 10, -150, 1_000),
     ])
-    func `R6: A place is two numbers, or three`(
+    func `R6: A location is two or three numbers`(
         _ text: String, _ latitude: Double, _ longitude: Double, _ accuracy: Double
     ) throws {
         let place = try #require(SetPlace(text))
@@ -24,17 +24,17 @@ import Testing
         "", "set", "52.5", "52.5,", "52.5,13.4,", "52.5,13.4,20,1", "90.1,0", "0,180.1", "nan,0", "0,inf", "0,0,-1",
         "0,0,nan", "0,0,20000001", "52,5 13,4", "0, 0", String(repeating: "1", count: 200) + ",0",
     ])
-    func `R6: Anything else is no place`(_ text: String) {
+    func `R6: Any other text is not a location`(_ text: String) {
         var conditions = DeviceConditions()
         #expect(SetPlace(text) == nil && !conditions.set(.location, to: text))
     }
 
-    @Test func `R6: A place that is set is the only source, and a change of it is a fix at once`() async throws {
+    @Test func `R6: A set location is the only source, and a change of it is a fix at once`() async throws {
         let receiver = try FakeReceiver(walk: [(latitude: 1, longitude: 1)])
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
-        // One that is under way ends with it.
+        // The request in progress ends with it.
         watched.sources.want(FixWish(fix: 1))
         watched.monitor.setOverrides([.location: "52.5,13.4,20"])
         try await watched.waitForEnd(of: 1)
@@ -56,7 +56,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R6: No part of the report has the place, but that one is set`() throws {
+    @Test func `R6: The report shows that a location is set, but not which one`() throws {
         let watched = try WatchedSources()
         #expect(watched.monitor.report.values.map(\.key) == DeviceKey.conditions)
         watched.monitor.setOverrides([.location: "52.5163,13.3777,20"])
@@ -69,7 +69,7 @@ import Testing
         #expect(!texts.contains { $0.contains("52.5") || $0.contains("13.37") })
     }
 
-    @Test func `R6: The places of a trace are told when their time has come`() async throws {
+    @Test func `R6: The locations of a trace are reported at their times`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(
             """
@@ -87,7 +87,7 @@ import Testing
         #expect(watched.fixes.allSatisfy { $0.source == "override" })
     }
 
-    @Test func `R6: A mistyped place of a trace is not repeated`() throws {
+    @Test func `R6: The error about a mistyped location of a trace does not repeat it`() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(#"{"at": 0, "device": {"location": "52.5163;13.3777"}}"#, to: "trace.jsonl")
         let error = #expect(throws: UnreadableTrace.self) {

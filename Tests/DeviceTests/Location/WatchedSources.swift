@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// The sources of places, and what they have told so far.
+/// The location sources, and their updates so far.
 final class WatchedSources: Sendable {
     let monitor: DeviceMonitor
     let sources: LocationSources
@@ -11,7 +11,7 @@ final class WatchedSources: Sendable {
     let hasEnded = Watched(false)
     private let listening: Task<Void, Never>
 
-    /// - Parameter gpsd: a port; nil for no gpsd at all.
+    /// - Parameter gpsd: the port; nil for no gpsd at all.
     init(bus: String = "unix:path=/nonexistent/bus", gpsd: UInt16? = nil, trace: String? = nil) throws {
         monitor = try DeviceMonitor(
             trace.map { .trace(path: $0) } ?? .system(address: "unix:path=/nonexistent/bus"), freeSpaceOf: "/")
@@ -37,7 +37,7 @@ final class WatchedSources: Sendable {
 
     var fixes: [(fix: Fix, source: String)] { told.read { $0.compactMap(\.fix) } }
     var cells: [String] { told.read { $0.compactMap(\.cell) } }
-    /// Seconds of the requests that have ended.
+    /// The receiver seconds of the requests that have ended.
     var receiver: [Double] { told.read { $0.compactMap(\.receiver) } }
     var last: (statuses: [LocationStatus.SourceStatus], regions: Bool, changes: Bool)? {
         told.read { $0.compactMap(\.sources).last }
@@ -51,7 +51,7 @@ final class WatchedSources: Sendable {
         }
     }
 
-    /// Waits until what there is was told, and is as the condition says.
+    /// Waits until the sources were reported and satisfy the condition.
     func waitForSources(
         _ what: String, _ isSatisfied: @escaping @Sendable ([String: LocationStatus.SourceStatus]) -> Bool
     ) async throws {
@@ -61,7 +61,7 @@ final class WatchedSources: Sendable {
         }
     }
 
-    /// Waits until so many requests have ended.
+    /// Waits until this number of requests have ended.
     func waitForEnd(of count: Int) async throws {
         try await wait(for: "the end of \(count) requests") { $0.compactMap(\.receiver).count >= count }
     }

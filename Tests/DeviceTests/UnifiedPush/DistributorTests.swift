@@ -3,12 +3,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// B7: The distributor of UnifiedPush on a real bus, with an app that was written from the specification alone.
+/// B7: The UnifiedPush distributor on a real bus, with an app written from the specification alone.
 @Suite(.timeLimit(.minutes(20))) struct DistributorTests {
     private static let app = "org.example.Chat"
 
     @Test(arguments: [DistributorVersion.one, .two])
-    func `B7: An app registers, is told its endpoint and gets its messages byte for byte`(
+    func `B7: An app registers, receives its endpoint and gets its messages byte for byte`(
         version: DistributorVersion
     ) async throws {
         let scene = try await DistributorScene(app: Self.app, version: version)
@@ -36,14 +36,14 @@ import Testing
             lines[0]["endpoint"] as? String == "https://push.example/up/1" && lines[0]["token"] as? String == "secret")
         #expect(lines[1]["id"] as? String == "m-1")
         #expect(lines[1]["message"] as? String == bytes.map { String(format: "%02x", $0) }.joined())
-        // To confirm, version 1 names no token.
+        // For a confirmation, version 1 sends no token.
         #expect(lines[2]["token"] as? String == (version == .one ? "" : "secret"))
         app.stop(SIGKILL)
         scene.distributor.shutdown()
     }
 
     @Test(arguments: [DistributorVersion.one, .two])
-    func `B7: A refusal has its reason in the words of the version`(version: DistributorVersion) async throws {
+    func `B7: A refusal has a reason in the form of the app's version`(version: DistributorVersion) async throws {
         let scene = try await DistributorScene(app: Self.app, version: version)
         let app = try scene.run("--register", "secret", "--stay", "60")
         let (call, _) = try await scene.registration()
@@ -61,7 +61,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: An app that does not run is started by the bus for a message`() async throws {
+    @Test func `B7: An app that is not running is started by the bus for a message`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two, isActivatable: true)
         scene.call(1, .message([1, 2], id: "a"))
         #expect(try await scene.outcome(1) == .returned)
@@ -69,7 +69,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: An app that is not there is told from one that refuses, and its coming is heard`() async throws {
+    @Test func `B7: A missing app is distinguished from one that refuses, and its start is reported`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         scene.distributor.perform(.watch([Self.app]))
         scene.call(1, .message([1], id: "a"))
@@ -83,7 +83,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: An app that is killed over a message has not taken it`() async throws {
+    @Test func `B7: An app that is killed during a message has not accepted it`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .one)
         let app = try scene.run("--stay", "60")
         _ = try await scene.line { $0["call"] as? String == "started" }
@@ -94,7 +94,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: Libraries find out by introspection what there is, and what is wrong is refused`() async throws {
+    @Test func `B7: Introspection lists the interfaces, and invalid calls are refused`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         let name = "org.unifiedpush.Distributor.nightshift"
         let path = "/org/unifiedpush/Distributor"
@@ -117,7 +117,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: A bus that goes away is connected to again, with the name`() async throws {
+    @Test func `B7: A lost bus is reconnected, and the name is requested again`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         scene.bus.stop()
         _ = try await scene.event { $0 == .disconnected }
@@ -128,7 +128,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: A second one of the same user has the name when the first is gone`() async throws {
+    @Test func `B7: A second distributor of the same user gets the name when the first ends`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         let second = UnifiedPushDistributor(environment: ["DBUS_SESSION_BUS_ADDRESS": scene.bus.address])
         let heard = Watched<[DistributorEvent]>([])
@@ -205,7 +205,7 @@ private final class DistributorScene: Sendable {
         return try #require(outcome)
     }
 
-    /// What the app has written down.
+    /// The lines that the app has logged.
     func lines() throws -> [[String: Any]] {
         guard let text = try? String(contentsOfFile: directory.path("log"), encoding: .utf8) else { return [] }
         return try text.split(separator: "\n").compactMap {
