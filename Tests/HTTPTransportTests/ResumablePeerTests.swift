@@ -10,7 +10,7 @@ import Transfers
     private let content = SeededContent(seed: 21, size: 12 << 20)
 
     @Test(
-        "T5: each version that NIO speaks goes on where a connection broke, and little is sent twice",
+        "T5: each version that NIO supports continues after a break, and little is sent twice",
         arguments: [InteropVersion.v3, .v5, .v6])
     func versionsOfTheDraft(_ version: InteropVersion) async throws {
         let port = try freePort()

@@ -4,7 +4,7 @@ package import NightshiftAPI
 package struct FocusReport: Equatable, Sendable {
     /// The application; nil if no window is in the foreground, or if there is no source.
     package var application: FrontApplication?
-    /// The source; nil if there is none.
+    /// The source; nil without a source.
     package var source: FrontStatus.Source?
     /// The reason for which there is no source.
     package var detail: String?
@@ -12,7 +12,7 @@ package struct FocusReport: Equatable, Sendable {
     static func nobody(_ why: String) -> FocusReport { FocusReport(detail: why) }
 }
 
-/// Delays the report that no application is in the foreground. Between two windows there is none for a moment, and an
+/// Delays the report that no application is in the foreground. Between two windows no window is active for a moment, and an
 /// app that returns within that time was never in the background.
 ///
 /// Pure. A change to another application's window is reported at once.

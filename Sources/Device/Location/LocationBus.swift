@@ -201,7 +201,7 @@ extension BusMessage {
         return UInt32(exactly: flags)
     }
 
-    /// Reads the reports of all location sources (`v` with `a{uv}`). Returns the empty text if there is none about the
+    /// Reads the reports of all location sources (`v` with `a{uv}`). Returns the empty text if no report is about the
     /// cell.
     private func readCell() throws(BusFailure) -> String {
         var cell = ""
