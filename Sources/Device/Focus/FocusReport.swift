@@ -12,8 +12,8 @@ package struct FocusReport: Equatable, Sendable {
     static func nobody(_ why: String) -> FocusReport { FocusReport(detail: why) }
 }
 
-/// Delays the report that no application is in the foreground. Between two windows no window is active for a moment, and an
-/// app that returns within that time was never in the background.
+/// Delays the report that no application is in the foreground. Between two windows no window is active for a moment,
+/// and an app that returns within that time was never in the background.
 ///
 /// Pure. A change to another application's window is reported at once.
 struct FrontSettling {
