@@ -59,7 +59,7 @@ package struct OpenStint: Hashable, Sendable, Codable {
     package var left: Double?
     /// Whether the app was notified that its time is nearly over.
     package var isExpiring = false
-    /// The time in seconds since 1970 since which the task has held the device awake.
+    /// The time in seconds since 1970 since which the run has held the device awake.
     package var heldSince: Double?
 
     package init(stint: BackgroundStint, countsFrom: Double, left: Double?) {

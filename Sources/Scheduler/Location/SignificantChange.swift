@@ -70,7 +70,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
 
     private func isSignificant(_ place: Place, since told: Place) -> Bool {
         if let cell = place.cell, let before = told.cell, cell != before { return true }
-        // Only a certain distance counts, so the uncertainty of both fixes is subtracted.
+        // Half the uncertainty of both fixes is subtracted, unless the new fix is accurate to 500 m.
         let distance = told.fix.place.distance(to: place.fix.place)
         return distance - place.fix.accuracy / 2 - told.fix.accuracy / 2 >= Self.distance
             || distance >= Self.distance && place.fix.accuracy <= Self.distance
