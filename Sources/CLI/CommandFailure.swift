@@ -56,13 +56,13 @@ struct ErrorReport: Encodable {
         switch failure.status {
         case .usage:
             type = "/problems/usage"
-            title = "The command line cannot be understood"
+            title = "The command line is not valid"
         case .unreachable:
             type = "/problems/unreachable"
             title = "The service does not answer"
         case .whole, .failed, .interrupted:
             type = "/problems/failed"
-            title = "That did not work"
+            title = "The command failed"
         }
     }
 }

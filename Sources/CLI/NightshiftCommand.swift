@@ -7,15 +7,15 @@ struct NightshiftCommand: ParsableCommand {
         commandName: "nightshift",
         abstract: "Transfers files in the background, through restarts and bad networks.",
         discussion: """
-            A service of your own does the work; this program asks it, watches it and starts it where it is not \
-            running yet. What is handed over goes on when this program ends, when the terminal closes, and after the \
-            machine has lost power.
+            A service that runs as your user does the work. This program sends requests to it, shows what it does, and \
+            starts it if it does not run. A transfer that the service has accepted continues when this program ends, \
+            when you close the terminal, and after a power failure.
 
-            Exit codes: 0 everything is whole; 1 a transfer failed, or the service refused; 2 the command line makes \
-            no sense; 3 the service cannot be reached; 130 ended by ^C, the transfers go on.
+            Exit codes: 0 everything completed; 1 a transfer failed, or the service refused a request; 2 the command \
+            line is not valid; 3 the service cannot be reached; 130 you pressed ^C, and the transfers continue.
 
-            With --json a command writes JSON and nothing else on standard output, and errors as one JSON object on \
-            standard error.
+            With --json a command writes only JSON to standard output, and each error as one JSON object to standard \
+            error.
             """,
         version: NightshiftVersion.current,
         groupedSubcommands: [

@@ -29,11 +29,11 @@ enum UnknownWord {
     private static func commandMessage(_ word: String, _ path: String, _ known: [String]) -> String {
         // Not repeated: it may hold a password.
         if word.contains("://") {
-            return "Say what to do with the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
+            return "Type a command before the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
         }
         if let hint = FamiliarWords.command(word, after: path) { return "There is no command '\(word)'. \(hint)" }
         let question = question(known.filter { isNear($0, word) }.map { "\(path) \($0)" })
-        return "There is no command '\(word)'.\(question) '\(path) --help' lists what there is."
+        return "There is no command '\(word)'.\(question) '\(path) --help' lists the commands."
     }
 
     private static func optionMessage(_ arguments: ArraySlice<String>, _ path: String, _ known: Set<String>) -> String?
@@ -43,7 +43,7 @@ enum UnknownWord {
         if let hint = FamiliarWords.option(word, of: path) { return "'\(path)' has no option '\(word)'. \(hint)" }
         // Letters are too short to be near to one another.
         let near = word.hasPrefix("--") ? known.filter { $0.hasPrefix("--") && isNear($0, word) }.sorted() : []
-        return "'\(path)' has no option '\(word)'.\(question(near)) '\(path) --help' lists what there is."
+        return "'\(path)' has no option '\(word)'.\(question(near)) '\(path) --help' lists the options."
     }
 
     private static func question(_ guesses: [String]) -> String {

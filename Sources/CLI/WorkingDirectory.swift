@@ -33,12 +33,12 @@ enum WorkingDirectory: Hashable, Sendable {
         case .path(let path): return path
         case .missing:
             throw CommandFailure.failed(
-                "The working directory was removed or unmounted. Change to another one with cd, or give an absolute "
-                    + "path.")
+                "The working directory was removed or unmounted. Change to another directory with cd, or give an "
+                    + "absolute path.")
         case .unreadable(let shown):
             throw CommandFailure.failed(
-                "The path of the working directory is not valid UTF-8: '\(shown)'. Change to another one with cd, or give an "
-                    + "absolute path.")
+                "The path of the working directory is not valid UTF-8: '\(shown)'. Change to another directory with cd, "
+                    + "or give an absolute path.")
         }
     }
 }

@@ -22,9 +22,9 @@ struct ArgumentBytes {
             }
             if mistake == nil {
                 mistake = """
-                    Argument \(words.count + 1)\(Self.shown(bytes, after: words.last)) is not valid UTF-8. Rename the file or \
-                    directory, or change into it with cd and use '.', if it is one. In a URL, write such a byte \
-                    as %XX.
+                    Argument \(words.count + 1)\(Self.shown(bytes, after: words.last)) is not valid UTF-8. If it is a \
+                    file, rename it. If it is a directory, rename it, or change into it with cd and use '.'. In a URL, \
+                    write such a byte as %XX.
                     """
             }
             words.append(String(decoding: bytes, as: UTF8.self))

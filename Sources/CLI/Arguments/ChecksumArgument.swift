@@ -12,7 +12,8 @@ enum ChecksumArgument {
             })
         else {
             throw ValidationError(
-                "a checksum is ALGORITHM:HEX with one of \(known.map(\.rawValue).joined(separator: ", "))")
+                "a checksum is ALGORITHM:HEX, and the algorithm one of \(known.map(\.rawValue).joined(separator: ", "))"
+            )
         }
         guard parts[1].count == algorithm.hexLength, parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
             throw ValidationError("a \(algorithm.rawValue) checksum has \(algorithm.hexLength) hexadecimal digits")

@@ -13,7 +13,7 @@ struct DeviceValueArgument: Hashable, Sendable {
         let text = String(parts[1])
         var probe = DeviceConditions()
         guard probe.set(key, to: text) else {
-            throw ValidationError("'\(text)' is no value of \(key.rawValue), which is \(key.grammar)")
+            throw ValidationError("'\(text)' is not a value of \(key.rawValue). Valid is: \(key.grammar)")
         }
         return DeviceValueArgument(key: key, text: text)
     }
@@ -21,7 +21,7 @@ struct DeviceValueArgument: Hashable, Sendable {
     static func key(_ text: String) throws -> DeviceKey {
         guard let key = DeviceKey(rawValue: text) else {
             let known = DeviceKey.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(text)' is unknown; known are \(known)")
+            throw ValidationError("'\(text)' is not a value of the device. The values are: \(known)")
         }
         return key
     }

@@ -5,7 +5,7 @@ import NightshiftAPI
 enum FormArgument {
     static func parse(_ text: String) throws -> FormField {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw ValidationError("a form's field is written 'name=value' or 'name=@file'")
+            throw ValidationError("a field of a form is written 'name=value' or 'name=@file'")
         }
         var field = FormField(name: String(text[..<equals]))
         let content = text[text.index(after: equals)...]
@@ -26,7 +26,7 @@ enum FormArgument {
             }
             path = path[..<semicolon]
         }
-        guard !path.isEmpty else { throw ValidationError("'\(field.name)=@' names no file") }
+        guard !path.isEmpty else { throw ValidationError("'\(field.name)=@' lacks the name of a file") }
         field.source = String(path)
         return field
     }

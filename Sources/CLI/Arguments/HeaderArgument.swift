@@ -9,14 +9,14 @@ enum HeaderArgument {
         }
         let name = text[..<colon]
         guard name.unicodeScalars.allSatisfy({ isToken($0) }) else {
-            throw ValidationError("a header field's name has letters, digits and !#$%&'*+-.^_`|~ only")
+            throw ValidationError("the name of a header field consists of letters, digits and !#$%&'*+-.^_`|~")
         }
         let value = text[text.index(after: colon)...].trimmingSpaces()
         guard value.unicodeScalars.allSatisfy({ $0 == "\t" || ($0.value >= 0x20 && $0.value != 0x7f) }) else {
-            throw ValidationError("a header field's value has no control characters")
+            throw ValidationError("the value of a header field must not contain control characters")
         }
         guard name.lowercased() != "host" else {
-            throw ValidationError("the service sends the Host of the URL; put the host's name into the URL")
+            throw ValidationError("the service takes Host from the URL; write the host's name in the URL")
         }
         return HeaderField(name: String(name), value: value)
     }
@@ -25,7 +25,7 @@ enum HeaderArgument {
     static func warn(about fields: [HeaderField], _ errors: Output) {
         let names = fields.filter(\.isReserved).map(\.name)
         guard !names.isEmpty else { return }
-        errors.line("nightshift: not sent, because the service sets it itself: \(names.joined(separator: ", "))")
+        errors.line("nightshift: Not sent, because the service sets these fields: \(names.joined(separator: ", "))")
     }
 
     /// RFC 9110, section 5.6.2.

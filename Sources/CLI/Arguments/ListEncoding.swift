@@ -63,7 +63,8 @@ struct ListEncoding {
             if encoding == .utf16BigEndian { rest.swapAt(0, 1) }
         }
         guard !isEnd || rest.isEmpty, let text = String(validating: units, as: UTF16.self) else {
-            throw CommandFailure.usage("The list begins like UTF-16, and is not valid UTF-16. Save it as UTF-8.")
+            throw CommandFailure.usage(
+                "The list begins with the byte order mark of UTF-16, but is not valid UTF-16. Save it as UTF-8.")
         }
         result += text.utf8
     }

@@ -19,10 +19,10 @@ enum LocationWord: String, EnumerableFlag {
 
     static func help(for value: LocationWord) -> ArgumentHelp? {
         switch value {
-        case .always: "Let it watch regions and changes, also in the background."
-        case .whenInUse: "Let it while you see it. Nothing wakes it."
-        case .deny: "Let it not. What it watches is kept, and goes on once you allow it."
-        case .ask: "Take your word back, so that it may ask you again."
+        case .always: "Allow the location always. Region events and significant changes wake the app."
+        case .whenInUse: "Allow the location while the app is in use. Location events do not wake it."
+        case .deny: "Deny the location. The app's regions are kept, and monitored again once you allow it."
+        case .ask: "Reset the permission, so that the app may ask you again."
         }
     }
 }

@@ -85,5 +85,5 @@ enum Moment: Hashable, Sendable {
     }
 
     private static let mistake = ValidationError(
-        "a time is written like +2h, 22:00, 2026-11-22 or 2026-11-22T06:30, with Z or +01:00 for another zone")
+        "a time is written like +2h, 22:00, 2026-11-22 or 2026-11-22T06:30, with Z or +01:00 for another time zone")
 }

@@ -14,12 +14,13 @@ enum PasswordPrompt {
         var saved = termios()
         guard isatty(input) == 1, tcgetattr(input, &saved) == 0 else {
             throw CommandFailure.usage(
-                "A password can only be asked for on a terminal. Write --user NAME:PASSWORD, or run it there.")
+                "Standard input is not a terminal, so the password cannot be asked for. Write --user NAME:PASSWORD, or "
+                    + "run the command on a terminal.")
         }
         var silent = saved
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(input, TCSAFLUSH, &silent) == 0 else {
-            throw CommandFailure.failed("The terminal does not let its echo be turned off.")
+            throw CommandFailure.failed("The echo of the terminal cannot be turned off to hide the password.")
         }
         defer {
             tcsetattr(input, TCSAFLUSH, &saved)

@@ -11,7 +11,7 @@ struct PlaceArgument: Hashable, Sendable {
             let coordinate = Coordinate(latitude: latitude, longitude: longitude)
         else {
             throw ValidationError(
-                "a place is a latitude from -90 to 90 and a longitude from -180 to 180, such as 52.5163,13.3777 or "
+                "a location is a latitude from -90 to 90 and a longitude from -180 to 180, such as 52.5163,13.3777 or "
                     + "33.5S,70.7W")
         }
         return PlaceArgument(coordinate: coordinate)
@@ -55,7 +55,7 @@ struct RadiusArgument: Hashable, Sendable {
         guard digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits),
             number * factor <= MonitoredRegion.largestRadius
         else {
-            throw ValidationError("a radius is metres, or kilometres with km, up to 10000km, such as 150 or 1.5km")
+            throw ValidationError("a radius is a number of metres, or of kilometres with km, up to 10000km: 150, 1.5km")
         }
         return RadiusArgument(metres: number * factor)
     }

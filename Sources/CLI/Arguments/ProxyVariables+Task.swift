@@ -6,7 +6,8 @@ extension ProxyVariables {
         guard task.proxy == nil, let choice = choice(for: task.url ?? "") else { return }
         if let flaw = ProxyAddress.flaw(of: choice.proxy) {
             throw .usage(
-                "The variable \(choice.variable) names no proxy that can be used. \(flaw) Change it, or give --proxy.")
+                "The proxy in the variable \(choice.variable) cannot be used. \(flaw) Change the variable, or add --proxy."
+            )
         }
         task.proxy = choice.proxy
         task.proxyVariable = choice.variable

@@ -9,8 +9,8 @@ enum RefreshSwitch: String, EnumerableFlag {
 
     static func help(for value: RefreshSwitch) -> ArgumentHelp? {
         switch value {
-        case .on: "Allow background refresh."
-        case .off: "Forbid it."
+        case .on: "Turn background refresh on."
+        case .off: "Turn background refresh off."
         }
     }
 }

@@ -9,11 +9,11 @@ enum SubjectArgument: Hashable, Sendable {
     case name(String)
 
     static let help = ArgumentHelp(
-        "Numbers of transfers, ids or names of apps, names or URLs of transfers, ids of pushes, identifiers of regions.",
+        "The number, name or URL of a transfer, the id or name of an app, the id of a push, or the identifier of a region.",
         valueName: "id")
 
     static func parse(_ text: String) throws -> SubjectArgument {
-        guard !text.isEmpty else { throw ValidationError("nothing has an empty name") }
+        guard !text.isEmpty else { throw ValidationError("a name is not empty") }
         let digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
         if digits.allSatisfy({ "0"..."9" ~= $0 || $0 == "-" }), let range = try? TaskRange.parse(digits) {
             return .tasks(range)

@@ -9,9 +9,9 @@ struct TaskRange: Hashable, Sendable {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), let first = Int64(parts[0]), let last = Int64(parts[parts.count - 1]),
             first > 0, last > 0
-        else { throw ValidationError("a task is a number, several are a range such as 12-20") }
+        else { throw ValidationError("type the number of a transfer, or a range of numbers such as 12-20") }
         guard first <= last else {
-            throw ValidationError("the range runs backwards: \(last)-\(first) are the tasks between the two")
+            throw ValidationError("the first number of a range is the smaller one: \(last)-\(first)")
         }
         guard last - first < Int64(Limits.tasks) else { throw ValidationError("the range is too long") }
         return TaskRange(ids: first...last)

@@ -20,7 +20,7 @@ struct TimeSpan: Hashable, Sendable {
                 total += value * unit
             } while !rest.isEmpty
         }
-        guard total <= Limits.longestTimeout else { throw ValidationError("more than 100 years is too long") }
+        guard total <= Limits.longestTimeout else { throw ValidationError("the longest time is 100 years") }
         return TimeSpan(seconds: total)
     }
 

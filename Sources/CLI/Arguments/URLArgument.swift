@@ -5,17 +5,17 @@ import NightshiftAPI
 enum URLArgument {
     /// Why `text` cannot be a URL to transfer, or nil. Never repeats a password.
     static func mistake(in text: String) -> String? {
-        if text.isEmpty { return "an empty URL" }
+        if text.isEmpty { return "the URL is empty" }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7f }) else {
-            return "a URL has no spaces (they are written %20) and no control characters"
+            return "a URL must not contain spaces (write %20) or control characters"
         }
         guard let scheme = text.range(of: "://") else {
             return "a URL begins with http:// or https://"
         }
         guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else {
-            return "only http:// and https:// can be transferred"
+            return "only http:// and https:// URLs can be transferred"
         }
-        guard !host(of: text).isEmpty else { return "there is no host in it" }
+        guard !host(of: text).isEmpty else { return "the URL has no host" }
         do {
             // As the service reads it: what it would refuse is told before anything is accepted.
             _ = try TransferURL(parsing: text)

@@ -43,7 +43,7 @@ struct URLList: ~Copyable {
             return mistakes.count < 10
         }
         guard mistakes.isEmpty else {
-            throw CommandFailure.usage(mistakes.joined(separator: "\n") + "\nNothing was accepted.")
+            throw CommandFailure.usage(mistakes.joined(separator: "\n") + "\nNo transfer was added.")
         }
         return count
     }
@@ -79,13 +79,17 @@ struct URLList: ~Copyable {
         return text.isEmpty || text.hasPrefix("#") ? nil : text
     }
 
+    private static func uncopied(_ error: Int32) -> CommandFailure {
+        .failed("The list cannot be copied to a temporary file: \(String(cString: strerror(error))).")
+    }
+
     private static func copied(_ source: Int32) throws -> Int32 {
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         var name = Array((folder + "/nightshift-list-XXXXXX").utf8CString)
         let copy = mkstemp(&name)
         unlink(name)
         guard copy >= 0 else {
-            throw CommandFailure.failed("The list cannot be kept: \(String(cString: strerror(errno)))")
+            throw uncopied(errno)
         }
         var buffer = [UInt8](repeating: 0, count: LineReader.chunk)
         while true {
@@ -100,7 +104,7 @@ struct URLList: ~Copyable {
             guard count >= 0 else {
                 let reason = String(cString: strerror(errno))
                 close(copy)
-                throw CommandFailure.failed("The list cannot be read: \(reason)")
+                throw CommandFailure.failed("The list cannot be read: \(reason).")
             }
             guard count > 0 else { return copy }
             var written = 0
@@ -108,7 +112,7 @@ struct URLList: ~Copyable {
                 let step = buffer[written..<count].withUnsafeBytes { write(copy, $0.baseAddress, $0.count) }
                 guard step > 0 else {
                     close(copy)
-                    throw CommandFailure.failed("The list cannot be kept: \(String(cString: strerror(errno)))")
+                    throw uncopied(errno)
                 }
                 written += step
             }
@@ -127,7 +131,7 @@ struct LineReader {
 
     init(descriptor: Int32) throws {
         guard lseek(descriptor, 0, SEEK_SET) >= 0 else {
-            throw CommandFailure.failed("The list cannot be read again: \(String(cString: strerror(errno)))")
+            throw CommandFailure.failed("The list cannot be read again: \(String(cString: strerror(errno))).")
         }
         self.descriptor = descriptor
     }
@@ -144,7 +148,7 @@ struct LineReader {
                 return start < buffer.count ? URLBytes.text(buffer[start...]) : nil
             }
             guard buffer.count - start <= Limits.urlLength + Self.chunk else {
-                throw CommandFailure.usage("The list has a line that is longer than any URL may be.")
+                throw CommandFailure.usage("A line of the list is longer than the longest valid URL.")
             }
             buffer.removeFirst(start)
             start = 0
@@ -158,7 +162,7 @@ struct LineReader {
         var count = read(descriptor, &piece, piece.count)
         while count < 0 && errno == EINTR { count = read(descriptor, &piece, piece.count) }
         guard count >= 0 else {
-            throw CommandFailure.failed("The list cannot be read: \(String(cString: strerror(errno)))")
+            throw CommandFailure.failed("The list cannot be read: \(String(cString: strerror(errno))).")
         }
         atEnd = count == 0
         try encoding.decode(piece[..<count], isEnd: atEnd, into: &buffer)

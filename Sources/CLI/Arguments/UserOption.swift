@@ -5,7 +5,7 @@ import NightshiftAPI
 struct UserOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Log in with this name; the password is asked for unless it follows after a colon.",
+            "Log in with this user name. You are asked for the password, unless it follows after a colon.",
             valueName: "name[:password]"))
     var user: String?
 

@@ -5,9 +5,9 @@ import NightshiftClient
 struct AppActivateCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "activate",
-        abstract: "Bring an app to the front.",
+        abstract: "Report that an app is in the foreground.",
         discussion: """
-            For window systems and launchers. A suspended app is resumed, and told that it becomes active.
+            Window systems and launchers call this. A suspended app is resumed, and notified that it becomes active.
 
             Examples:
               nightshift app activate org.example.Photos

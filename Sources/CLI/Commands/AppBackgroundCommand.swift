@@ -5,10 +5,10 @@ import NightshiftClient
 struct AppBackgroundCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "background",
-        abstract: "Send an app to the background.",
+        abstract: "Report that an app has left the foreground.",
         discussion: """
-            For window systems and launchers. The app is told, has a few seconds to put its things away, and is \
-            suspended when it has nothing to do. One that the service did not launch is never suspended.
+            Window systems and launchers call this. The app is notified, has a few seconds to save its state, and is \
+            suspended when it has no background work. An app that the service did not launch is never suspended.
 
             Examples:
               nightshift app background org.example.Photos

@@ -5,11 +5,11 @@ import NightshiftClient
 struct AppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "app",
-        abstract: "Install, launch and look at apps that transfer in the background.",
+        abstract: "Install, launch and inspect apps that work in the background.",
         discussion: """
-            An app is a desktop entry that says with X-Nightshift-BackgroundModes what it may be launched for. The \
-            service wakes it when its transfers have ended, suspends it when it has done its work, and launches it \
-            again where it is gone.
+            An app is a program with a desktop entry. X-Nightshift-BackgroundModes in the entry lists the kinds of work \
+            that the app may be launched for. The service wakes the app when its transfers have ended, and suspends it \
+            when its work is done. If the app does not run, the service launches it.
 
             Examples:
               nightshift app install org.example.Photos.desktop

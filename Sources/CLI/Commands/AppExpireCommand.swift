@@ -5,11 +5,11 @@ import NightshiftClient
 struct AppExpireCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "expire",
-        abstract: "Fire an app's expiration handlers, to try them.",
+        abstract: "Call an app's expiration handlers now, to test them.",
         discussion: """
-            Tells the app that the time of what it was woken for is nearly over, as the service does shortly before \
-            the end: a fetch, a processing task, or one that its user began. A program that does not link the library \
-            gets SIGTERM. Where nothing is under way it is refused.
+            Notifies the app that the time for its fetch, its processing task or its continued task is nearly over, as \
+            the service does shortly before the end. A program that does not link the library gets SIGTERM. The \
+            command fails if no such work is running.
 
             Examples:
               nightshift app expire org.example.Feeds
@@ -21,13 +21,13 @@ struct AppExpireCommand: ClientCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The identifier of the task that is meant; everything under way unless given.", valueName: "identifier"))
+            "The identifier of a scheduled task. Without it, all running work expires.", valueName: "identifier"))
     var identifier: String?
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier?.isEmpty == true { throw ValidationError("A task has an identifier.") }
+        if identifier?.isEmpty == true { throw ValidationError("The identifier of a scheduled task is not empty.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -38,8 +38,8 @@ struct AppExpireCommand: ClientCommand {
         if format.json {
             try invocation.json(status)
         } else {
-            let task = identifier.map { " of " + TerminalText.escaped($0) } ?? ""
-            invocation.output.line("\(AppText.id(app)): told that the time\(task) is nearly over")
+            let task = identifier.map { " for " + TerminalText.escaped($0) } ?? ""
+            invocation.output.line("\(AppText.id(app)): notified that the time\(task) is nearly over")
         }
         return .whole
     }

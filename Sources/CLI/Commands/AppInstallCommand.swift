@@ -7,8 +7,8 @@ struct AppInstallCommand: ClientCommand {
         commandName: "install",
         abstract: "Install an app's desktop entry.",
         discussion: """
-            The entry is checked and copied to the applications directory of the user. One of the same name is \
-            replaced. A mistake in it is told with its line and key.
+            The entry is checked and copied to your applications directory. An entry of the same name is replaced. \
+            For a mistake in the entry, the error gives the line and the key.
 
             Examples:
               nightshift app install org.example.Photos.desktop
@@ -21,7 +21,7 @@ struct AppInstallCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if file.isEmpty { throw ValidationError("Say which desktop entry to install.") }
+        if file.isEmpty { throw ValidationError("Give the path of the desktop entry to install.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

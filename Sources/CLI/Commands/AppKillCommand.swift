@@ -5,10 +5,10 @@ import NightshiftClient
 struct AppKillCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "kill",
-        abstract: "End an app's process as a crash would, for trials.",
+        abstract: "Kill an app's process as a crash would, for testing.",
         discussion: """
-            The app is not asked. Its transfers go on, and it is launched again when they have ended. The user's way \
-            to end an app is 'nightshift app quit'.
+            The app gets no chance to save its state. Its transfers continue, and it is launched again when they have \
+            ended. To end an app normally, use 'nightshift app quit'.
 
             Examples:
               nightshift app kill org.example.Photos

@@ -5,10 +5,10 @@ import NightshiftClient
 struct AppLaunchCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
-        abstract: "Start an app as the user would.",
+        abstract: "Launch an app in the foreground.",
         discussion: """
-            An app that was force-quit is taken back into the background launches by this. Its output goes to its \
-            log, see 'nightshift app log'.
+            If you have force-quit the app, it may be launched in the background again from now on. Its output goes to \
+            a log, which 'nightshift app log' prints.
 
             Examples:
               nightshift app launch org.example.Photos
@@ -19,12 +19,12 @@ struct AppLaunchCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(help: "Start it without the user seeing it, as a wake does.")
+    @Flag(help: "Launch it in the background, as a wake does.")
     var background = false
 
     @Argument(
         parsing: .postTerminator,
-        help: ArgumentHelp("What the program gets behind the arguments of its entry.", valueName: "argument"))
+        help: ArgumentHelp("Arguments for the program, after those of its desktop entry.", valueName: "argument"))
     var arguments: [String] = []
 
     @OptionGroup var format: JSONOption

@@ -7,7 +7,7 @@ struct AppListCommand: ClientCommand {
         commandName: "list",
         abstract: "List apps with their states.",
         discussion: """
-            Those that are installed, and programs that use the service without a desktop entry.
+            The list has the installed apps, and programs that use the service without a desktop entry.
 
             Examples:
               nightshift app list
@@ -25,7 +25,7 @@ struct AppListCommand: ClientCommand {
         for app in list.unreadable ?? [] { invocation.errors.line("nightshift: " + TerminalText.escaped(app.sentence)) }
         guard !list.apps.isEmpty else {
             guard list.unreadable == nil else { return .whole }
-            invocation.errors.line("There are no apps. Install one with: nightshift app install FILE")
+            invocation.errors.line("No app is installed. Install one with: nightshift app install FILE")
             return .whole
         }
         let output = invocation.output

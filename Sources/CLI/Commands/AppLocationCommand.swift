@@ -5,11 +5,11 @@ import NightshiftClient
 struct AppLocationCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "location",
-        abstract: "Show what an app watches of your location, or say whether it may.",
+        abstract: "Show an app's use of your location, or set its location permission.",
         discussion: """
-            Without an option: your word, the app's reason, its regions and on which side of each the device is, how \
-            often it was woken, and how long the receiver was on for it. Only with --always is it woken. An app that \
-            is no longer allowed is told so, and hears of nothing any more.
+            Without an option, this shows the permission, the app's reason, its regions and whether the device is \
+            inside each, the number of wakes, and how long the receiver was on for the app. Location events wake the \
+            app only with --always. An app that loses the permission is notified, and receives no further events.
 
             Examples:
               nightshift app location org.example.Arrivals

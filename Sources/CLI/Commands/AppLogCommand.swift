@@ -4,10 +4,11 @@ import NightshiftAPI
 struct AppLogCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Print what an app has written to its standard output and error.",
+        abstract: "Print an app's standard output and standard error.",
         discussion: """
-            The service keeps the end of it, 1 MiB unless the entry's X-Nightshift-LogLimit says otherwise. With \
-            --follow what the app writes is printed as it comes, through its restarts and the service's, until ^C.
+            The service keeps the last 1 MiB of the output, or as much as X-Nightshift-LogLimit in the desktop entry \
+            sets. With --follow new output is printed as the app writes it, until you press ^C. Restarts of the app or \
+            the service do not end this.
 
             Examples:
               nightshift app log org.example.Photos
@@ -17,10 +18,10 @@ struct AppLogCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(name: .shortAndLong, help: "Go on with what the app writes from now on.")
+    @Flag(name: .shortAndLong, help: "Continue with new output until you press ^C.")
     var follow = false
 
-    @Flag(help: "Write JSON on standard output; with --follow, one object to a line.")
+    @Flag(help: "Write JSON to standard output; with --follow, one object per line.")
     var json = false
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

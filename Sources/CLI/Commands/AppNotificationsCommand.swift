@@ -5,11 +5,11 @@ import NightshiftClient
 struct AppNotificationsCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifications",
-        abstract: "Say whether an app's notifications are shown.",
+        abstract: "Show or set an app's notification permission.",
         discussion: """
-            Without an option the app's remote notifications are shown, as 'nightshift push why ID' does. With --deny \
-            nothing of it is shown, though it is woken as before; with --ask it may ask again. Alerts that come before you \
-            have said anything are kept, and the first one asks you by a notification.
+            Without an option, this shows the app's remote notifications, as 'nightshift push why ID' does. With --deny \
+            no notification of the app is shown, but pushes still wake it. With --ask the app may ask you again. Alerts \
+            that arrive before you have decided are kept, and the first one asks you with a notification.
 
             Examples:
               nightshift app notifications org.example.Mail
@@ -40,9 +40,9 @@ struct AppNotificationsCommand: ClientCommand {
 
         static func help(for value: Self) -> ArgumentHelp? {
             switch value {
-            case .allow: "Show them."
-            case .deny: "Show none of them."
-            case .ask: "Let the app ask."
+            case .allow: "Show the app's notifications."
+            case .deny: "Show no notification of the app."
+            case .ask: "Reset the permission, so that the app may ask you again."
             }
         }
     }

@@ -7,9 +7,10 @@ struct AppPolicyCommand: ClientCommand {
         commandName: "policy",
         abstract: "Show or set how much background time an app has.",
         discussion: """
-            contiguous (600 s, the device stays awake) or opportunistic (180 s while it is awake anyway), both with \
-            another time behind a colon; default takes the app's own word back: then its entry's \
-            X-Nightshift-BackgroundPolicy counts, else the device's policy.
+            The policy contiguous gives the app 600 s, and keeps the device awake for it. The policy opportunistic \
+            gives it 180 s, which pass only while the device is awake anyway. Another time follows after a colon, such \
+            as opportunistic:30. With default the policy comes from X-Nightshift-BackgroundPolicy in the desktop \
+            entry, or from 'nightshift device policy'.
 
             Examples:
               nightshift app policy org.example.Photos
@@ -21,7 +22,8 @@ struct AppPolicyCommand: ClientCommand {
     var id: AppArgument
 
     @Argument(
-        help: ArgumentHelp("contiguous, opportunistic, either with :SECONDS, or default.", valueName: "policy"),
+        help: ArgumentHelp(
+            "contiguous or opportunistic, optionally with :SECONDS, or default.", valueName: "policy"),
         transform: { $0 == "default" ? $0 : try PolicyArgument.parse($0).description })
     var policy: String?
 

@@ -5,10 +5,10 @@ import NightshiftClient
 struct AppQuitCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "quit",
-        abstract: "Ask an app to end itself.",
+        abstract: "Ask an app to quit.",
         discussion: """
-            Its transfers go on, and it is launched again when they have ended. With --force it is the user's force \
-            quit: its transfers are cancelled, and nothing launches it until the user does.
+            The app's transfers continue, and it is launched again when they have ended. With --force the app is \
+            force-quit: its transfers are cancelled, and nothing launches it until you do.
 
             Examples:
               nightshift app quit org.example.Photos
@@ -18,7 +18,7 @@ struct AppQuitCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(help: "Also cancel its transfers, and do not launch it until the user does.")
+    @Flag(help: "Also cancel the app's transfers, and launch it only when you do.")
     var force = false
 
     @OptionGroup var format: JSONOption

@@ -5,12 +5,12 @@ import NightshiftClient
 struct AppRefreshCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
-        abstract: "Show or steer the background fetches of an app.",
+        abstract: "Show or control the background fetches of an app.",
         discussion: """
-            Shows the last fetches, when the next one is expected, what speaks for and against it now, and the tasks \
-            that the app has scheduled. With --now one begins whatever speaks against it, unless its user has \
-            force-quit the app. Intervals are never, minimum (the service decides), seconds or another length of \
-            time, which is the least there is between two fetches, or default, which takes your word back.
+            Shows the last fetches, the expected time of the next one, the reasons for and against a fetch now, and the \
+            app's scheduled tasks. With --now a fetch begins despite reasons against it, unless you have force-quit \
+            the app. An interval is a length of time, the shortest between two fetches; or minimum, with which the \
+            service decides; or never. The interval default removes your setting.
 
             Examples:
               nightshift app refresh org.example.Feeds
@@ -22,20 +22,20 @@ struct AppRefreshCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(help: "Begin a fetch now.")
+    @Flag(help: "Start a fetch now.")
     var now = false
 
     @Flag var change: RefreshSwitch?
 
     @Option(
         help: ArgumentHelp(
-            "In place of the app's own: never, minimum, seconds, such as 900 or 15m, or default.",
+            "The shortest time between two fetches, such as 900 or 15m, or never, minimum or default.",
             valueName: "interval"),
         transform: AppRefreshCommand.interval)
     var interval: String?
 
     @Option(
-        help: ArgumentHelp("Fetches of a day at most, or none.", valueName: "count"),
+        help: ArgumentHelp("The most fetches in a day, or none for no limit.", valueName: "count"),
         transform: AppRefreshCommand.cap)
     var cap: Int?
 
@@ -45,7 +45,8 @@ struct AppRefreshCommand: ClientCommand {
     static func interval(_ text: String) throws -> String {
         if text == "default" || RefreshInterval(text) != nil { return text }
         guard let span = try? TimeSpan.parse(text), let interval = RefreshInterval(String(span.seconds)) else {
-            throw ValidationError("an interval is never, minimum, seconds up to a year, such as 900 or 15m, or default")
+            throw ValidationError(
+                "an interval is a time up to a year, such as 900 or 15m, or one of never, minimum and default")
         }
         return interval.description
     }
@@ -53,13 +54,15 @@ struct AppRefreshCommand: ClientCommand {
     /// -1 takes the cap away.
     static func cap(_ text: String) throws -> Int {
         if text == "none" { return -1 }
-        guard let count = Int(text), count >= 0 else { throw ValidationError("a cap is a number of fetches, or none") }
+        guard let count = Int(text), count >= 0 else {
+            throw ValidationError("a cap is a number of fetches, or none for no limit")
+        }
         return count
     }
 
     func validate() throws {
         if now, change != nil || interval != nil || cap != nil {
-            throw ValidationError("--now goes alone.")
+            throw ValidationError("--now cannot be combined with other options.")
         }
     }
 

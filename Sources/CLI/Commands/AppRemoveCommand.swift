@@ -7,8 +7,8 @@ struct AppRemoveCommand: ClientCommand {
         commandName: "remove",
         abstract: "Remove an app's desktop entry.",
         discussion: """
-            Only what was installed for this user; the app's program stays where it is.
-            Of an app that cannot be read, only what is kept of it is removed.
+            Removes only an entry that was installed for your user. The app's program stays where it is. If the \
+            service cannot read its data of the app, only that data is deleted, and the entry stays.
 
             Examples:
               nightshift app remove org.example.Photos

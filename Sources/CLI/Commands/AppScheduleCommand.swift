@@ -5,11 +5,11 @@ import NightshiftClient
 struct AppScheduleCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Schedule a task of an app, as the app itself does.",
+        abstract: "Submit a scheduled task for an app, as the app itself does.",
         discussion: """
-            The app is woken once for the task, under an identifier that its entry declares with \
-            X-Nightshift-TaskIdentifiers: for 30 seconds of refresh, or with --processing for some minutes while \
-            nobody uses the device. The same identifier replaces what waits under it.
+            The app is woken once for the task. A refresh task has 30 seconds. With --processing the task has some \
+            minutes, while nobody uses the device. The app's desktop entry must declare the identifier in \
+            X-Nightshift-TaskIdentifiers. A waiting task with the same identifier is replaced.
 
             Examples:
               nightshift app schedule org.example.Feeds feeds.refresh --after 06:00
@@ -24,8 +24,8 @@ struct AppScheduleCommand: ClientCommand {
 
         static func help(for value: Kind) -> ArgumentHelp? {
             switch value {
-            case .refresh: "A short task for new content; so unless told otherwise."
-            case .processing: "A longer one, while nobody uses the device."
+            case .refresh: "Submit a short task that fetches new content. This is the default."
+            case .processing: "Submit a longer task, which runs while nobody uses the device."
             }
         }
 
@@ -41,7 +41,8 @@ struct AppScheduleCommand: ClientCommand {
     @Flag var kind: Kind?
 
     @Option(
-        help: ArgumentHelp("Not before, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
+        help: ArgumentHelp(
+            "The earliest time to start, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
         transform: Moment.parse)
     var after: Moment?
 
@@ -51,18 +52,18 @@ struct AppScheduleCommand: ClientCommand {
     @Flag(help: "With --processing: wait for external power.")
     var externalPower = false
 
-    @Flag(help: "Cancel what waits under the identifier, or a task that its user began.")
+    @Flag(help: "Cancel the waiting or continued task with this identifier.")
     var cancel = false
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier.isEmpty { throw ValidationError("A task has an identifier.") }
+        if identifier.isEmpty { throw ValidationError("The identifier of a scheduled task is not empty.") }
         if cancel, kind != nil || after != nil || network || externalPower {
-            throw ValidationError("--cancel goes alone.")
+            throw ValidationError("--cancel cannot be combined with other options.")
         }
         if network || externalPower, kind != .processing {
-            throw ValidationError("--network and --external-power go with --processing.")
+            throw ValidationError("--network and --external-power need --processing.")
         }
     }
 
@@ -83,7 +84,7 @@ struct AppScheduleCommand: ClientCommand {
         } else if let waiting = status.scheduled.last(where: { $0.task.identifier == identifier }) {
             invocation.output.line("\(AppText.id(app)): \(invocation.appRefreshReport.line(waiting))")
         } else {
-            invocation.output.line("\(AppText.id(app)): nothing waits as \(TerminalText.escaped(identifier))")
+            invocation.output.line("\(AppText.id(app)): no task waits as \(TerminalText.escaped(identifier))")
         }
         return .whole
     }
@@ -92,7 +93,7 @@ struct AppScheduleCommand: ClientCommand {
         var task = ScheduledTask(identifier: identifier, kind: kind?.task ?? .refresh)
         if let after {
             guard let date = after.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
-                throw CommandFailure.usage("--after: there is no such date.")
+                throw CommandFailure.usage("The date in --after does not exist.")
             }
             task.earliestBegin = date
         }

@@ -7,8 +7,8 @@ struct AppShowCommand: ClientCommand {
         commandName: "show",
         abstract: "Show everything about an app.",
         discussion: """
-            Also its last background fetches, when the next one is expected, the tasks that it has scheduled, and what \
-            it watches of its user's location.
+            This includes its last background fetches, the expected time of the next one, its scheduled tasks, its \
+            remote notifications, and its use of your location.
 
             Examples:
               nightshift app show org.example.Photos

@@ -6,10 +6,10 @@ import NightshiftClient
 struct AppSnapshotCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot",
-        abstract: "Write an app's last picture of itself to a file.",
+        abstract: "Write an app's last snapshot to a file.",
         discussion: """
-            The picture for an app switcher, in PNG: taken when the app went to the background or had finished its \
-            work there. 'nightshift app show' says when.
+            A snapshot is a PNG picture for app switchers. The app makes it when it enters the background or has \
+            finished its work there. 'nightshift app show' shows the time.
 
             Examples:
               nightshift app snapshot org.example.Photos -o photos.png
@@ -21,10 +21,10 @@ struct AppSnapshotCommand: ClientCommand {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the picture to this file.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Write the snapshot to this file.", valueName: "file"), completion: .file())
     var output: String
 
-    @Flag(help: "Replace the file where it is there already.")
+    @Flag(help: "Replace the file if it exists.")
     var force = false
 
     @OptionGroup var format: JSONOption
@@ -56,7 +56,7 @@ struct AppSnapshotCommand: ClientCommand {
     }
 
     private var isThereAlready: CommandFailure {
-        CommandFailure.failed("\(output) is there already. Replace it with --force.")
+        CommandFailure.failed("\(output) already exists. Replace it with --force.")
     }
 
     /// What can be known before anything is asked.
@@ -64,7 +64,7 @@ struct AppSnapshotCommand: ClientCommand {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
         if output.hasSuffix("/") || (exists && isDirectory.boolValue) {
-            throw CommandFailure.failed("\(output) is a directory; -o takes the name of a file.")
+            throw CommandFailure.failed("\(output) is a directory. Give -o the name of a file.")
         }
         guard !exists || force else { throw isThereAlready }
         try DestinationCheck.requireDirectory(

@@ -7,9 +7,9 @@ struct AppWhyCommand: ClientCommand {
         commandName: "why",
         abstract: "Explain why an app is in its state.",
         discussion: """
-            Says what it does or is to do, until when, how its last process ended, and why it is not launched where \
-            it is not; what speaks for and against a background fetch now, and what the last ones brought; what it \
-            watches of its user's location, and whether it may. 'nightshift why ID' says the same.
+            Explains the app's current work and its end, how its last process ended, and why the app is not launched. \
+            Also gives the reasons for and against a background fetch now, the results of the last ones, and the app's \
+            use of your location. 'nightshift why ID' prints the same.
 
             Examples:
               nightshift app why org.example.Photos

@@ -7,8 +7,8 @@ struct CancelCommand: ClientCommand {
         commandName: "cancel",
         abstract: "End transfers for good.",
         discussion: """
-            What has come or gone so far is thrown away, unless --keep is given and the server allows transfers to be \
-            continued: then 'nightshift get --continue ID' or 'nightshift put --continue ID' goes on from there.
+            The data transferred so far is deleted. With --keep it is kept if the server supports continuing; then \
+            'nightshift get --continue ID' or 'nightshift put --continue ID' continues from there.
 
             Examples:
               nightshift cancel 12
@@ -18,7 +18,7 @@ struct CancelCommand: ClientCommand {
 
     @OptionGroup var selection: TaskSelection
 
-    @Flag(help: "Keep what has come, or what the server has, to be continued later.")
+    @Flag(help: "Keep the transferred data, so that the transfer can be continued later.")
     var keep = false
 
     @OptionGroup var format: JSONOption
@@ -32,8 +32,8 @@ struct CancelCommand: ClientCommand {
             guard keep, !format.json else { return }
             invocation.errors.line(
                 task.resumeData == nil
-                    ? "\(task.id): nothing could be kept; the server gives no means to continue, or nothing had come."
-                    : "\(task.id): go on with: nightshift \(task.kind.command) --continue \(task.id)")
+                    ? "\(task.id): no data was kept, because none was transferred or the server does not support continuing."
+                    : "\(task.id): continue with: nightshift \(task.kind.command) --continue \(task.id)")
         }
     }
 }

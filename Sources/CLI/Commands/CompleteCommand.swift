@@ -6,22 +6,23 @@ import NightshiftClient
 struct CompleteCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "complete",
-        abstract: "Print words for a shell to complete.",
+        abstract: "Print words that complete a command line.",
         discussion: """
-            Silent where the service does not run or does not answer at once; it is not started.
+            Completion scripts of shells call this. It prints nothing if the service does not run or does not answer \
+            within a second. The service is not started.
 
             Examples:
               nightshift complete tasks --shell bash -- nightshift pause
             """,
         shouldDisplay: false)
 
-    @Argument(help: "What to print.")
+    @Argument(help: "The kind of words to print.")
     var kind: DynamicCompletion
 
-    @Option(help: "For which shell.")
+    @Option(help: "The shell.")
     var shell: CompletionsCommand.Shell = .bash
 
-    @Argument(help: "The words that are typed.")
+    @Argument(help: "The words of the command line.")
     var words: [String] = []
 
     @OptionGroup var format: JSONOption
@@ -73,7 +74,7 @@ struct CompleteCommand: ClientCommand {
         var tasks = try await client.send(.tasks(TaskFilter(states: CompletionStates.of(words)))).tasks
         if ["get", "put"].contains(words.dropFirst().first) { tasks.removeAll { $0.resumeData == nil } }
         return tasks.reversed().map {
-            CompletionWord(word: "\($0.id)", about: "\(TaskText.name($0)), \($0.state.rawValue)")
+            CompletionWord(word: "\($0.id)", about: "\(TaskText.name($0)), \(TaskText.state($0.state))")
         }
     }
 

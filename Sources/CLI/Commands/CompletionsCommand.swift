@@ -8,7 +8,7 @@ struct CompletionsCommand: ClientCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "completions",
-        abstract: "Print a script that completes nightshift's words in a shell.",
+        abstract: "Print a script that completes commands, options and ids in a shell.",
         discussion: """
             Examples:
               source <(nightshift completions bash)
@@ -16,7 +16,7 @@ struct CompletionsCommand: ClientCommand {
               nightshift completions fish > ~/.config/fish/completions/nightshift.fish
             """)
 
-    @Argument(help: "bash, zsh or fish.")
+    @Argument(help: "The shell.")
     var shell: Shell
 
     @OptionGroup var format: JSONOption

@@ -6,11 +6,11 @@ enum DestinationCheck {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             throw CommandFailure.failed(
-                "There is no directory \(path). Make it with: mkdir -p \(ShellWord.quoted(path))")
+                "The directory \(path) does not exist. Create it with: mkdir -p \(ShellWord.quoted(path))")
         }
         guard isDirectory.boolValue else { throw CommandFailure.failed("\(path) is not a directory.") }
         guard FileManager.default.isWritableFile(atPath: path) else {
-            throw CommandFailure.failed("The directory \(path) may not be written to.")
+            throw CommandFailure.failed("You have no permission to write to the directory \(path).")
         }
     }
 
@@ -19,11 +19,11 @@ enum DestinationCheck {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
         if typed.hasSuffix("/") || (exists && isDirectory.boolValue) {
-            throw CommandFailure.failed("\(typed) is a directory; use -d for one.")
+            throw CommandFailure.failed("\(typed) is a directory. Use -d for a directory.")
         }
         guard !exists || force else {
             throw CommandFailure.failed(
-                "\(typed) is there already. Replace it with --force, or use -d: there a new file takes a free name.")
+                "\(typed) already exists. Replace it with --force, or use -d, which gives the new file a free name.")
         }
         try requireDirectory(PhysicalPath.directory(of: path))
     }

@@ -5,13 +5,12 @@ import NightshiftClient
 struct DeviceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Show what the device says of itself, and change it for trials.",
+        abstract: "Show the device state, and override it for testing.",
         discussion: """
-            Power, network, use and space decide what may run: transfers that wait for a good moment, and apps in the \
-            background. A device that is left alone on battery dozes: background work stands still but for windows, \
-            in which everything runs that waited.
+            Power, network, use and free space decide when transfers and background work of apps may run. A device on \
+            battery that nobody uses dozes: background work is paused, and waiting work runs in maintenance windows.
 
-            Without a subcommand it is shown.
+            Without a subcommand, the device state is shown.
 
             Examples:
               nightshift device

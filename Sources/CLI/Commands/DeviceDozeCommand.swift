@@ -4,9 +4,11 @@ import NightshiftAPI
 struct DeviceDozeCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "doze",
-        abstract: "Ask the device to doze now.",
+        abstract: "Start doze now.",
         discussion: """
-            Background work stands still until the next window, the user, or 'nightshift device wake'. Refused on a device that is plugged in and in use, and while an app holds it awake.
+            Background work is paused until the next maintenance window, until you use the device, or until \
+            'nightshift device wake'. Doze is refused if the device is plugged in and in use, and while an app keeps \
+            it awake.
 
             Examples:
               nightshift device doze

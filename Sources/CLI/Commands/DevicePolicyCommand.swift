@@ -4,15 +4,16 @@ import NightshiftAPI
 struct DevicePolicyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Set how much background time apps have, and whether the device stays awake for it.",
+        abstract: "Set the background time of apps, and whether the device stays awake for it.",
         discussion: """
-            contiguous gives 600 s and holds the device awake while a background task is open. opportunistic gives \
-            180 s that pass only while the device is awake anyway. Both take another time behind a colon: \
-            opportunistic:30. Apps with a policy of their own keep it ('nightshift app policy').
+            The policy contiguous gives an app 600 s, and keeps the device awake while a background task is open. The \
+            policy opportunistic gives it 180 s, which pass only while the device is awake anyway. Another time \
+            follows after a colon, such as opportunistic:30. Apps with their own policy keep it ('nightshift app \
+            policy').
 
-            Where the desktop tells whose window is in front, apps come to the front and go to the background with \
-            their windows, unless they say so themselves. --follow-front off leaves that to 'nightshift app activate' \
-            and 'nightshift app background'.
+            If the desktop reports which window has the focus, the app of that window is in the foreground, and the \
+            others are in the background. An app that reports its state itself is not affected. With --follow-front \
+            off, only 'nightshift app activate' and 'nightshift app background' change the state of the other apps.
 
             Examples:
               nightshift device policy contiguous
@@ -25,10 +26,13 @@ struct DevicePolicyCommand: ClientCommand {
     var policy: BackgroundPolicy?
 
     @Option(
-        help: ArgumentHelp("Seconds between the expiration handlers and the end of the time.", valueName: "seconds"))
+        help: ArgumentHelp(
+            "The time from the call of the expiration handlers to the end of the background time.",
+            valueName: "seconds"))
     var lead: Double?
 
-    @Option(help: ArgumentHelp("Whether apps follow their windows: on or off.", valueName: "on|off"))
+    @Option(
+        help: ArgumentHelp("Whether the focused window decides which app is in the foreground.", valueName: "on|off"))
     var followFront: Switch?
 
     enum Switch: String, ExpressibleByArgument {
@@ -39,12 +43,13 @@ struct DevicePolicyCommand: ClientCommand {
 
     func validate() throws {
         if policy == nil && lead == nil && followFront == nil {
-            throw ValidationError("Say what to set: a policy, --lead or --follow-front.")
+            throw ValidationError("Give a policy, --lead or --follow-front.")
         }
         if let lead, !DeviceSettings.leadAllowed.contains(lead) {
             let range = DeviceSettings.leadAllowed
             throw ValidationError(
-                "--lead is from \(Int(saturating: range.lowerBound)) to \(Int(saturating: range.upperBound)) seconds.")
+                "--lead must be from \(Int(saturating: range.lowerBound)) to \(Int(saturating: range.upperBound)) seconds."
+            )
         }
     }
 

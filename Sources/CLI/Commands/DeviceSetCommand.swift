@@ -4,9 +4,9 @@ import NightshiftAPI
 struct DeviceSetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Let values stand in place of what the device says, for trials.",
+        abstract: "Override values of the device, for testing.",
         discussion: """
-            They are kept until 'nightshift device unset'. The keys and their values:
+            Overrides stay until you remove them with 'nightshift device unset'. The keys and their values are:
 
             \(keys)
 
@@ -20,7 +20,7 @@ struct DeviceSetCommand: ClientCommand {
     private static let keys = DeviceKey.allCases.map { "  \($0.rawValue): \($0.grammar)" }.joined(separator: "\n")
 
     @Argument(
-        help: ArgumentHelp("Values to set.", valueName: "key=value"),
+        help: ArgumentHelp("The values to override.", valueName: "key=value"),
         completion: .list(DeviceKey.allCases.map { "\($0.rawValue)=" }), transform: DeviceValueArgument.parse)
     var values: [DeviceValueArgument]
 

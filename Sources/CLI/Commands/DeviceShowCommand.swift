@@ -5,9 +5,10 @@ import NightshiftClient
 struct DeviceShowCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show each value with its source, doze, and who keeps the device awake.",
+        abstract: "Show each value with its source, doze, and the apps that keep the device awake.",
         discussion: """
-            A value that is 'assumed' is told by nobody: 'nightshift doctor' says which part of the system is missing.
+            The value 'assumed' means that no part of the system reports it. 'nightshift doctor' shows which part is \
+            missing.
 
             Examples:
               nightshift device show

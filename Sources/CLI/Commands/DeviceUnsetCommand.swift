@@ -4,9 +4,9 @@ import NightshiftAPI
 struct DeviceUnsetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "unset",
-        abstract: "Believe the device again.",
+        abstract: "Remove overrides of the device.",
         discussion: """
-            Takes away what 'nightshift device set' has put in its place.
+            The service uses the real values again in place of those that you set with 'nightshift device set'.
 
             Examples:
               nightshift device unset power idle
@@ -14,17 +14,17 @@ struct DeviceUnsetCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Names of values.", valueName: "key"),
+        help: ArgumentHelp("The keys whose overrides to remove.", valueName: "key"),
         completion: .list(DeviceKey.allCases.map(\.rawValue)), transform: DeviceValueArgument.key)
     var keys: [DeviceKey] = []
 
-    @Flag(help: "All of them.")
+    @Flag(help: "Remove all overrides.")
     var all = false
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        guard keys.isEmpty == all else { throw ValidationError("Name the values to unset, or say --all.") }
+        guard keys.isEmpty == all else { throw ValidationError("Give either the keys to unset or --all.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

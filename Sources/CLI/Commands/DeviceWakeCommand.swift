@@ -4,9 +4,9 @@ import NightshiftAPI
 struct DeviceWakeCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "wake",
-        abstract: "End doze, and keep the device out of it until it was used again.",
+        abstract: "End doze.",
         discussion: """
-            Background work goes on.
+            Background work continues. The device does not doze again until it has been used.
 
             Examples:
               nightshift device wake

@@ -4,9 +4,9 @@ import NightshiftAPI
 struct DeviceWindowCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "window",
-        abstract: "Open a window of doze now.",
+        abstract: "Open a maintenance window now.",
         discussion: """
-            Everything runs that waited for one. The window closes when nothing in it is busy.
+            All work that waited for a maintenance window runs. The window closes when this work is done.
 
             Examples:
               nightshift device window

@@ -4,9 +4,9 @@ import NightshiftAPI
 struct DoctorCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check everything the service depends on, and say what to do.",
+        abstract: "Check everything the service depends on, and advise what to do.",
         discussion: """
-            Changes nothing and starts nothing. The exit code is 1 when a check fails.
+            This command changes nothing and starts nothing. The exit code is 1 if a check fails.
 
             Examples:
               nightshift doctor

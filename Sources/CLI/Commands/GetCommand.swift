@@ -12,14 +12,15 @@ import NightshiftClient
 struct GetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Download files, whatever happens on the way.",
+        abstract: "Download files.",
         discussion: """
-            The service keeps at it through broken connections, restarts and power cuts until the file is whole, and \
-            begins again by itself where the file has changed on the server. Only whole files appear under their name.
+            The service continues a download after broken connections, restarts and power failures until the file is \
+            complete. If the file has changed on the server, the download starts again from the beginning. A file \
+            appears under its name only when it is complete.
 
-            Progress is shown on standard error. When standard output is not a terminal, the path of each finished \
-            file is written there, one to a line. ^C leaves the transfers to the service (exit code 130); the same command \
-            again follows them.
+            Progress is shown on standard error. If standard output is not a terminal, the path of each complete file \
+            is written to it, one per line. ^C ends this command with exit code 130, and the service continues the \
+            transfers. The same command again follows them.
 
             Examples:
               nightshift get https://example.org/big.iso
@@ -29,75 +30,80 @@ struct GetCommand: ClientCommand {
               nightshift get --not-before 22:00 --detach https://example.org/big.iso
             """)
 
-    @Argument(help: ArgumentHelp("What to download: http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URLs to download, with http or https.", valueName: "url"))
     var urls: [String] = []
 
     @Option(
         name: [.short, .long],
         help: ArgumentHelp(
-            "Read URLs from this file, one to a line, # for comments; - is standard input.", valueName: "file"),
+            "Read URLs from this file, one per line. Lines with # are comments. - is standard input.",
+            valueName: "file"),
         completion: .file())
     var inputFile: String?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Where the file goes; with one URL only. - is standard output: the bytes come when they are whole.",
+            "Write the file to this path, for one URL only. With - it is written to standard output once it is complete.",
             valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
         name: [.customShort("d"), .customLong("directory")],
-        help: ArgumentHelp("The directory for the files. The current one unless given.", valueName: "directory"),
+        help: ArgumentHelp(
+            "Write the files to this directory. The default is the current directory.", valueName: "directory"),
         completion: .directory)
     var directory: String?
 
     @Option(
-        help: ArgumentHelp("What the whole file has to hash to, such as sha-256:9f86...", valueName: "algorithm:hex"),
+        help: ArgumentHelp(
+            "The expected hash of the complete file, such as sha-256:9f86...", valueName: "algorithm:hex"),
         transform: ChecksumArgument.parse)
     var checksum: Checksum?
 
     @Option(
         name: .customLong("mirror"),
         help: ArgumentHelp(
-            "The same file is at this URL as well: it helps, or stands in; with one URL only. Can be repeated.",
+            "Another URL of the same file, used in addition or if the first one fails. For one URL only. Can be repeated.",
             valueName: "url"))
     var mirrors: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Connections for each file; as many as make it faster, and at most 6, unless given.", valueName: "number"))
+            "The number of connections for each file. By default up to 6 are used, if they make the download faster.",
+            valueName: "number"))
     var connections: Int?
 
-    @Flag(help: "Replace a file that is there already.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     @Option(
         name: .customLong("continue"),
-        help: ArgumentHelp("Go on with a task that was ended by 'nightshift cancel --keep'.", valueName: "id"),
+        help: ArgumentHelp(
+            "Continue a transfer that 'nightshift cancel --keep' has ended, or that failed.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind)
     var continued: Int64?
 
-    @OptionGroup(title: "The request") var request: TransferOptions
-    @OptionGroup(title: "The moment") var conditions: ConditionOptions
-    @OptionGroup(title: "The app") var owner: AppOptions
-    @OptionGroup(title: "Waiting") var watching: WatchingOptions
+    @OptionGroup(title: "Request") var request: TransferOptions
+    @OptionGroup(title: "Conditions") var conditions: ConditionOptions
+    @OptionGroup(title: "App") var owner: AppOptions
+    @OptionGroup(title: "Output") var watching: WatchingOptions
 
     func validate() throws {
         let sources = [!urls.isEmpty, inputFile != nil, continued != nil].filter { $0 }.count
-        if sources == 0 { throw ValidationError("Say what to download: URLs, -i FILE or --continue ID.") }
+        if sources == 0 { throw ValidationError("Give URLs, -i FILE or --continue ID.") }
         if sources > 1 { throw ValidationError("URLs, -i and --continue cannot be combined.") }
         if output == "-" && (watching.detach || watching.json || continued != nil || owner.app != nil) {
             throw ValidationError("-o - cannot be combined with --detach, --json, --continue or --app.")
         }
         if output != nil && directory != nil { throw ValidationError("-o and -d cannot be combined.") }
         if urls.count > 1 || inputFile != nil {
-            if output != nil { throw ValidationError("-o names one file; use -d for several URLs.") }
-            if checksum != nil { throw ValidationError("--checksum is for one URL.") }
-            if !mirrors.isEmpty { throw ValidationError("--mirror is for one URL.") }
+            if output != nil { throw ValidationError("-o works with one URL only. Use -d for several URLs.") }
+            if checksum != nil { throw ValidationError("--checksum works with one URL only.") }
+            if !mirrors.isEmpty { throw ValidationError("--mirror works with one URL only.") }
         }
         if let connections, !(1...Limits.connectionsPerTask).contains(connections) {
-            throw ValidationError("A file has 1 to \(Limits.connectionsPerTask) connections.")
+            throw ValidationError("--connections must be from 1 to \(Limits.connectionsPerTask).")
         }
         for url in urls + mirrors {
             if let mistake = URLArgument.mistake(in: url) {
@@ -115,7 +121,7 @@ struct GetCommand: ClientCommand {
         if let done = try await finishedBefore(invocation) {
             if !watching.json {
                 invocation.errors.line(
-                    "Transfer \(done.id) has already fetched this file. To fetch it again, add --force.")
+                    "Transfer \(done.id) has already downloaded this file. To download it again, add --force.")
             }
             return try await Submission(invocation: invocation, options: watching, owner: owner).follow(done)
         }
@@ -131,7 +137,7 @@ struct GetCommand: ClientCommand {
         }
         if let inputFile {
             let list = try URLList(path: inputFile)
-            guard try list.validated() > 0 else { throw CommandFailure.usage("\(inputFile) holds no URL.") }
+            guard try list.validated() > 0 else { throw CommandFailure.usage("\(inputFile) contains no URL.") }
             return try await submission.run(list: list) { try self.tasks(for: $0, like: template, invocation) }
         }
         let tasks = try self.tasks(for: urls, like: template, invocation)

@@ -7,8 +7,9 @@ struct JournalCommand: ClientCommand {
         commandName: "journal",
         abstract: "Print what the service decided, and why.",
         discussion: """
-            Every start, hold, stop, sleep, wake and kill with what was looked at, oldest first. Without --since the \
-            last hour. With --follow what is decided from now on is printed as it comes, until ^C.
+            Prints each decision with its reason and the device state it was based on, oldest first. Without --since, \
+            the journal of the last hour is printed. With --follow new decisions are printed as they are made, until \
+            you press ^C.
 
             Examples:
               nightshift journal
@@ -19,36 +20,37 @@ struct JournalCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How far back, such as 90s, 2h or 7d, a time, or 'all'.", valueName: "time"),
+            "Start this long ago, such as 90s, 2h or 7d, or at this time, or with 'all' at the beginning.",
+            valueName: "time"),
         transform: JournalStart.parse)
     var since: JournalStart?
 
     @Option(
-        help: ArgumentHelp("Only what concerns this app and its transfers.", valueName: "id"),
+        help: ArgumentHelp("Print only decisions about this app and its transfers.", valueName: "id"),
         completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var app: AppArgument?
 
     @Option(
-        help: ArgumentHelp("Only what concerns this transfer.", valueName: "id"),
+        help: ArgumentHelp("Print only decisions about this transfer.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind)
     var task: Int64?
 
-    @Flag(name: .shortAndLong, help: "Go on with what is decided from now on.")
+    @Flag(name: .shortAndLong, help: "Continue with new decisions until you press ^C.")
     var follow = false
 
-    @Flag(help: "Write JSON, one object to a line, on standard output.")
+    @Flag(help: "Write JSON to standard output, one object per line.")
     var json = false
 
     func validate() throws {
         if let task, task < 1 { throw ValidationError("A transfer's number is 1 or more.") }
-        if task != nil, app != nil { throw ValidationError("--task and --app do not go together.") }
+        if task != nil, app != nil { throw ValidationError("--task and --app cannot be combined.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let start = since ?? .span(TimeSpan(seconds: 3_600))
         guard let moment = start.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
-            throw CommandFailure.usage("--since: there is no such date.")
+            throw CommandFailure.usage("The date in --since does not exist.")
         }
         let printer = JournalPrinter(
             output: invocation.output, times: invocation.times, style: Style(isEnabled: invocation.output.allowsColor),
@@ -74,19 +76,19 @@ struct JournalCommand: ClientCommand {
     ///
     /// - Throws: ``Problem`` where there is none.
     private func explainSilence(_ invocation: Invocation) async throws {
-        let more = since == .all ? "" : "; --since all goes back to the beginning"
+        let more = since == .all ? "" : " '--since all' prints the whole journal."
         if let task {
             do {
                 _ = try await invocation.service.task(TaskID(task))
             } catch let problem as Problem where problem.status == 404 {
                 throw CommandFailure(
                     status: .failed,
-                    message: "There is no task \(task), and no decision about one in that time\(more).",
+                    message: "There is no transfer \(task), and the journal of that time does not mention it.\(more)",
                     problem: problem)
             }
         }
         guard !json, !follow else { return }
-        invocation.errors.line("Nothing was decided in that time\(more).")
+        invocation.errors.line("No decision was made in that time.\(more)")
     }
 }
 

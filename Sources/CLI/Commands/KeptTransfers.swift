@@ -6,10 +6,13 @@ extension TaskStatus {
     func kept(_ kind: TaskKind) throws -> String {
         guard kind == self.kind else {
             throw CommandFailure.usage(
-                "Task \(id) is \(self.kind == .upload ? "an upload" : "a download"); go on with: nightshift \(self.kind.command) --continue \(id)"
+                "Transfer \(id) is \(self.kind == .upload ? "an upload" : "a download"). Continue it with: "
+                    + "nightshift \(self.kind.command) --continue \(id)"
             )
         }
-        guard let resumeData else { throw CommandFailure.failed("Task \(id) has nothing to continue from.") }
+        guard let resumeData else {
+            throw CommandFailure.failed("Transfer \(id) cannot be continued, because none of its data was kept.")
+        }
         return resumeData
     }
 }

@@ -5,9 +5,9 @@ import NightshiftClient
 struct LimitCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
-        abstract: "Show or change what all transfers together may use.",
+        abstract: "Show or change the limits for all transfers together.",
         discussion: """
-            Takes effect at once and is kept. For single transfers there is 'nightshift set'.
+            A change takes effect at once and stays after a restart. 'nightshift set' changes single transfers.
 
             Examples:
               nightshift limit
@@ -16,17 +16,18 @@ struct LimitCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Bytes per second, such as 500K or 1.5M, or none.", valueName: "rate"),
+        help: ArgumentHelp(
+            "The most bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
         transform: Rate.parse)
     var rate: Rate?
 
-    @Option(help: ArgumentHelp("How many transfers run at once.", valueName: "count"))
+    @Option(help: ArgumentHelp("The most transfers that run at once.", valueName: "count"))
     var transfers: Int?
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if let transfers, transfers < 1 { throw ValidationError("At least one transfer has to be allowed.") }
+        if let transfers, transfers < 1 { throw ValidationError("--transfers must be 1 or more.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -57,6 +58,6 @@ struct LimitCommand: ClientCommand {
     }
 
     static func transfers(_ settings: ServiceSettings) -> String {
-        settings.maximumTransfers.map { "at most \($0) transfers" } ?? "as many transfers as the service allows"
+        settings.maximumTransfers.map { "at most \($0) transfers" } ?? "the service's default number of transfers"
     }
 }

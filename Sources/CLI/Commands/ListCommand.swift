@@ -3,14 +3,23 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-extension TaskState: ExpressibleByArgument {}
+extension TaskState: ExpressibleByArgument {
+    /// A state by the name in the list, such as `paused`, or by its name in the API, such as `suspended`.
+    package init?(argument: String) {
+        guard let state = Self.allCases.first(where: { TaskText.state($0) == argument || $0.rawValue == argument })
+        else { return nil }
+        self = state
+    }
+
+    package static var allValueStrings: [String] { allCases.map { TaskText.state($0) } }
+}
 
 struct ListCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List transfers.",
         discussion: """
-            Without options, those that have not ended.
+            Without options, the transfers that have not ended are listed.
 
             Examples:
               nightshift list
@@ -20,15 +29,16 @@ struct ListCommand: ClientCommand {
               nightshift list --all --json | jq '.tasks[].url'
             """)
 
-    @Option(help: ArgumentHelp("Only transfers in this state. Can be repeated.", valueName: "state"))
+    @Option(help: ArgumentHelp("List only transfers in this state. Can be repeated.", valueName: "state"))
     var state: [TaskState] = []
 
-    @Flag(name: .shortAndLong, help: "Also those that have ended.")
+    @Flag(name: .shortAndLong, help: "Also list transfers that have ended.")
     var all = false
 
     @Option(
         help: ArgumentHelp(
-            "Only transfers of this session: 'terminal' for those of people, ID:NAME for an app's.", valueName: "id"))
+            "List only transfers of this session: 'terminal' for those of this command line, APP:NAME for an app's.",
+            valueName: "id"))
     var session: String?
 
     @OptionGroup var format: JSONOption
@@ -73,8 +83,8 @@ struct ListCommand: ClientCommand {
         var count = 0
         func warn(of task: UnreadableTask) {
             invocation.errors.line(
-                "nightshift: task \(task.id) cannot be read: \(TerminalText.escaped(task.reason)) "
-                    + "'nightshift remove \(task.id)' removes it.")
+                "nightshift: The stored data of transfer \(task.id) cannot be read: \(TerminalText.escaped(task.reason)) "
+                    + "'nightshift remove \(task.id)' deletes it.")
         }
         try await invocation.service.forEachTask(filter, unreadable: warn) { task in
             if count == 0 { output.line(style.strong(table.header)) }
@@ -82,7 +92,8 @@ struct ListCommand: ClientCommand {
             output.line(table.line(task, times: times))
         }
         if count == 0 {
-            invocation.errors.line(all ? "There are no transfers." : "No transfers; --all shows those that have ended.")
+            invocation.errors.line(
+                all ? "There are no transfers." : "No unfinished transfers. --all also lists those that have ended.")
         }
     }
 }

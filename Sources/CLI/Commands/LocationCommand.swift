@@ -5,14 +5,14 @@ import NightshiftClient
 struct LocationCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "location",
-        abstract: "Show what tells where the device is, and which apps are told.",
+        abstract: "Show the location sources, and the apps that receive location events.",
         discussion: """
-            Apps that their user allows it are woken when the device enters or leaves a region, or is somewhere else. \
-            This shows the sources, when the receiver is asked next, and for each app what it watches, how often it \
-            was woken and how long the receiver was on for it. Where the device is, is not shown: each app is told \
-            what it may learn.
+            An app with your permission is woken when the device enters or leaves a region, or moves significantly. \
+            This command shows the location sources, the time of the next fix, and for each app its permission, its \
+            regions, the number of wakes, and how long the receiver was on for it. It does not show the location \
+            itself.
 
-            'nightshift region' has the regions, 'nightshift app location ID' what an app may.
+            'nightshift region' manages regions, and 'nightshift app location ID' the permission of an app.
 
             Examples:
               nightshift location

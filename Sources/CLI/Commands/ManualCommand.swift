@@ -9,8 +9,8 @@ struct ManualCommand: ClientCommand {
         commandName: "manual",
         abstract: "Print a manual page in mdoc(7).",
         discussion: """
-            Of nightshift itself, or of the program whose --experimental-dump-help is on standard input. The page's date is \
-            that of SOURCE_DATE_EPOCH where it is set, else today's.
+            The page describes nightshift, or with - the program whose output of --experimental-dump-help is on standard \
+            input. Its date is SOURCE_DATE_EPOCH if that is set, and today otherwise.
 
             Examples:
               nightshift manual > nightshift.1
@@ -18,7 +18,7 @@ struct ManualCommand: ClientCommand {
             """,
         shouldDisplay: false)
 
-    @Argument(help: "- reads a program's help from standard input.")
+    @Argument(help: "- to read the help of a program from standard input.")
     var input: String?
 
     @OptionGroup var format: JSONOption
@@ -28,7 +28,9 @@ struct ManualCommand: ClientCommand {
     }
 
     func validate() throws {
-        guard input == nil || input == "-" else { throw ValidationError("The only input is -, standard input.") }
+        guard input == nil || input == "-" else {
+            throw ValidationError("The only valid argument is -, which reads standard input.")
+        }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -49,7 +51,7 @@ struct ManualCommand: ClientCommand {
             return .whole
         } catch is DecodingError {
             throw CommandFailure.usage(
-                "Standard input does not hold the output of a program's --experimental-dump-help.")
+                "Standard input is not the output of a program's --experimental-dump-help.")
         }
     }
 }

@@ -6,11 +6,11 @@ import NightshiftClient
 struct PageCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "page",
-        abstract: "Open a live page with apps, transfers and what kept the device awake.",
+        abstract: "Open a live page with apps, transfers, the timeline and the device.",
         discussion: """
-            Starts a small program that serves the page to this machine alone, and opens it in the browser. The link \
-            lets one browser in, once; the program ends ten minutes after the last visitor has left. Everything goes on \
-            without it.
+            Starts a process that serves the page on this machine only, and opens the page in your browser. The link \
+            works once, and gives one browser access. The process ends ten minutes after the last browser has closed \
+            the page. Transfers and apps do not depend on it.
 
             Examples:
               nightshift page
@@ -18,16 +18,16 @@ struct PageCommand: ClientCommand {
               nightshift page --no-open --port 8080 --json
             """)
 
-    @Flag(name: .customLong("no-open"), help: "Print the address in place of opening it.")
+    @Flag(name: .customLong("no-open"), help: "Print the address instead of opening it.")
     var noOpen = false
 
-    @Option(help: "The port; a free one unless given.")
+    @Option(help: "The port, or 0 for any free port.")
     var port = 0
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        guard (0...65_535).contains(port) else { throw ValidationError("A port is a number from 0 to 65535.") }
+        guard (0...65_535).contains(port) else { throw ValidationError("--port must be from 0 to 65535.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -43,7 +43,8 @@ struct PageCommand: ClientCommand {
         }
         let opener = URLOpener(environment: invocation.environment)
         if try await opener.open(address.url, log: launcher.log) { return .whole }
-        invocation.errors.line("nightshift: xdg-open opened no browser. The page is here, for one browser, once:")
+        invocation.errors.line(
+            "nightshift: xdg-open could not open a browser. Open this link yourself; it works once:")
         if !format.json { invocation.output.line(address.url) }
         return .whole
     }

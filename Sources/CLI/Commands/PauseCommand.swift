@@ -7,8 +7,9 @@ struct PauseCommand: ClientCommand {
         commandName: "pause",
         abstract: "Pause transfers until they are resumed.",
         discussion: """
-            The bytes that are here stay here; no time limit runs meanwhile. An upload that its server cannot continue \
-            starts again from its first byte: what that loses is said first, and on a terminal you are asked.
+            The transferred data is kept, and time limits do not run while a transfer is paused. An upload that the \
+            server cannot continue starts again from the first byte. In this case the command first prints how much \
+            has to be sent again, and on a terminal it asks you.
 
             Examples:
               nightshift pause 12
@@ -18,7 +19,7 @@ struct PauseCommand: ClientCommand {
 
     @OptionGroup var selection: TaskSelection
 
-    @Flag(name: .shortAndLong, help: "Do not ask.")
+    @Flag(name: .shortAndLong, help: "Pause uploads without asking.")
     var yes = false
 
     @OptionGroup var format: JSONOption
@@ -30,7 +31,7 @@ struct PauseCommand: ClientCommand {
         if !losses.isEmpty && !format.json {
             invocation.errors.lines(losses.lines)
             if !yes, invocation.confirm(losses.question) == false {
-                throw CommandFailure.failed("Nothing was paused.")
+                throw CommandFailure.failed("No transfer was paused.")
             }
         }
         return try await invocation.act(.suspend, ids, json: format.json, verb: "paused")
@@ -54,14 +55,14 @@ struct UploadLosses {
 
     var lines: [String] {
         let shown = tasks.prefix(Self.mostShown).map { task in
-            "\(task.id) \(TaskText.name(task)): its server cannot continue it; \(QuantityText.size(task.countOfBytesSent)) that "
-                + "are sent will be sent again."
+            "\(task.id) \(TaskText.name(task)): The server cannot continue this upload. "
+                + "\(QuantityText.size(task.countOfBytesSent)) will have to be sent again."
         }
         let rest = tasks.dropFirst(Self.mostShown)
         guard !rest.isEmpty else { return shown }
         let bytes = QuantityText.size(rest.reduce(0) { $0 + $1.countOfBytesSent })
         return shown + [
-            "The same goes for \(rest.count) more uploads, with \(bytes): \(TaskRange.text(rest.map(\.id)))."
+            "The same applies to \(rest.count) more uploads, with \(bytes): \(TaskRange.text(rest.map(\.id)))."
         ]
     }
 

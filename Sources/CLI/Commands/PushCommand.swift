@@ -5,13 +5,14 @@ import NightshiftClient
 struct PushCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Remote notifications: the gateway, and what becomes of what it sends.",
+        abstract: "Manage remote notifications: the gateway, device tokens, and deliveries.",
         discussion: """
-            Providers send to a gateway, and the gateway sends to this device over one connection for all apps. It is \
-            open only while some app has registered. An app with X-Nightshift-BackgroundModes=remote-notification; is \
-            woken for what has content-available, and its alert is shown when it has fetched.
+            Providers send pushes to a gateway, and the gateway sends them to this device over one connection for all \
+            apps. The connection is open only while an app is registered. A push with content-available wakes an app \
+            that declares X-Nightshift-BackgroundModes=remote-notification; and the alert of the push is shown when \
+            the app has handled it.
 
-            Without a subcommand the connection and all apps are shown.
+            Without a subcommand, the connection and all registered apps are shown.
 
             Examples:
               nightshift push enrol nightshift-push://push.example.org:5223/CODE
@@ -28,7 +29,7 @@ struct PushCommand: ParsableCommand {
 struct PushStatusCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show the connection to the gateway, and the apps that have registered.",
+        abstract: "Show the connection to the gateway, and the registered apps.",
         discussion: """
             Examples:
               nightshift push status
@@ -47,9 +48,9 @@ struct PushEnrolCommand: ClientCommand {
         commandName: "enrol",
         abstract: "Enrol this device at a push gateway.",
         discussion: """
-            The address is what 'nightshift-gateway enrolment create' prints; it works once and for a time. The device \
-            makes a key of its own, which never leaves it. A device is enrolled at one gateway: 'nightshift push \
-            leave' leaves it.
+            'nightshift-gateway enrolment create' prints the address. It works once, and only for a limited time. The \
+            device creates a key, which never leaves it. A device is enrolled at one gateway at a time. 'nightshift \
+            push leave' removes the enrolment.
 
             Examples:
               nightshift push enrol nightshift-push://push.example.org:5223/CODE
@@ -59,11 +60,12 @@ struct PushEnrolCommand: ClientCommand {
     @Argument(help: ArgumentHelp("The gateway's address with an enrolment code.", valueName: "url"))
     var url: String
 
-    @Option(help: ArgumentHelp("The name under which the gateway lists this device.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of this device in the gateway's list.", valueName: "name"))
     var name: String?
 
     @Option(
-        help: ArgumentHelp("PEM file of the authority that has signed the gateway's certificate.", valueName: "file"),
+        help: ArgumentHelp(
+            "A PEM file with the certificate authority that signed the gateway's certificate.", valueName: "file"),
         completion: .file())
     var authority: String?
 
@@ -72,7 +74,7 @@ struct PushEnrolCommand: ClientCommand {
     func validate() throws {
         guard url.hasPrefix("nightshift-push://") else {
             throw ValidationError(
-                "The address begins with nightshift-push://, as 'nightshift-gateway enrolment create' prints it.")
+                "The address must begin with nightshift-push://. 'nightshift-gateway enrolment create' prints it.")
         }
     }
 
@@ -87,7 +89,7 @@ struct PushEnrolCommand: ClientCommand {
 struct PushLeaveCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave",
-        abstract: "Leave the gateway: tokens end, and nothing comes any more.",
+        abstract: "Leave the gateway: device tokens become invalid, and no more pushes arrive.",
         discussion: """
             Examples:
               nightshift push leave
@@ -105,12 +107,12 @@ struct PushLeaveCommand: ClientCommand {
 struct PushTokenCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Register an app, and print the token that its provider sends to.",
+        abstract: "Register an app, and print the device token to which its provider sends.",
         discussion: """
-            For apps that do not ask for it themselves, such as scripts. The token stays the same until --remove, or \
-            until the app is removed; providers are then told that it is gone.
+            Use this for apps that do not register themselves, such as scripts. The token stays the same until you \
+            run this with --remove or remove the app. The gateway then reports to providers that the token is invalid.
 
-            Exit codes: 0 the token is printed; 1 there is none yet.
+            Exit codes: 0 the token was printed; 1 the app has no token yet.
 
             Examples:
               nightshift push token org.example.Mail
@@ -120,7 +122,7 @@ struct PushTokenCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(help: "Take it back.")
+    @Flag(help: "Unregister the app, which makes its token invalid.")
     var remove = false
 
     @OptionGroup var format: JSONOption
@@ -134,7 +136,7 @@ struct PushTokenCommand: ClientCommand {
             if format.json {
                 try invocation.json(try await service.fetch(.push(of: app)))
             } else {
-                invocation.output.line("\(AppText.id(app)): its token is taken back")
+                invocation.output.line("\(AppText.id(app)): unregistered, its token is invalid")
             }
             return .whole
         }
@@ -154,11 +156,11 @@ struct PushTokenCommand: ClientCommand {
 struct PushWhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Explain what became of an app's remote notifications.",
+        abstract: "Explain what happened to an app's remote notifications.",
         discussion: """
-            Says what would become of one that came now, and of each of the last ones what was decided and why: \
-            whether the app was woken, what came of it, and when its alert was shown, or why not and which command \
-            changes that.
+            Explains how a push would be handled now. For each of the last pushes it prints the decision and its \
+            reason, whether the app was woken, the result, and when the alert was shown. If an alert was not shown, it \
+            prints the reason and the command that changes this.
 
             Examples:
               nightshift push why org.example.Mail

@@ -13,10 +13,11 @@ struct PutCommand: ClientCommand {
             nightshift put [<options>] --continue <id>
             """,
         discussion: """
-            After a break the upload goes on where the server is, if that speaks the IETF's resumable uploads, or tus \
-            with --tus. Unless the service keeps a copy of it, the file must not change until it is sent: a changed \
-            file is an error, never a mixture. What the server answers is written to standard output, or to a file \
-            with -o. After ^C the same command follows the upload, unless it is a form or has a method other than PUT.
+            After an interruption the upload continues where it stopped, if the server supports the IETF's resumable \
+            uploads, or tus with --tus. The file must not change until it is sent, unless the service keeps a copy. If \
+            it changes, the upload fails; the server never gets a mixture of two versions. The server's response is \
+            written to standard output, or to a file with -o. After ^C the same command follows the upload, unless the \
+            upload is a form or uses a method other than PUT.
 
             Examples:
               nightshift put photo.jpg https://example.org/inbox/photo.jpg
@@ -25,10 +26,10 @@ struct PutCommand: ClientCommand {
               nightshift put --detach --limit-rate 1M a.tar https://example.org/a.tar
             """)
 
-    @Argument(help: "The file to send; not with --form.", completion: .file())
+    @Argument(help: "The file to upload. Not used with --form.", completion: .file())
     var file: String?
 
-    @Argument(help: "Where to send it: http or https.")
+    @Argument(help: "The URL to upload to, with http or https.")
     var url: String?
 
     @Option(
@@ -39,59 +40,64 @@ struct PutCommand: ClientCommand {
         transform: FormArgument.parse)
     var form: [FormField] = []
 
-    @Flag(help: "Speak tus 1.0 to the server.")
+    @Flag(help: "Use the protocol tus 1.0.")
     var tus = false
 
-    @Flag(help: "Send the request as it is: it cannot be continued after a break.")
+    @Flag(help: "Use one plain request, which cannot be continued after an interruption.")
     var noResume = false
 
     @Flag(
-        help: "Keep a copy until it is sent, so that the file may change. Without, only where that costs no space.")
+        help: "Copy the file first, so that it may change. Without this, it is copied only if that takes no space.")
     var copySource = false
 
     @Option(
         name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("The method. PUT unless given, POST for a form.", valueName: "method"))
+        help: ArgumentHelp("The HTTP method. The default is PUT, and POST for a form.", valueName: "method"))
     var method: String?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the server's answer to this file.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Write the server's response to this file.", valueName: "file"), completion: .file())
     var output: String?
 
-    @Flag(help: "Replace the file of -o where it is there already.")
+    @Flag(help: "Replace the file of -o if it exists.")
     var force = false
 
     @Option(
         name: .customLong("continue"),
-        help: ArgumentHelp("Go on with an upload that was ended by 'nightshift cancel --keep'.", valueName: "id"),
+        help: ArgumentHelp(
+            "Continue an upload that 'nightshift cancel --keep' has ended, or that failed.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind)
     var continued: Int64?
 
-    @OptionGroup(title: "The request") var request: TransferOptions
-    @OptionGroup(title: "The moment") var conditions: ConditionOptions
-    @OptionGroup(title: "The app") var owner: AppOptions
-    @OptionGroup(title: "Waiting") var watching: WatchingOptions
+    @OptionGroup(title: "Request") var request: TransferOptions
+    @OptionGroup(title: "Conditions") var conditions: ConditionOptions
+    @OptionGroup(title: "App") var owner: AppOptions
+    @OptionGroup(title: "Output") var watching: WatchingOptions
 
     /// With a form the one argument is the URL.
     private var target: String { url ?? file ?? "" }
 
     func validate() throws {
-        if output != nil && watching.detach { throw ValidationError("-o needs to wait; it cannot go with --detach.") }
+        if output != nil && watching.detach {
+            throw ValidationError("-o waits for the response, so it cannot be combined with --detach.")
+        }
         guard continued == nil else {
             guard file == nil, form.isEmpty, !tus, !noResume, !copySource, method == nil else {
-                throw ValidationError("--continue sends what the task was to send, as it was to send it.")
+                throw ValidationError(
+                    "--continue repeats the file and the method of the earlier upload, and cannot be combined with others."
+                )
             }
             return
         }
         if file == nil || form.isEmpty == (url == nil) {
-            throw ValidationError("Give a file to send and a URL, --form and a URL, or --continue ID.")
+            throw ValidationError("Give a file and a URL, --form and a URL, or --continue ID.")
         }
         if let mistake = URLArgument.mistake(in: target) {
             throw ValidationError("'\(TaskText.shown(url: target))': \(mistake).")
         }
-        if tus && noResume { throw ValidationError("--tus is a way to resume; it cannot go with --no-resume.") }
-        if tus && !form.isEmpty { throw ValidationError("tus takes a file, not a form.") }
+        if tus && noResume { throw ValidationError("--tus and --no-resume cannot be combined.") }
+        if tus && !form.isEmpty { throw ValidationError("--tus uploads a file, so it cannot be combined with --form.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -141,11 +147,11 @@ struct PutCommand: ClientCommand {
     private func requireSource(_ path: String) throws {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw CommandFailure.failed("There is no file \(path).")
+            throw CommandFailure.failed("The file \(path) does not exist.")
         }
         guard !isDirectory.boolValue else { throw CommandFailure.failed("\(path) is a directory.") }
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw CommandFailure.failed("\(path) may not be read.")
+            throw CommandFailure.failed("You have no permission to read \(path).")
         }
     }
 
@@ -156,7 +162,8 @@ struct PutCommand: ClientCommand {
             let free = "\(file).\(number)"
             guard try invocation.write(body, to: free, isReplacing: false) else { continue }
             invocation.errors.line(
-                "\(TerminalText.escaped(file)) was made meanwhile, and is left; the answer is in \(TerminalText.escaped(free))."
+                "Another program has created \(TerminalText.escaped(file)). It is not replaced; the response is in "
+                    + "\(TerminalText.escaped(free))."
             )
             return
         }

@@ -5,14 +5,14 @@ import NightshiftClient
 struct RefreshCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
-        abstract: "Show and steer background refresh: who is fetched for, when and why.",
+        abstract: "Show and control background refresh.",
         discussion: """
-            Apps that ask for it are woken to fetch what is new just before they are likely to be opened. Without \
-            options all of them are shown: the interval that each asked for, its last fetch and what came of it, when \
-            the next one is expected, and why it is not now. 'nightshift app refresh ID' tells more of one app.
+            Background refresh wakes apps to fetch new content shortly before you are likely to open them. Without \
+            options, this shows for each app the interval, the last fetch with its result, the expected time of the \
+            next fetch, and why the app is not fetched for now. 'nightshift app refresh ID' shows more about one app.
 
-            What was learned of the use of apps stays on this machine. --forget drops it, of all apps or of one; \
-            switches and intervals stay.
+            The service learns when you use each app. This data stays on this machine. --forget deletes it for all \
+            apps or for one app; settings and intervals stay.
 
             Examples:
               nightshift refresh
@@ -22,7 +22,7 @@ struct RefreshCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("With --forget: the app of which it is forgotten.", valueName: "id"),
+        help: ArgumentHelp("With --forget: the app whose learned use is deleted.", valueName: "id"),
         completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var id: AppArgument?
@@ -30,16 +30,17 @@ struct RefreshCommand: ClientCommand {
     @Flag var change: RefreshSwitch?
 
     @Option(
-        help: ArgumentHelp("Bytes that the fetches of a day may use, such as 50M.", valueName: "size"),
+        help: ArgumentHelp("The bytes that all fetches of a day may use, such as 50M.", valueName: "size"),
         transform: RefreshCommand.size)
     var dailyBytes: Int64?
 
     @Option(
         help: ArgumentHelp(
-            "What the fetches of a day may cost, by a model of wakes, radio and running time.", valueName: "joules"))
+            "The energy that all fetches of a day may use, by a model of wakes, radio and running time.",
+            valueName: "joules"))
     var dailyEnergy: Double?
 
-    @Flag(help: "Forget what was learned of the use of apps.")
+    @Flag(help: "Delete the learned use of apps.")
     var forget = false
 
     @OptionGroup var format: JSONOption
@@ -53,13 +54,14 @@ struct RefreshCommand: ClientCommand {
 
     func validate() throws {
         if id != nil, !forget {
-            throw ValidationError("An app goes with --forget; 'nightshift app refresh ID' shows and steers one.")
+            throw ValidationError(
+                "An app id needs --forget. To show or change one app, use 'nightshift app refresh ID'.")
         }
         if forget, change != nil || dailyBytes != nil || dailyEnergy != nil {
-            throw ValidationError("--forget goes alone.")
+            throw ValidationError("--forget cannot be combined with other options.")
         }
         if let dailyEnergy, !(dailyEnergy >= 0 && dailyEnergy.isFinite) {
-            throw ValidationError("--daily-energy is a number of joules.")
+            throw ValidationError("--daily-energy must be a number of joules, 0 or more.")
         }
     }
 
@@ -93,7 +95,7 @@ struct RefreshCommand: ClientCommand {
         if format.json {
             try invocation.json(status)
         } else {
-            invocation.output.line("\(AppText.id(app)): what was learned of its use is forgotten")
+            invocation.output.line("\(AppText.id(app)): its learned use was deleted")
         }
         return .whole
     }

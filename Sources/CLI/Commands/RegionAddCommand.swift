@@ -7,8 +7,9 @@ struct RegionAddCommand: ClientCommand {
         commandName: "add",
         abstract: "Watch a region for an app.",
         discussion: """
-            The same identifier replaces. A region that is added while the device is inside it tells nothing by \
-            itself. South and west have a letter, such as 33.5S,70.7W, or a sign behind '--'.
+            A region of the app with the same identifier is replaced. Adding a region while the device is inside it \
+            does not cause an event. South and west are written with a letter, such as 33.5S,70.7W, or with a minus \
+            sign after '--'.
 
             Examples:
               nightshift region add home 52.5163,13.3777 150 --app org.example.Arrivals
@@ -22,21 +23,21 @@ struct RegionAddCommand: ClientCommand {
 
         static func help(for value: Crossings) -> ArgumentHelp? {
             switch value {
-            case .entryOnly: "Wake it when the device comes in, not when it goes out."
-            case .exitOnly: "Wake it when the device goes out, not when it comes in."
+            case .entryOnly: "Wake the app only when the device enters the region."
+            case .exitOnly: "Wake the app only when the device leaves the region."
             }
         }
     }
 
-    @Argument(help: ArgumentHelp("What the app calls the region.", valueName: "identifier"))
+    @Argument(help: ArgumentHelp("The identifier of the region.", valueName: "identifier"))
     var identifier: String
 
     @Argument(
-        help: ArgumentHelp("Its centre in degrees.", valueName: "lat,lon"), transform: PlaceArgument.parse)
+        help: ArgumentHelp("The centre in degrees.", valueName: "lat,lon"), transform: PlaceArgument.parse)
     var center: PlaceArgument
 
     @Argument(
-        help: ArgumentHelp("Its radius in metres, or such as 1.5km.", valueName: "radius"),
+        help: ArgumentHelp("The radius in metres, or with km in kilometres, such as 1.5km.", valueName: "radius"),
         transform: RadiusArgument.parse)
     var radius: RadiusArgument
 
@@ -48,7 +49,7 @@ struct RegionAddCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier.isEmpty { throw ValidationError("A region has an identifier.") }
+        if identifier.isEmpty { throw ValidationError("The identifier of a region is not empty.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

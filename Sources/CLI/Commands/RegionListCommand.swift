@@ -5,10 +5,10 @@ import NightshiftClient
 struct RegionListCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the regions that are watched.",
+        abstract: "List the regions of all apps, or of one.",
         discussion: """
-            With the side of each boundary on which the device is, which crossings the app is told, and how many it \
-            was told.
+            For each region, the list shows whether the device is inside, which events wake the app, and how many \
+            events there were.
 
             Examples:
               nightshift region list
@@ -16,7 +16,7 @@ struct RegionListCommand: ClientCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Only this app's.", valueName: "id"), completion: DynamicCompletion.apps.kind,
+        help: ArgumentHelp("List only regions of this app.", valueName: "id"), completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var app: AppArgument?
 
@@ -41,7 +41,7 @@ struct RegionListCommand: ClientCommand {
         }
         guard apps.contains(where: { !$0.regions.isEmpty }) else {
             invocation.errors.line(
-                "No regions are watched. Add one with: nightshift region add IDENTIFIER LAT,LON RADIUS --app ID")
+                "There are no regions. Add one with: nightshift region add IDENTIFIER LAT,LON RADIUS --app ID")
             return .whole
         }
         invocation.output.lines(invocation.locationReport.lines(regionsOf: apps))

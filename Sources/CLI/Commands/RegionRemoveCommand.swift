@@ -5,14 +5,14 @@ import NightshiftClient
 struct RegionRemoveCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Watch a region of an app no more.",
+        abstract: "Remove a region of an app.",
         discussion: """
             Examples:
               nightshift region remove home --app org.example.Arrivals
             """)
 
     @Argument(
-        help: ArgumentHelp("What the app calls the region.", valueName: "identifier"),
+        help: ArgumentHelp("The identifier of the region.", valueName: "identifier"),
         completion: DynamicCompletion.regions.kind)
     var identifier: String
 
@@ -22,7 +22,7 @@ struct RegionRemoveCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier.isEmpty { throw ValidationError("A region has an identifier.") }
+        if identifier.isEmpty { throw ValidationError("The identifier of a region is not empty.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -34,7 +34,7 @@ struct RegionRemoveCommand: ClientCommand {
         if format.json {
             try invocation.json(status)
         } else {
-            invocation.output.line("\(AppText.id(app)): \(TerminalText.escaped(identifier)) is not watched any more")
+            invocation.output.line("\(AppText.id(app)): region \(TerminalText.escaped(identifier)) was removed")
         }
         return .whole
     }

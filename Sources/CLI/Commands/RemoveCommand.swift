@@ -5,9 +5,9 @@ import NightshiftClient
 struct RemoveCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Forget transfers that have ended.",
+        abstract: "Remove transfers that have ended from the list.",
         discussion: """
-            Finished files stay where they are. A transfer that has not ended is cancelled first, by \
+            Complete files stay where they are. To remove a transfer that has not ended, cancel it first with \
             'nightshift cancel'.
 
             Examples:

@@ -5,7 +5,7 @@ import NightshiftClient
 struct ResumeCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let held transfers go on.",
+        abstract: "Continue paused transfers.",
         discussion: """
             Examples:
               nightshift resume 12

@@ -5,14 +5,15 @@ import NightshiftClient
 struct RetargetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "retarget",
-        abstract: "Give a transfer another URL, and keep what is here.",
+        abstract: "Give a transfer another URL, and keep its data.",
         discussion: """
-            For a download whose URL has expired, also when it has failed with that, or that another server has as well. \
-            What is here is kept where the same entity tag, or the length and the last 64 KiB fetched again, show that \
-            it belongs to the file there. Otherwise it begins again, and 'nightshift why' says so.
+            Use this for a download whose URL has expired, even if it has already failed, or whose file another server \
+            has as well. The data on disk is kept if it belongs to the file at the new URL: the entity tag is the \
+            same, or the length and the last 64 KiB, which are fetched again, are the same. Otherwise the download \
+            starts again, and 'nightshift why' explains it.
 
-            Fields of the request and the name and password stay with it where the new URL is of the same scheme, host \
-            and port; elsewhere nothing secret goes along unless it is given here.
+            Header fields, user name and password are kept if the new URL has the same scheme, host and port. Otherwise \
+            only header fields that are known to be harmless are sent; give the others again with this command.
 
             Examples:
               nightshift retarget 12 'https://example.org/big.iso?signature=4711'
@@ -22,13 +23,14 @@ struct RetargetCommand: ClientCommand {
     @Argument(help: "The transfer's number.", completion: DynamicCompletion.tasks.kind)
     var id: Int64
 
-    @Argument(help: ArgumentHelp("Where it is now: http or https.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The new URL, with http or https.", valueName: "url"))
     var url: String
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
         help: ArgumentHelp(
-            "Send this header field, 'Name: value', in place of all that it had. Can be repeated.", valueName: "field"),
+            "Send this header field, 'Name: value'. All earlier header fields are removed. Can be repeated.",
+            valueName: "field"),
         transform: HeaderArgument.parse)
     var headers: [HeaderField] = []
 
@@ -55,7 +57,7 @@ struct RetargetCommand: ClientCommand {
             let place = TerminalText.escaped(TaskText.shown(url: task.url))
             invocation.output.line(
                 task.state == .suspended
-                    ? "\(id): \(place); it is paused, go on with: nightshift resume \(id)" : "\(id): \(place)")
+                    ? "\(id): \(place); it is paused, continue it with: nightshift resume \(id)" : "\(id): \(place)")
         }
         return .whole
     }

@@ -5,11 +5,11 @@ import NightshiftClient
 struct RetryCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try again now what waits after a failure.",
+        abstract: "Retry now the transfers that wait after a failure.",
         discussion: """
-            For the moment at which you know better: the server is back, now. Without numbers everything that waits \
-            for its next attempt tries at once, and every pause ends, also one that a server asked for. What waits for \
-            something else, such as a network or power, goes on waiting; 'nightshift why' says for what.
+            Use this when you know that a server is available again. Without numbers, all transfers that wait for their \
+            next attempt start it at once, and all delays end, even those that a server asked for. Transfers that wait \
+            for something else, such as a network or power, continue to wait; 'nightshift why' explains them.
 
             Examples:
               nightshift retry
@@ -19,7 +19,8 @@ struct RetryCommand: ClientCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Task numbers, also ranges such as 12-20; all that wait after a failure unless given.", valueName: "id"),
+            "Transfer numbers, or ranges such as 12-20. Without them, all that wait after a failure are retried.",
+            valueName: "id"),
         completion: DynamicCompletion.tasks.kind,
         transform: TaskRange.parse)
     var ranges: [TaskRange] = []
@@ -60,15 +61,15 @@ struct RetryCommand: ClientCommand {
     /// What tries again now; nil where refusals have said it.
     static func line(_ answer: RetryResponse, _ hosts: [PausedHost]) -> String? {
         let origins = hosts.prefix(3).map { TerminalText.escaped($0.origin) }.joined(separator: ", ")
-        let waited = "what waited for " + (hosts.count > 3 ? "\(hosts.count) hosts" : origins)
+        let waiting = "transfers that waited for " + (hosts.count > 3 ? "\(hosts.count) hosts" : origins)
         switch (answer.count, hosts.isEmpty) {
         case (0, true) where !answer.refused.isEmpty: return nil
-        case (0, true): return "None of them waits after a failure; 'nightshift why ID' says what one waits for."
-        case (0, false): return waited.prefix(1).uppercased() + waited.dropFirst() + " tries again now."
-        case (1, true): return "1 transfer tries again now."
-        case (1, false): return "1 transfer tries again now, and so does \(waited)."
-        case (let count, true): return "\(count) transfers try again now."
-        case (let count, false): return "\(count) transfers try again now, and so does \(waited)."
+        case (0, true): return "No transfer waits after a failure. 'nightshift why ID' explains why a transfer waits."
+        case (0, false): return "All \(waiting) are retried now."
+        case (1, true): return "1 transfer is retried now."
+        case (1, false): return "1 transfer is retried now, and so are all \(waiting)."
+        case (let count, true): return "\(count) transfers are retried now."
+        case (let count, false): return "\(count) transfers are retried now, and so are all \(waiting)."
         }
     }
 }

@@ -5,8 +5,8 @@ struct ServiceCommand: ParsableCommand {
         commandName: "service",
         abstract: "Start, stop and install the service.",
         discussion: """
-            The service starts by itself with the first command that needs it. Installed, it also goes on after a \
-            restart of the machine, before anyone types a command.
+            The first command that needs the service starts it. Once installed, the service also starts at login, \
+            before you type a command.
 
             Examples:
               nightshift service install

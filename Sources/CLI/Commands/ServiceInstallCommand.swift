@@ -6,10 +6,10 @@ import NightshiftClient
 struct ServiceInstallCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "install",
-        abstract: "Let systemd start the service, on demand and at login.",
+        abstract: "Install systemd units that start the service on demand and at login.",
         discussion: """
-            Writes two units for this user and enables them where the user's systemd runs. For transfers that go on \
-            without anyone logged in, also: loginctl enable-linger
+            Writes two user units, and enables them if the systemd of your user runs. To continue transfers while you \
+            are not logged in, also run: loginctl enable-linger
 
             Examples:
               nightshift service install
@@ -48,7 +48,7 @@ struct ServiceInstallCommand: ClientCommand {
             isEnabled
                 ? "systemd starts the service from now on."
                 : """
-                The user's systemd does not run here, so nothing was enabled. Where it runs:
+                The systemd of your user does not run, so the units were not enabled. When it runs, enable them with:
                   systemctl --user daemon-reload
                   systemctl --user enable --now \(UnitFiles.socketName) \(UnitFiles.serviceName)
                 """)

@@ -14,8 +14,8 @@ struct ServiceRunCommand: ClientCommand {
         commandName: "run",
         abstract: "Run the service in the foreground.",
         discussion: """
-            This process becomes the service and writes its log to standard error; --json therefore changes its \
-            errors only.
+            The service runs in this process, and writes its log to standard error. --json affects only the errors of \
+            this command.
 
             Examples:
               nightshift service run

@@ -5,7 +5,7 @@ import NightshiftClient
 struct ServiceStartCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "start",
-        abstract: "Start the service in the background, where it does not run yet.",
+        abstract: "Start the service in the background if it does not run yet.",
         discussion: """
             Examples:
               nightshift service start

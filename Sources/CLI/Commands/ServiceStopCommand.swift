@@ -11,10 +11,10 @@ import NightshiftClient
 struct ServiceStopCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the service; transfers go on when it runs again.",
+        abstract: "Stop the service. Transfers continue when it runs again.",
         discussion: """
-            Returns when the service is gone. The next command that needs it starts it again, and so does a \
-            'nightshift get' that still waits somewhere.
+            Returns when the service has stopped. The next command that needs it starts it again. A 'nightshift get' \
+            that still runs on another terminal does so as well.
 
             Examples:
               nightshift service stop
@@ -41,7 +41,7 @@ struct ServiceStopCommand: ClientCommand {
             let isLastLook = clock.now >= deadline
             guard kill(process, 0) == 0 else { break }
             guard !isLastLook else {
-                throw CommandFailure.failed("The service (process \(process)) was told to stop, and still runs.")
+                throw CommandFailure.failed("The service (process \(process)) was asked to stop, but still runs.")
             }
             try await Task.sleep(for: .milliseconds(20))
         }
@@ -49,7 +49,7 @@ struct ServiceStopCommand: ClientCommand {
         try printResult(
             "The service is stopped."
                 + (returns
-                    ? " systemd starts it again when it is needed; 'nightshift service uninstall' ends that." : ""),
+                    ? " systemd starts it again when it is needed. 'nightshift service uninstall' prevents this." : ""),
             invocation)
         return .whole
     }

@@ -5,9 +5,9 @@ import NightshiftAPI
 struct ServiceUninstallCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "uninstall",
-        abstract: "Take back what 'service install' did.",
+        abstract: "Remove the systemd units that 'nightshift service install' wrote.",
         discussion: """
-            Transfers and files stay; commands start the service again when they need it.
+            Transfers and files stay. A command that needs the service still starts it.
 
             Examples:
               nightshift service uninstall
@@ -37,7 +37,7 @@ struct ServiceUninstallCommand: ClientCommand {
         if format.json {
             try invocation.json(ServiceChange(files: names, isEnabled: false))
         } else if names.isEmpty {
-            invocation.output.line("Nothing was installed.")
+            invocation.output.line("No units were installed.")
         } else {
             invocation.output.lines(names.map { "Removed \($0)" })
         }

@@ -5,9 +5,9 @@ import NightshiftClient
 struct SetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change the priority or rate limit of transfers, also while they run.",
+        abstract: "Change the priority or the rate limit of transfers.",
         discussion: """
-            For all transfers together there is 'nightshift limit'.
+            A change also affects transfers that are running. 'nightshift limit' sets limits for all transfers together.
 
             Examples:
               nightshift set 12 --limit-rate 500K
@@ -17,19 +17,20 @@ struct SetCommand: ClientCommand {
 
     @OptionGroup var selection: TaskSelection
 
-    @Option(help: ArgumentHelp("0 to 1; higher goes first.", valueName: "number"))
+    @Option(help: ArgumentHelp("From 0 to 1. Transfers with a higher priority start first.", valueName: "number"))
     var priority: Double?
 
     @Option(
-        help: ArgumentHelp("Bytes per second, such as 500K or 1.5M, or none.", valueName: "rate"),
+        help: ArgumentHelp(
+            "The most bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
         transform: Rate.parse)
     var limitRate: Rate?
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if priority == nil && limitRate == nil { throw ValidationError("Say what to set: --priority or --limit-rate.") }
-        if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
+        if priority == nil && limitRate == nil { throw ValidationError("Give --priority or --limit-rate.") }
+        if let priority, !(0...1).contains(priority) { throw ValidationError("--priority must be from 0 to 1.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

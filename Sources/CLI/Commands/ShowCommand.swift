@@ -7,8 +7,8 @@ struct ShowCommand: ClientCommand {
         commandName: "show",
         abstract: "Show everything about transfers, apps, pushes or regions.",
         discussion: """
-            Several are shown one after the other; with --json they are one array. A name is looked for among apps, \
-            transfers, pushes and regions, in this order.
+            Several ids are shown one after the other, and with --json as one array. A name is searched for among \
+            apps, transfers, pushes and regions, in this order.
 
             Examples:
               nightshift show 12

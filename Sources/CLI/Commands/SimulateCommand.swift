@@ -6,11 +6,11 @@ import NightshiftClient
 struct SimulateCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Play a trace: what would be decided, and what it comes to.",
+        abstract: "Run a trace, and print the decisions and their totals.",
         discussion: """
-            A trace says what a device, its user and its apps do, one JSON object to a line; docs/simulation.md \
-            describes it. The service's own rules decide under a virtual clock, so that a week takes seconds and the \
-            same trace gives the same result each time. Nothing on this machine is touched.
+            A trace describes a device, its use and its apps over time, with one JSON object per line. Its format is in \
+            docs/simulation.md. The service's own rules make the decisions, under a virtual clock: a week takes \
+            seconds, and the same trace always gives the same result. Nothing on this machine is changed.
 
             Examples:
               nightshift simulate Examples/traces/week.jsonl
@@ -18,29 +18,31 @@ struct SimulateCommand: ClientCommand {
               nightshift simulate a --json | nightshift timeline --simulation - -o a.svg
             """)
 
-    @Argument(help: ArgumentHelp("The trace's file, or - for standard input.", valueName: "trace"))
+    @Argument(help: ArgumentHelp("The file with the trace, or - for standard input.", valueName: "trace"))
     var trace: String
 
     @Option(
         help: ArgumentHelp(
-            "A policy in place of all those of the trace: contiguous or opportunistic, with :SECONDS if wanted.",
+            "Replace all policies of the trace by this one: contiguous or opportunistic, optionally with :SECONDS.",
             valueName: "policy"),
         transform: PolicyArgument.parse)
     var policy: BackgroundPolicy?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Draw the timeline as well, as SVG.", valueName: "file"))
+    @Option(name: .shortAndLong, help: ArgumentHelp("Also draw the timeline to this file, as SVG.", valueName: "file"))
     var output: String?
 
-    @Flag(help: "Print the totals only.")
+    @Flag(help: "Print only the totals.")
     var totals = false
 
-    @Flag(help: "Write JSON on standard output: an entry of the journal to a line, and the totals last.")
+    @Flag(help: "Write JSON to standard output: one journal entry per line, and the totals last.")
     var json = false
 
     func validate() throws {
-        if output == "-" { throw ValidationError("Standard output has the decisions; give the timeline a file.") }
+        if output == "-" {
+            throw ValidationError("The decisions go to standard output, so the timeline needs a file.")
+        }
         if json, totals {
-            throw ValidationError("--json and --totals do not go together: the last line has the totals.")
+            throw ValidationError("--json and --totals cannot be combined. The last line of JSON has the totals.")
         }
     }
 
@@ -52,7 +54,8 @@ struct SimulateCommand: ClientCommand {
         ).output()
         let result = try SimulationOutput(parsing: data)
         guard let sums = result.totals else {
-            throw CommandFailure.failed("nightshiftd wrote no totals; it may be of another version.")
+            throw CommandFailure.failed(
+                "The output of nightshiftd has no totals. Check that nightshift and nightshiftd have the same version.")
         }
         // First: the reader of the decisions may have enough of them before their end, which ends this program.
         if let output {

@@ -57,8 +57,8 @@ struct StandardOutputDownload: Sendable {
         guard whole.count <= Self.terminalLimit, !whole.contains(0), let text = String(validating: whole, as: UTF8.self)
         else {
             throw CommandFailure.failed(
-                "The file is not a short text, and is not shown on a terminal. Send it to a file or a program, such as "
-                    + "with -o FILE or | less.")
+                "The file is binary or longer than 1 MiB, so it is not shown on the terminal. Write it to a file or a "
+                    + "program, such as with -o FILE or | less.")
         }
         output.write(TerminalText.escaped(text, keepingNewlines: true))
     }
@@ -72,9 +72,9 @@ struct StandardOutputDownload: Sendable {
                 answer.results.contains(where: { $0.task?.state == .suspended })
             else { return false }
             invocation.errors.lines([
-                "Transfer \(id) is paused; \(QuantityText.size(task.countOfBytesReceived)) are here.",
-                "Continue with: the same command",
-                "Stop with:     nightshift cancel \(id)",
+                "Transfer \(id) is paused. \(QuantityText.size(task.countOfBytesReceived)) were received.",
+                "To continue: run the same command again",
+                "To cancel:   nightshift cancel \(id)",
             ])
             return true
         }.value

@@ -5,9 +5,9 @@ import NightshiftClient
 struct StatusCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how the service is.",
+        abstract: "Show the status of the service.",
         discussion: """
-            Does not start it: where it does not run, the exit code is 3.
+            This command does not start the service. If it does not run, the exit code is 3.
 
             Examples:
               nightshift status
@@ -19,8 +19,7 @@ struct StatusCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard try invocation.serviceRuns() else {
             throw CommandFailure.unreachable(
-                "The service does not run. It starts with the first command that needs it, or with "
-                    + "'nightshift service start'.")
+                "The service does not run. 'nightshift service start' and any command that needs the service start it.")
         }
         let status = try await invocation.service.client.send(.status)
         if format.json {
@@ -37,16 +36,16 @@ struct StatusCommand: ClientCommand {
         facts.add("process", String(status.processID))
         facts.add("started", times.both(status.startedAt))
         facts.add("state in", TerminalText.escaped(status.home))
-        facts.add("network", status.networkAvailable ? "there" : "none")
+        facts.add("network", status.networkAvailable ? "available" : "not available")
         let counts = TaskState.allCases.compactMap { state in
-            status.tasks[state.rawValue].flatMap { $0 > 0 ? "\($0) \(state.rawValue)" : nil }
+            status.tasks[state.rawValue].flatMap { $0 > 0 ? "\($0) \(TaskText.state(state))" : nil }
         }
         facts.add("transfers", counts.isEmpty ? "none" : counts.joined(separator: ", "))
         facts.add("rate", QuantityText.rate(status.bytesPerSecond))
         facts.add("rate limit", LimitCommand.rate(status.settings))
         facts.add("at once", LimitCommand.transfers(status.settings))
         let paused = status.pausedHosts.map {
-            "  left alone   \(TerminalText.escaped($0.origin)) until \(times.both($0.until))"
+            "  host paused  \(TerminalText.escaped($0.origin)) until \(times.both($0.until))"
         }
         return ["The service runs."] + facts.lines + paused
     }

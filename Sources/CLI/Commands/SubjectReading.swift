@@ -108,7 +108,7 @@ struct SubjectReading {
         case .task(let id, let others):
             if !others.isEmpty && !json {
                 invocation.errors.line(
-                    "\(others.count + 1) transfers fit '\(TerminalText.escaped(name))'; the newest is shown. The others: "
+                    "\(others.count + 1) transfers match '\(TerminalText.escaped(name))'. The newest is shown. The others: "
                         + TaskRange.text(others))
             }
             return try await task(id)
@@ -145,7 +145,7 @@ struct SubjectReading {
         if let found = NamedSubject.push(name, in: try await service.fetch(.push).apps) { return found }
         if let found = NamedSubject.regions(name, in: try await service.fetch(.location).apps) { return found }
         throw CommandFailure.failed(
-            "There is no app, transfer, push or region '\(isURL ? Redaction.url(name) : name)'. 'nightshift list --all' and "
-                + "'nightshift app list' show what there is.")
+            "There is no app, transfer, push or region '\(isURL ? Redaction.url(name) : name)'. 'nightshift list --all' "
+                + "lists all transfers, and 'nightshift app list' all apps.")
     }
 }

@@ -94,7 +94,7 @@ struct Submission: Sendable {
         } catch let failure as ServiceUnreachable {
             // Asking again could transfer everything twice.
             throw CommandFailure.unreachable(
-                failure.message + "\nWhether the tasks were accepted is not known; 'nightshift list' shows it.")
+                failure.message + "\nIt is not known whether the transfers were accepted. 'nightshift list' shows it.")
         }
     }
 
@@ -132,9 +132,9 @@ struct Submission: Sendable {
     static func sentence(joined ids: [TaskID], _ kind: TaskKind, isFollowed: Bool) -> String {
         let numbers = TaskRange.text(ids)
         guard ids.count == 1 else {
-            return "\(ids.count) of these transfers are under way already: \(numbers)."
+            return "\(ids.count) of these transfers were already running: \(numbers)."
         }
-        return "Transfer \(numbers) is already \(kind == .upload ? "sending" : "fetching") this file."
+        return "Transfer \(numbers) is already \(kind == .upload ? "uploading" : "downloading") this file."
             + (isFollowed ? " Following it." : " Follow it with: nightshift watch \(numbers)")
     }
 
@@ -156,8 +156,9 @@ struct Submission: Sendable {
 
     /// For whoever does not learn it from standard output.
     private func tellAccepted(_ ids: [TaskID]) {
-        let count = ids.count == 1 ? "1 task" : "\(ids.count) tasks"
-        invocation.errors.line("Accepted before that, and going on: \(TaskRange.text(ids)) (\(count)).")
+        let count = ids.count == 1 ? "1 transfer" : "\(ids.count) transfers"
+        invocation.errors.line(
+            "\(count) had been accepted before the error, and will continue: \(TaskRange.text(ids)).")
     }
 
     private func follow(

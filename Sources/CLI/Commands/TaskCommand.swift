@@ -3,10 +3,10 @@ import ArgumentParser
 struct TaskCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "task",
-        abstract: "Run programs as background work with a bounded time.",
+        abstract: "Run programs as background work with a time limit.",
         discussion: """
-            Whatever the program does then counts as the background work of an app: it has a time, stands still \
-            while the device dozes, and 'nightshift why' and the journal tell of it.
+            The program counts as background work of an app: it has a time limit, it is paused while the device dozes, \
+            and 'nightshift why' and the journal report on it.
 
             Examples:
               nightshift task run --name backup -- rsync -a photos/ server:photos/

@@ -13,9 +13,10 @@ import Foundation
 struct TaskExecCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec",
-        abstract: "Become a program when told to.",
+        abstract: "Execute a program when a byte arrives.",
         discussion: """
-            For 'nightshift task run' alone. Waits for a byte on the descriptor; without one, it ends.
+            Only 'nightshift task run' uses this. It waits for a byte on the descriptor, then executes the program. If \
+            the descriptor is closed first, it exits.
 
             Examples:
               nightshift task exec 5 /bin/echo -- echo hello
@@ -25,10 +26,10 @@ struct TaskExecCommand: ClientCommand {
     @Argument(help: "The descriptor of a pipe.")
     var gate: Int32
 
-    @Argument(help: "The program's file.")
+    @Argument(help: "The path of the program.")
     var program: String
 
-    @Argument(parsing: .postTerminator, help: "What the program is called with, its own name first.")
+    @Argument(parsing: .postTerminator, help: "The arguments of the program, with its name first.")
     var arguments: [String]
 
     @OptionGroup var format: JSONOption
@@ -40,7 +41,7 @@ struct TaskExecCommand: ClientCommand {
         StopSignals.admit()
         execvp(program, words)
         let reason = errno
-        invocation.errors.line("nightshift: \(program) cannot be run: \(String(cString: strerror(reason)))")
+        invocation.errors.line("nightshift: \(program) cannot be executed: \(String(cString: strerror(reason))).")
         Glibc.exit(reason == ENOENT ? TaskRun.notFound : TaskRun.notRunnable)
     }
 

@@ -5,17 +5,17 @@ import NightshiftClient
 /// The tasks that a command is about: numbers, ranges, or all that it can be about.
 struct TaskSelection: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind,
         transform: TaskRange.parse)
     var ranges: [TaskRange] = []
 
-    @Flag(help: "Every task it can be done to.")
+    @Flag(help: "All transfers to which the command applies.")
     var all = false
 
     func validate() throws {
-        if ranges.isEmpty && !all { throw ValidationError("Say which tasks: numbers, or --all.") }
-        if !ranges.isEmpty && all { throw ValidationError("Numbers and --all cannot be combined.") }
+        if ranges.isEmpty && !all { throw ValidationError("Give transfer numbers, or --all.") }
+        if !ranges.isEmpty && all { throw ValidationError("Transfer numbers and --all cannot be combined.") }
     }
 
     /// - Parameter states: what `--all` means for this command.

@@ -6,12 +6,12 @@ import NightshiftClient
 struct TimelineCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",
-        abstract: "Draw what the device, its apps and transfers did, as an SVG picture.",
+        abstract: "Draw a timeline of the device, apps and transfers as an SVG picture.",
         discussion: """
-            Draws from the service's journal, or from what 'nightshift simulate --json' wrote: when the device was in \
-            use, held awake, dozing or in a window of doze, what state each app was in, its background tasks, its \
-            fetches and whether it was fresh when it was opened, and when transfers ran and waited. Pointing at a bar \
-            in a browser tells more.
+            The source is the service's journal, or the output of 'nightshift simulate --json'. The timeline shows \
+            when the device was in use, kept awake, dozing or in a maintenance window; the state, the background tasks \
+            and the fetches of each app, and whether its content was fresh when you opened it; and when transfers ran \
+            and waited. In a browser, point at a bar to see its details.
 
             Examples:
               nightshift timeline -o today.svg
@@ -19,32 +19,35 @@ struct TimelineCommand: ClientCommand {
               nightshift timeline -o evening.svg --simulation evening.json
             """)
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The picture's file, or - for standard output.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("Write the picture to this file, or to standard output with -.", valueName: "file"))
     var output: String
 
     @Option(
         help: ArgumentHelp(
-            "How far back, such as 90s, 2h or 7d, a time, or 'all'; a day unless given.", valueName: "time"),
+            "Start this long ago, such as 2h or 7d, or at this time, or with 'all' at the beginning. The default is 1d.",
+            valueName: "time"),
         transform: JournalStart.parse)
     var since: JournalStart?
 
     @Option(
-        help: ArgumentHelp("Only this app and its transfers; may be repeated.", valueName: "id"),
+        help: ArgumentHelp("Draw only this app and its transfers. Can be repeated.", valueName: "id"),
         completion: DynamicCompletion.apps.kind,
         transform: AppArgument.parse)
     var app: [AppArgument] = []
 
     @Option(
         help: ArgumentHelp(
-            "Draw what 'nightshift simulate --json' wrote to this file, or - for standard input.", valueName: "file"))
+            "Draw this output of 'nightshift simulate --json', or - for standard input.", valueName: "file"))
     var simulation: String?
 
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if simulation != nil, since != nil { throw ValidationError("--simulation is drawn whole; leave --since out.") }
+        if simulation != nil, since != nil { throw ValidationError("--simulation and --since cannot be combined.") }
         if format.json, output == "-" {
-            throw ValidationError("--json and the picture cannot both be on standard output.")
+            throw ValidationError("--json and the picture cannot both go to standard output.")
         }
     }
 
@@ -74,7 +77,7 @@ struct TimelineCommand: ClientCommand {
         let start = since ?? .span(TimeSpan(seconds: 86_400))
         let now = invocation.now()
         guard let moment = start.resolved(now: now, timeZone: invocation.timeZone) else {
-            throw CommandFailure.usage("--since: there is no such date.")
+            throw CommandFailure.usage("The date in --since does not exist.")
         }
         var reader = JournalReader(service: invocation.service, since: moment)
         try await invocation.service.ready()

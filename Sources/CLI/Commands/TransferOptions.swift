@@ -12,43 +12,48 @@ struct TransferOptions: ParsableArguments {
 
     @OptionGroup var login: UserOption
 
-    @Option(help: ArgumentHelp("0 to 1; higher goes first. 0.5 unless given.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "From 0 to 1. Transfers with a higher priority start first. The default is 0.5.", valueName: "number"))
     var priority: Double?
 
     @Option(
-        help: ArgumentHelp("Bytes per second, such as 500K or 1.5M.", valueName: "rate"), transform: Rate.parse)
+        help: ArgumentHelp("The most bytes per second, such as 500K or 1.5M.", valueName: "rate"),
+        transform: Rate.parse)
     var limitRate: Rate?
 
     @Option(
-        help: ArgumentHelp("Do not begin before, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
+        help: ArgumentHelp("Do not start before this time, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
         transform: Moment.parse)
     var notBefore: Moment?
 
     @Option(
         help: ArgumentHelp(
-            "Give up when it is not whole after, such as 90s, 10m or 2d. 7 days unless given.",
+            "Fail if the transfer has not completed after this time, such as 90s, 10m or 2d. The default is 7 days.",
             valueName: "duration"),
         transform: TimeSpan.parse)
     var timeout: TimeSpan?
 
-    @Option(help: ArgumentHelp("Use this proxy; an empty one forbids any.", valueName: "url"))
+    @Option(help: ArgumentHelp("Use this proxy, or none if the value is empty.", valueName: "url"))
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp("Trust the certificates in this PEM file, not the system's.", valueName: "file"),
+        help: ArgumentHelp(
+            "Trust the certificates in this PEM file instead of the system's.", valueName: "file"),
         completion: .file())
     var cacert: String?
 
-    @Option(help: ArgumentHelp("The client's certificate, a PEM file.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("A PEM file with the client certificate.", valueName: "file"), completion: .file())
     var cert: String?
 
     @Option(
-        help: ArgumentHelp("The client certificate's key, where it is in a file of its own.", valueName: "file"),
+        help: ArgumentHelp(
+            "A PEM file with the key of the client certificate, if it is not in the same file.", valueName: "file"),
         completion: .file())
     var key: String?
 
     func validate() throws {
-        if let priority, !(0...1).contains(priority) { throw ValidationError("A priority is from 0 to 1.") }
+        if let priority, !(0...1).contains(priority) { throw ValidationError("--priority must be from 0 to 1.") }
         if let flaw = proxy.map(ProxyAddress.spelled).flatMap(ProxyAddress.flaw) {
             throw ValidationError("--proxy: \(flaw)")
         }
@@ -65,7 +70,7 @@ struct TransferOptions: ParsableArguments {
         request.rateLimit = limitRate.flatMap { $0.bytesPerSecond > 0 ? $0.bytesPerSecond : nil }
         if let notBefore {
             guard let date = notBefore.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
-                throw CommandFailure.usage("There is no such day as the one in --not-before.")
+                throw CommandFailure.usage("The date in --not-before does not exist.")
             }
             request.earliestBeginDate = date
         }
@@ -92,27 +97,27 @@ struct TransferOptions: ParsableArguments {
 
 /// What a transfer needs of power and network before it runs.
 struct ConditionOptions: ParsableArguments {
-    @Flag(help: "Wait for a good moment: external power or enough battery, and a network that is free.")
+    @Flag(help: "Wait for good conditions: external power or enough battery, and an unmetered network.")
     var discretionary = false
 
-    @Flag(help: "Do not use a mobile network.")
+    @Flag(help: "Do not use a cellular network.")
     var noCellular = false
 
-    @Flag(help: "Do not use a network that costs by the byte.")
+    @Flag(help: "Do not use a metered network.")
     var noExpensive = false
 
-    @Flag(help: "Do not use a network that is to carry as little as possible.")
+    @Flag(help: "Do not use a network on which data saver is on.")
     var noConstrained = false
 
-    @Flag(help: "Run on external power only.")
+    @Flag(help: "Run only on external power.")
     var externalPower = false
 
-    @Option(help: ArgumentHelp("Do not run on battery below this level, 0 to 100.", valueName: "percent"))
+    @Option(help: ArgumentHelp("Do not run on battery below this level, from 0 to 100.", valueName: "percent"))
     var minimumBattery: Double?
 
     func validate() throws {
         if let minimumBattery, !(0...100).contains(minimumBattery) {
-            throw ValidationError("A battery level is from 0 to 100 percent.")
+            throw ValidationError("--minimum-battery must be from 0 to 100.")
         }
     }
 
@@ -130,32 +135,33 @@ struct ConditionOptions: ParsableArguments {
 /// For which app a transfer is, if for one.
 struct AppOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Do it for this app: the end of the session's last transfer wakes it.", valueName: "id"),
+        help: ArgumentHelp(
+            "Transfer for this app, which is woken when the last transfer of the session ends.", valueName: "id"),
         completion: DynamicCompletion.apps.kind)
     var app: String?
 
-    @Option(help: ArgumentHelp("The session, as the app calls it; goes with --app.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --app: the app's name of the session.", valueName: "name"))
     var session: String?
 
     func validate() throws {
-        if (app == nil) != (session == nil) { throw ValidationError("--app and --session go together.") }
+        if (app == nil) != (session == nil) { throw ValidationError("--app and --session need each other.") }
     }
 }
 
 /// Whether a command waits for its transfers, and what it says meanwhile.
 struct WatchingOptions: ParsableArguments {
-    @Flag(help: "Print the ids once the tasks are on disk, and return.")
+    @Flag(help: "Print the transfer numbers once the service has accepted the transfers, and return.")
     var detach = false
 
-    @Flag(help: "Write JSON, one object to a line, on standard output.")
+    @Flag(help: "Write JSON to standard output, one object per line.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Say only what goes wrong.")
+    @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 }
 
 /// `--json` of the commands that answer with one document.
 struct JSONOption: ParsableArguments {
-    @Flag(help: "Write one JSON document on standard output.")
+    @Flag(help: "Write one JSON document to standard output.")
     var json = false
 }

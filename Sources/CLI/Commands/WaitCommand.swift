@@ -4,9 +4,10 @@ import NightshiftAPI
 struct WaitCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until transfers have ended, without a word.",
+        abstract: "Wait silently until transfers have ended.",
         discussion: """
-            The exit code is 0 when all are whole and 1 when one is not. With --json, the tasks are written at the end.
+            The exit code is 0 if all transfers completed, and 1 otherwise. With --json, the transfers are written at \
+            the end.
 
             Examples:
               nightshift wait 12 && mpv film.mkv
@@ -14,7 +15,7 @@ struct WaitCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind,
         transform: TaskRange.parse)
     var ranges: [TaskRange]

@@ -6,8 +6,8 @@ struct WatchCommand: ClientCommand {
         commandName: "watch",
         abstract: "Watch transfers until they have ended.",
         discussion: """
-            Without numbers: all that have not ended, and those that are added meanwhile. ^C ends the watching, not \
-            the transfers. The exit code is 1 when one of them failed.
+            Without numbers, all transfers that have not ended are shown, and those that are added later. ^C ends this \
+            command, not the transfers. The exit code is 1 if a transfer failed.
 
             Examples:
               nightshift watch
@@ -16,12 +16,12 @@ struct WatchCommand: ClientCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Task numbers, also ranges such as 12-20.", valueName: "id"),
+        help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
         completion: DynamicCompletion.tasks.kind,
         transform: TaskRange.parse)
     var ranges: [TaskRange] = []
 
-    @Flag(help: "Write JSON, one object to a line, on standard output.")
+    @Flag(help: "Write JSON to standard output, one object per line.")
     var json = false
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -34,7 +34,7 @@ struct WatchCommand: ClientCommand {
         let result = try await Following(
             invocation: invocation, tasks: tasks, reporter: invocation.reporter(json: json, quiet: false)
         ).run()
-        if result.tasks.count == 0 && !json { invocation.errors.line("Nothing is being transferred.") }
+        if result.tasks.count == 0 && !json { invocation.errors.line("There are no unfinished transfers.") }
         return result.status
     }
 }

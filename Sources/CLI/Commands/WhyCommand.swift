@@ -5,11 +5,11 @@ import NightshiftClient
 struct WhyCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Explain why transfers, apps, pushes or regions are in their state.",
+        abstract: "Explain the state of transfers, apps, pushes or regions.",
         discussion: """
-            Says what each waits for, since when, until when or what would end it, and what went wrong lately. Several \
-            are explained one after the other; with --json they are one array. A name is looked for among apps, \
-            transfers, pushes and regions, in this order.
+            Explains for what a transfer waits, since when, what ends the wait, and which errors occurred lately. \
+            Several ids are explained one after the other, and with --json as one array. A name is searched for among \
+            apps, transfers, pushes and regions, in this order.
 
             Examples:
               nightshift why 12

@@ -25,7 +25,9 @@ struct AppLogPrinter: Sendable {
     }
 
     mutating func write(_ piece: AppLogReader.Piece) throws {
-        if piece.isBehindGap { errors.line("nightshift: the log was cut; some of it was not seen.") }
+        if piece.isBehindGap {
+            errors.line("nightshift: The log was truncated before all of it was printed. Some output is missing here.")
+        }
         guard isJSON || output.isTerminal else { return output.write(piece.bytes) }
         held += piece.bytes
         if isJSON && !isFollowing { return }

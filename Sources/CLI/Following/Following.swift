@@ -66,9 +66,9 @@ struct Following: Sendable {
         let ids = TaskRange.text(tasks.pending.keys)
         let isShort = ids.count <= 60
         invocation.errors.lines([
-            (tasks.pending.count == 1 ? "The transfer goes" : "The transfers go") + " on without this terminal.",
-            "Come back with: nightshift watch" + (isShort ? " " + ids : ""),
-            "Stop with:      nightshift cancel " + (isShort ? ids : "ID..."),
+            (tasks.pending.count == 1 ? "The transfer continues" : "The transfers continue") + " in the background.",
+            "To follow again: nightshift watch" + (isShort ? " " + ids : ""),
+            "To cancel:       nightshift cancel " + (isShort ? ids : "ID..."),
         ])
     }
 }

@@ -55,7 +55,7 @@ struct LiveReporter: TransferReporter {
     }
 
     mutating func connection(isLost: Bool) {
-        notice = isLost ? "The service went away; looking for it." : nil
+        notice = isLost ? "The connection to the service was lost. Reconnecting." : nil
     }
 
     mutating func tick(_ tasks: FollowedTasks) {

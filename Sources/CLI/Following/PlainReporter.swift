@@ -52,7 +52,8 @@ struct PlainReporter: TransferReporter {
     }
 
     mutating func connection(isLost: Bool) {
-        errors.line(isLost ? "The service went away; looking for it." : "The service is back.")
+        errors.line(
+            isLost ? "The connection to the service was lost. Reconnecting." : "The service is connected again.")
     }
 
     private func particulars(_ entry: JournalEntry) -> String {

@@ -45,15 +45,15 @@ struct TransferView: Sendable {
                 task.failure == nil ? style.faint($0) : style.warning($0)
             }
         case .suspended: return coloured(text, "paused (nightshift resume \(task.id))") { style.faint($0) }
-        case .finishing: return coloured(text, "checking and putting in place") { $0 }
-        case .completed, .failed, .cancelled: return coloured(text, task.state.rawValue) { $0 }
+        case .finishing: return coloured(text, "checking and moving to its destination") { $0 }
+        case .completed, .failed, .cancelled: return coloured(text, TaskText.state(task.state)) { $0 }
         }
     }
 
     func total(_ tasks: FollowedTasks) -> String {
         let running = tasks.active.compactMap { tasks.pending[$0] }
-        var parts = ["\(tasks.completed) of \(tasks.count) whole"]
-        if tasks.failed > 0 { parts.append("\(tasks.failed) not") }
+        var parts = ["\(tasks.completed) of \(tasks.count) completed"]
+        if tasks.failed > 0 { parts.append("\(tasks.failed) ended incomplete") }
         if !running.isEmpty { parts.append("\(running.count) running") }
         let waiting = tasks.pending.count - running.count
         if waiting > 0 { parts.append("\(waiting) waiting") }

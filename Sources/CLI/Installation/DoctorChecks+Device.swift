@@ -5,7 +5,7 @@ extension DoctorChecks {
     /// What the device says of itself, and what the desktop says of its windows.
     func checkDevice() async -> [Finding] {
         guard let device = try? await invocation.service.client.send(.device) else {
-            return [.warn("device", "the service does not tell what the device says")]
+            return [.warn("device", "the service did not report the device state")]
         }
         return [Self.device(device), Self.front(device)]
     }
@@ -17,27 +17,29 @@ extension DoctorChecks {
         let missing = device.providers.filter { !$0.isPresent }.map(\.name.rawValue)
         if let reason = device.unreadable {
             return .warn(
-                "device", "what was set for it cannot be read, and the defaults hold: \(reason)",
-                advice: "nightshift device policy and device set set it anew")
+                "device", "the stored settings and overrides cannot be read, so the defaults are used: \(reason)",
+                advice: "Set them again with: nightshift device policy; nightshift device set")
         }
         if let odd = odd.first {
             return .warn("device", "\(odd.name.rawValue): \(odd.detail ?? "")", advice: "See: nightshift device")
         }
-        guard !missing.isEmpty else { return .ok("device", "everything is told by the system") }
+        guard !missing.isEmpty else { return .ok("device", "the system reports all values") }
         return .ok(
             "device",
-            "without \(missing.joined(separator: ", ")); fixed values stand for \(assumed.joined(separator: ", "))")
+            "without \(missing.joined(separator: ", ")); default values are used for \(assumed.joined(separator: ", "))"
+        )
     }
 
     /// Where nobody tells what is in front, apps have to say it: good to know, not a fault.
     static func front(_ device: DeviceStatus) -> Finding {
         guard device.settings.followsFront else {
-            return .ok("front", "apps do not follow their windows, as was set with 'nightshift device policy'")
+            return .ok("front", "apps do not follow their windows, as set with 'nightshift device policy'")
         }
-        if let source = device.front.source { return .ok("front", "told by \(source.rawValue)") }
+        if let source = device.front.source { return .ok("front", "\(source.rawValue) reports the focused window") }
         return Finding(
-            check: "front", result: .ok, detail: "not told: \(device.front.detail ?? "nobody tells")",
-            advice: "Launchers can call 'nightshift app activate ID' and 'app background ID', apps "
+            check: "front", result: .ok,
+            detail: "the focused window is unknown: \(device.front.detail ?? "no source reports it")",
+            advice: "Launchers can call 'nightshift app activate ID' and 'nightshift app background ID'. Apps can call "
                 + "Application.enterForeground() and enterBackground().")
     }
 }

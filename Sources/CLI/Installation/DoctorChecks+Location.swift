@@ -5,7 +5,7 @@ extension DoctorChecks {
     /// Apps that watch regions on a device that cannot tell where it is, or without their user's word.
     func checkLocation() async -> Finding {
         guard let status = try? await invocation.service.client.send(.location) else {
-            return .warn("location", "the service does not tell what tells where the device is")
+            return .warn("location", "the service did not report the location sources")
         }
         return Self.finding(status)
     }
@@ -16,19 +16,19 @@ extension DoctorChecks {
         let available = status.sources.filter(\.isAvailable).map(\.name)
         if available.isEmpty, let app = watching.first(where: { $0.permission != .denied }) {
             return .warn(
-                "location", "\(app.app) watches where the device is, and nothing here tells that",
+                "location", "\(app.app) monitors the location, but no location source is available",
                 advice: silent.isEmpty
-                    ? "Install gpsd for a receiver or geoclue-2.0 for the network's word; for a trial: "
-                        + "nightshift device set location=LAT,LON"
+                    ? "Install gpsd for a satellite receiver, or geoclue-2.0 for the location by network. For a test, "
+                        + "run: nightshift device set location=LAT,LON"
                     : silent.map(\.sentence).joined(separator: " "))
         }
         if let source = silent.first {
-            return .warn("location", "\(source.name) does not answer", advice: source.sentence)
+            return .warn("location", "\(source.name) does not respond", advice: source.sentence)
         }
         if let app = watching.first(where: { $0.permission == .ask }) {
             return .warn(
-                "location", "\(app.app) watches where the device is, and its user has not said whether it may",
-                advice: "nightshift app location \(app.app) --always, or --deny")
+                "location", "\(app.app) monitors the location, but you have not decided whether it may",
+                advice: "Run: nightshift app location \(app.app) --always, or with --deny")
         }
         let sources = available.isEmpty ? "no source" : "from " + available.joined(separator: ", ")
         let count = watching.count { $0.permission == .always || $0.permission == .whenInUse }

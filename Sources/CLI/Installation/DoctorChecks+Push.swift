@@ -5,7 +5,7 @@ import NightshiftClient
 extension DoctorChecks {
     func checkPush() async -> Finding {
         guard let status = try? await invocation.service.client.send(.push) else {
-            return .warn("push", "the service does not tell how it reaches its push gateway")
+            return .warn("push", "the service did not report the connection to its push gateway")
         }
         return Self.finding(status)
     }
@@ -15,22 +15,23 @@ extension DoctorChecks {
         let count = status.apps.count(where: \.isRegistered) + registrations.count
         guard let enrolment = status.enrolment else {
             guard count > 0 else {
-                return .ok("push", "this device is enrolled at no push gateway, and no app asks for one")
+                return .ok("push", "this device is not enrolled at a push gateway, and no app needs one")
             }
             return .warn(
-                "push", "\(count) registrations, and this device is enrolled at no push gateway",
-                advice: "nightshift push enrol URL, as 'nightshift-gateway enrolment create' prints it")
+                "push", "apps have \(count) registrations, but this device is not enrolled at a push gateway",
+                advice: "Run: nightshift push enrol URL. 'nightshift-gateway enrolment create' prints the URL.")
         }
         let place = "\(enrolment.host):\(enrolment.port)"
         switch status.connection {
-        case .waiting: return .warn("push", "\(place) is not connected: \(status.sentence)", advice: "nightshift push")
+        case .waiting:
+            return .warn("push", "\(place) is not connected: \(status.sentence)", advice: "See: nightshift push")
         case .off, .connecting, .open, .offline: break
         }
         let unanswered = status.apps.filter { app in app.pushes.contains { $0.alert == .permission } }
         if let app = unanswered.first {
             return .warn(
                 "push", "alerts of \(unanswered.map(\.app.rawValue).joined(separator: ", ")) wait for your permission",
-                advice: "nightshift app notifications \(app.app.rawValue) --allow, or --deny")
+                advice: "Run: nightshift app notifications \(app.app.rawValue) --allow, or with --deny")
         }
         let waiting = registrations.reduce(0) { $0 + $1.waiting }
         let words = waiting == 0 ? "" : "; \(waiting) messages wait for their apps"

@@ -6,13 +6,13 @@ extension DoctorChecks {
     func checkRefresh() async -> Finding {
         guard let status = try? await invocation.service.client.send(.refresh),
             let apps = try? await invocation.service.client.send(.apps).apps
-        else { return .warn("refresh", "the service does not tell how background refresh is") }
+        else { return .warn("refresh", "the service did not report the state of background refresh") }
         return Self.finding(status, apps)
     }
 
     static func finding(_ status: RefreshStatus, _ apps: [AppStatus]) -> Finding {
         guard status.isOn else {
-            return .warn("refresh", "switched off for all apps", advice: "nightshift refresh --on")
+            return .warn("refresh", "turned off for all apps", advice: "Turn it on with: nightshift refresh --on")
         }
         let known = Dictionary(status.apps.map { ($0.app, $0) }) { first, _ in first }
         var (silent, undeclared): ([AppManifest], [AppManifest]) = ([], [])
@@ -31,15 +31,15 @@ extension DoctorChecks {
         if let first = silent.first {
             problems.append(
                 (
-                    "\(names(silent.map(\.id.rawValue))) may fetch in the background, and no interval is set: not fetched for",
-                    "X-Nightshift-FetchInterval=minimum in \(first.entry), or: "
+                    "there are no background fetches for \(names(silent.map(\.id.rawValue))), because no interval is set",
+                    "Set X-Nightshift-FetchInterval=minimum in \(first.entry), or run: "
                         + "nightshift app refresh \(first.id) --interval minimum"
                 ))
         }
         if let first = undeclared.first {
             problems.append(
                 (
-                    "background fetches are asked for, and not declared in the entry, by "
+                    "the desktop entry does not declare the requested background fetches of "
                         + names(undeclared.map(\.id.rawValue)),
                     "Add fetch to X-Nightshift-BackgroundModes in \(first.entry)"
                 ))
@@ -48,7 +48,7 @@ extension DoctorChecks {
             problems.append(
                 (
                     "the last fetches of \(names(failing)) failed",
-                    "nightshift app refresh \(first); nightshift app log \(first)"
+                    "See: nightshift app refresh \(first); nightshift app log \(first)"
                 ))
         }
         guard problems.isEmpty else {

@@ -6,12 +6,13 @@ extension DoctorChecks {
     /// File systems of destinations and uploads that do not answer.
     func checkFileSystems(_ status: ServiceStatus) -> Finding {
         guard let silent = status.silentFileSystems, let first = silent.first else {
-            return .ok("file systems", "all answer")
+            return .ok("file systems", "all respond")
         }
         let paths = silent.map { "\($0.path) (since \(invocation.times.absolute($0.since)))" }.joined(separator: ", ")
         return .warn(
-            "file systems", silent.count == 1 ? "\(paths) does not answer" : "these do not answer: \(paths)",
-            advice: "see to its server or device, or unmount it: umount -l; findmnt -T \(first.path)")
+            "file systems", silent.count == 1 ? "\(paths) does not respond" : "these do not respond: \(paths)",
+            advice: "Check the server or the device, or unmount it with umount -l. To find the mount point, run: "
+                + "findmnt -T \(first.path)")
     }
 
     /// Transfers that only a person can help: held back for taking the service down, or of which nothing can be read.
@@ -24,22 +25,22 @@ extension DoctorChecks {
                 if task.wait?.reason == .serviceFault { held.append(task.id) }
             }
         } catch {
-            return .warn("transfers", "the service does not list them")
+            return .warn("transfers", "the service did not list the transfers")
         }
         if let first = unreadable.first {
             return .warn(
-                "transfers", "\(Self.words(unreadable.map(\.id))) cannot be read: \(first.reason)",
-                advice: "nightshift remove \(first.id)")
+                "transfers", "the stored data of \(Self.words(unreadable.map(\.id))) cannot be read: \(first.reason)",
+                advice: "Delete this data with: nightshift remove \(first.id)")
         }
         if let first = held.first {
             return .warn(
-                "transfers", "\(Self.words(held)) took the service down and is held back",
-                advice: "nightshift why \(first); to try it once more: nightshift resume \(first)")
+                "transfers", "blocked because the service crashed while it ran \(Self.words(held))",
+                advice: "See: nightshift why \(first). To try it once more, run: nightshift resume \(first)")
         }
-        return .ok("transfers", "none needs help")
+        return .ok("transfers", "no transfer needs your help")
     }
 
     private static func words(_ ids: [TaskID]) -> String {
-        ids.count == 1 ? "task \(ids[0])" : "\(ids.count) tasks, the first of them \(ids[0]):"
+        ids.count == 1 ? "transfer \(ids[0])" : "\(ids.count) transfers (the first is \(ids[0]))"
     }
 }

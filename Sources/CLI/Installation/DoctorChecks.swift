@@ -40,11 +40,13 @@ struct DoctorChecks: Sendable {
         let search = invocation.service.launcher.search
         guard let daemon = search.daemon else {
             return .fail(
-                "programs", "nightshiftd was not found", advice: "Install it beside nightshift, or into the PATH.")
+                "programs", "nightshiftd was not found",
+                advice: "Install it in the directory of nightshift, or in a directory of PATH.")
         }
         if let status, status.version != NightshiftVersion.current {
             return .warn(
-                "programs", "nightshift is \(NightshiftVersion.current), the running service \(status.version)",
+                "programs",
+                "nightshift has version \(NightshiftVersion.current), the running service \(status.version)",
                 advice: "Restart it with: nightshift service stop; nightshift service start")
         }
         return .ok("programs", "version \(NightshiftVersion.current), service program \(daemon)")
@@ -69,24 +71,26 @@ struct DoctorChecks: Sendable {
                     "service",
                     "its socket's path has \(socket.utf8.count) bytes, more than the kernel allows "
                         + "(\(ServiceLocation.longestPath)): \(socket)",
-                    advice: "Set XDG_RUNTIME_DIR or NIGHTSHIFT_HOME to a shorter directory.")
+                    advice: "Set XDG_RUNTIME_DIR or NIGHTSHIFT_HOME to a directory with a shorter path.")
             )
         case .refused(let code):
             return (
                 nil,
                 .fail(
                     "service", "\(service.launcher.socket): \(String(cString: strerror(code)))",
-                    advice: "Look at the owner and the permissions of the socket and its directory.")
+                    advice: "Check the owner and the permissions of the socket and its directory.")
             )
         case .foreign(let objection):
-            return (nil, .fail("service", "it is not yours", advice: objection))
+            return (nil, .fail("service", "its socket does not belong to you alone", advice: objection))
         case .accepting:
             do {
                 let status = try await service.client.send(.status)
                 return (status, .ok("service", "runs as process \(status.processID)"))
             } catch {
                 let log = service.launcher.paths.log.path(percentEncoded: false)
-                return (nil, .fail("service", "its socket answers, and it does not", advice: "See its log \(log)"))
+                return (
+                    nil, .fail("service", "it accepts connections but does not respond", advice: "See its log: \(log)")
+                )
             }
         }
     }
@@ -94,24 +98,24 @@ struct DoctorChecks: Sendable {
     private func checkDatabase(_ status: ServiceStatus) -> Finding {
         let count = status.tasks.values.reduce(0, +)
         let transfers = "\(count) \(count == 1 ? "transfer" : "transfers")"
-        return .ok("database", "readable, \(transfers), journal at \(status.lastJournalEntry)")
+        return .ok("database", "readable, \(transfers), last journal entry \(status.lastJournalEntry)")
     }
 
     private func checkPrivacy(_ name: String, of url: URL, mode: mode_t) -> Finding {
         let path = url.path(percentEncoded: false)
         var information = stat()
         guard stat(path, &information) == 0 else {
-            if errno == ENOENT { return .ok(name, "\(path) is not there yet") }
+            if errno == ENOENT { return .ok(name, "\(path) does not exist yet") }
             return .fail(name, "\(path): \(String(cString: strerror(errno)))")
         }
-        let advice = "chown and chmod \(String(mode, radix: 8)) \(path)"
+        let advice = "Make yourself the owner with chown, and run: chmod \(String(mode, radix: 8)) \(path)"
         guard information.st_uid == geteuid() else {
-            return .fail(name, "\(path) belongs to somebody else", advice: advice)
+            return .fail(name, "\(path) belongs to another user", advice: advice)
         }
         guard information.st_mode & 0o077 == 0 else {
-            return .fail(name, "\(path) is open to other users", advice: advice)
+            return .fail(name, "other users have access to \(path)", advice: advice)
         }
-        guard access(path, W_OK) == 0 else { return .fail(name, "\(path) cannot be written", advice: advice) }
+        guard access(path, W_OK) == 0 else { return .fail(name, "\(path) is not writable", advice: advice) }
         return .ok(name, path)
     }
 
@@ -124,30 +128,33 @@ struct DoctorChecks: Sendable {
         }
         let free = Int64(saturating: Double(information.f_bavail) * Double(information.f_frsize))
         let words = "\(QuantityText.size(free)) free"
-        if free < 64 << 20 { return .fail("space", words, advice: "Make room: the service keeps its state there.") }
-        if free < 1 << 30 { return .warn("space", words, advice: "Large transfers will wait for room.") }
+        if free < 64 << 20 {
+            return .fail("space", words, advice: "Free some space: the service stores its state on this file system.")
+        }
+        if free < 1 << 30 { return .warn("space", words, advice: "Large transfers will wait for free space.") }
         return .ok("space", words)
     }
 
     private func checkSystemd() -> Finding {
         let manager = invocation.userManager
         guard manager.isRunning else {
-            return .ok("systemd", "the user's systemd does not run here; commands start the service")
+            return .ok("systemd", "the systemd of your user does not run; commands start the service")
         }
         if manager.isActive(UnitFiles.socketName) { return .ok("systemd", "starts the service on demand") }
         return .warn(
-            "systemd", "runs, and does not know the service", advice: "nightshift service install")
+            "systemd", "runs, but the units of the service are not installed", advice: "Run: nightshift service install"
+        )
     }
 
     private func checkLinger() -> Finding {
-        guard invocation.userManager.isRunning else { return .ok("linger", "only matters with systemd") }
+        guard invocation.userManager.isRunning else { return .ok("linger", "not needed without systemd") }
         let user = NSUserName()
         if FileManager.default.fileExists(atPath: "/var/lib/systemd/linger/" + user) {
-            return .ok("linger", "the service stays when you log out")
+            return .ok("linger", "the service continues when you log out")
         }
         return .warn(
-            "linger", "the service ends when you log out, and goes on at the next login",
-            advice: "To keep it running: loginctl enable-linger")
+            "linger", "the service stops when you log out, and starts again at the next login",
+            advice: "To keep it running, run: loginctl enable-linger")
     }
 
     /// The proxies of this environment and of the service. Only which variables: their values may hold passwords.
@@ -158,12 +165,12 @@ struct DoctorChecks: Sendable {
                 continue
             }
             return .warn(
-                "proxy", "the variable \(choice.variable) names no proxy that can be used", advice: flaw)
+                "proxy", "the proxy in the variable \(choice.variable) cannot be used", advice: flaw)
         }
         var parts: [String] = []
         if variables.hasProxy { parts.append("from \(variables.names.joined(separator: ", "))") }
         if let names = status?.proxyVariables, !names.isEmpty {
-            parts.append("the service's own from \(names.joined(separator: ", "))")
+            parts.append("in the service from \(names.joined(separator: ", "))")
         }
         return .ok("proxy", parts.isEmpty ? "none set" : parts.joined(separator: "; "))
     }
@@ -178,7 +185,7 @@ struct DoctorChecks: Sendable {
             return .ok("certificates", place)
         }
         return .warn(
-            "certificates", "no trust store was found; https will fail",
+            "certificates", "no certificate store was found, so https will fail",
             advice: "Install the package ca-certificates.")
     }
 
@@ -187,7 +194,8 @@ struct DoctorChecks: Sendable {
         let now = invocation.now()
         guard now.timeIntervalSince1970 > 1_790_000_000 else {
             return .fail(
-                "clock", "it is not \(invocation.times.absolute(now))", advice: "Set the clock; https needs it.")
+                "clock", "it shows \(invocation.times.absolute(now)), which is in the past",
+                advice: "Set the clock. Certificates are not valid at this time.")
         }
         return .ok("clock", invocation.times.absolute(now))
     }

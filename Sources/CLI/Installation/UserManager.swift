@@ -38,7 +38,7 @@ struct UserManager: Sendable {
     }
 
     func run(_ arguments: [String]) throws -> (status: Int32, said: String) {
-        guard let program else { throw CommandFailure.failed("There is no systemctl here.") }
+        guard let program else { throw CommandFailure.failed("systemctl was not found in PATH.") }
         return try Self.run(program, ["--user", "--no-pager"] + arguments, environment: environment)
     }
 
@@ -99,8 +99,8 @@ extension Invocation {
     func requireDefaultHome() throws {
         guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else {
             throw CommandFailure.usage(
-                "NIGHTSHIFT_HOME is set, and systemd's units are for the user's default service. "
-                    + "Unset it, or start this one with 'nightshift service start'.")
+                "NIGHTSHIFT_HOME is set, but the systemd units work only for the default home. "
+                    + "Unset it, or start this service with 'nightshift service start'.")
         }
     }
 }

@@ -35,7 +35,7 @@ final class GatedProcess: Sendable {
         executable: String, program: String, arguments: [String], environment: [String: String], leadsGroup: Bool
     ) throws {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Self.failure("A pipe could not be made", errno) }
+        guard pipe(&ends) == 0 else { throw Self.failure("A pipe could not be created", errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let words = [executable, "task", "exec", String(ends[0]), program, "--"] + arguments

@@ -46,13 +46,13 @@ struct RunMachine {
         case .refused(let reason):
             switch phase {
             case .atGate: return refuse(reason)
-            case .running: return [.print("\(name) goes on without the service, which refuses it: \(reason)")]
+            case .running: return [.print("\(name) continues without the service, which has refused it: \(reason)")]
             case .ended: return []
             }
         case .expiring:
             guard phase == .running, !isExpiring else { return [] }
             isExpiring = true
-            let notice = Action.print("\(name): its background time is nearly over; it is asked to end.")
+            let notice = Action.print("\(name): The background time is nearly over. The program is asked to end.")
             return isInApp ? [notice, .signal(SIGTERM)] : [notice]
         }
     }
@@ -81,7 +81,7 @@ struct RunMachine {
             case .signalled(let number):
                 guard isExpiring, number == SIGTERM || number == SIGKILL else { return [.finish(.signalled(number))] }
                 return [
-                    .print("\(name): its background time was over; the service has ended it."),
+                    .print("\(name): The background time was over. The service has ended the program."),
                     .finish(.overdue(number)),
                 ]
             }

@@ -43,8 +43,8 @@ struct TaskRun: Sendable {
         let program: String
         switch file {
         case .found(let path): program = path
-        case .notRunnable(let path): return printError("\(path) cannot be run.", Self.notRunnable)
-        case .missing: return printError("\(command[0]): there is no such program.", Self.notFound)
+        case .notRunnable(let path): return printError("\(path) is not an executable file.", Self.notRunnable)
+        case .missing: return printError("The program \(command[0]) was not found.", Self.notFound)
         }
         // Made before its signals are taken: it is to find them as this program has.
         let process: GatedProcess

@@ -27,7 +27,7 @@ struct AppLocationReport {
         var lines = [AppText.id(status.app) + ": " + (added.map { line($0) } ?? TerminalText.escaped(identifier))]
         if status.permission != .always { lines.append(TerminalText.escaped(status.sentence)) }
         if status.permission == .whenInUse {
-            lines.append("To let it be woken: nightshift app location \(AppText.id(status.app)) --always")
+            lines.append("To let region events wake it: nightshift app location \(AppText.id(status.app)) --always")
         }
         return lines
     }
@@ -49,13 +49,13 @@ struct AppLocationReport {
         }
         facts.add("reason", status.reason.map { TerminalText.escaped($0) })
         facts.add("now", status.sentence.isEmpty ? nil : TerminalText.escaped(status.sentence))
-        facts.add("changes", status.monitorsSignificantChanges ? "it hears of significant changes" : nil)
-        facts.add("asks", status.updates.map { LocationText.updates($0, times) })
+        facts.add("changes", status.monitorsSignificantChanges ? "the app is notified of significant changes" : nil)
+        facts.add("updates", status.updates.map { LocationText.updates($0, times) })
         facts.add("woken", status.wakes == 0 ? "never" : LocationText.times(status.wakes))
         facts.add(
             "receiver",
-            "on for it \(QuantityText.duration(status.receiverSecondsToday)) today, "
-                + "\(QuantityText.duration(status.receiverSeconds)) in all")
+            "on for \(QuantityText.duration(status.receiverSecondsToday)) today, "
+                + "\(QuantityText.duration(status.receiverSeconds)) in total")
         return facts.lines
     }
 
@@ -63,14 +63,14 @@ struct AppLocationReport {
         status.regions.isEmpty ? [] : ["Regions:"] + status.regions.map { "  " + line($0) }
     }
 
-    /// "home: inside, 150 m around 52.51630,13.37770, tells entry; crossed 3 times, last 2026-11-21 11:42:10".
+    /// "home: inside, 150 m around 52.51630,13.37770, notifies on entry; 3 events, last 2026-11-21 11:42:10".
     private func line(_ status: RegionStatus) -> String {
         let region = status.region
         var words =
             TerminalText.escaped(region.identifier) + ": " + LocationText.state(status.state) + ", "
-            + LocationText.distance(region.radius) + " around " + LocationText.place(region.center) + ", tells "
+            + LocationText.distance(region.radius) + " around " + LocationText.place(region.center) + ", notifies on "
             + LocationText.crossings(region)
-        if status.crossings > 0 { words += "; crossed " + LocationText.times(status.crossings) }
+        if status.crossings > 0 { words += "; " + (status.crossings == 1 ? "1 event" : "\(status.crossings) events") }
         if let last = status.lastCrossing { words += ", last \(times.both(last))" }
         return words
     }

@@ -21,7 +21,7 @@ struct AppRefreshReport {
         return ["Background refresh:"] + facts(status) + fetches(status) + tasks(status)
     }
 
-    /// "org.example.Feeds.clean: processing, waits: The device is in use."
+    /// "feeds.clean: processing, waiting since 2026-11-21 11:42:10. The device is in use."
     func line(_ task: ScheduledTaskStatus) -> String {
         var words = TerminalText.escaped(task.task.identifier) + ": " + RefreshText.kind(task.task.kind)
         let title = task.progress?.title ?? task.task.title
@@ -30,9 +30,9 @@ struct AppRefreshReport {
             words += " \(TerminalText.escaped(subtitle))"
         }
         if let began = task.began {
-            words += ", runs since \(times.both(began))"
+            words += ", running since \(times.both(began))"
         } else {
-            words += ", waits since \(times.both(task.submitted))"
+            words += ", waiting since \(times.both(task.submitted))"
         }
         if let progress = task.progress.flatMap({ RefreshText.progress($0) }) { words += ", " + progress }
         if let until = task.until { words += ", until \(times.both(until))" }
@@ -58,7 +58,7 @@ struct AppRefreshReport {
         switch status.availability {
         case .available: style.good("on")
         case .denied: style.warning(status.isOn ? "off for all apps" : "off for this app")
-        case .restricted: style.warning("no mode of its entry lets it be launched for it")
+        case .restricted: style.warning("not declared as a background mode in its desktop entry")
         }
     }
 
@@ -75,7 +75,7 @@ struct AppRefreshReport {
     private func next(_ status: AppRefreshStatus) -> String? {
         guard let expected = status.expected else { return nil }
         guard let opens = status.windowOpens, let closes = status.windowCloses else { return times.both(expected) }
-        return "\(times.both(expected)), at best from \(times.absolute(opens)) to \(times.absolute(closes))"
+        return "\(times.both(expected)), best between \(times.absolute(opens)) and \(times.absolute(closes))"
     }
 
     private func fetches(_ status: AppRefreshStatus) -> [String] {
@@ -95,7 +95,7 @@ struct AppRefreshReport {
     }
 
     private func tasks(_ status: AppRefreshStatus) -> [String] {
-        status.scheduled.isEmpty ? [] : ["Tasks:"] + status.scheduled.map { "  " + line($0) }
+        status.scheduled.isEmpty ? [] : ["Scheduled tasks:"] + status.scheduled.map { "  " + line($0) }
     }
 
     private static let mostFetches = 10

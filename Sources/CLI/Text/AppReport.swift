@@ -11,12 +11,12 @@ struct AppReport {
         facts.add("state", state(app))
         facts.add("since", app.stateSince.map { times.both($0) })
         facts.add("process", process(app))
-        facts.add("force-quit", app.isForceQuit ? "yes: nothing launches it until the user does" : nil)
+        facts.add("force-quit", app.isForceQuit ? "yes: nothing launches it until you do" : nil)
         for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
         facts.add("last exit", app.lastExit.map { exit($0) })
-        if app.faults > 0 { facts.add("faults", style.bad("\(app.faults) in a row")) }
+        if app.faults > 0 { facts.add("crashes", style.bad("\(app.faults) in a row")) }
         facts.add("launches", pause(app.launchesPausedUntil, "again"))
-        facts.add("new tasks", pause(app.startsPausedUntil, "start"))
+        facts.add("transfers", pause(app.startsPausedUntil, "new ones start"))
         facts.add(
             "sessions",
             app.sessions.isEmpty ? nil : app.sessions.map { TerminalText.escaped($0) }.joined(separator: ", "))
@@ -25,47 +25,50 @@ struct AppReport {
         if let manifest = app.manifest {
             facts.add("entry", TerminalText.escaped(manifest.entry))
             facts.add("command", AppText.command(manifest.command))
-            facts.add("wakes with", manifest.wakeCommand.map { AppText.command($0) })
+            facts.add("wake command", manifest.wakeCommand.map { AppText.command($0) })
             facts.add("directory", manifest.directory.map { TerminalText.escaped($0) })
             facts.add("modes", AppText.modes(manifest.modes))
             facts.add("wake limit", QuantityText.duration(manifest.wakeLimit))
             facts.add("log limit", QuantityText.size(manifest.logLimit))
-            facts.add("file locks", manifest.fileLocks == .terminate ? "end it when it is suspended with one" : nil)
-            facts.add("picture", manifest.snapshot.map { TerminalText.escaped($0) })
-            facts.add("fetches", manifest.fetchInterval.map { RefreshText.interval($0) })
+            facts.add("file locks", manifest.fileLocks == .terminate ? "the app is ended if it keeps one" : nil)
+            facts.add("picture file", manifest.snapshot.map { TerminalText.escaped($0) })
+            facts.add("interval", manifest.fetchInterval.map { RefreshText.interval($0) })
             facts.add(
-                "tasks",
+                "task ids",
                 manifest.taskIdentifiers.isEmpty
                     ? nil : manifest.taskIdentifiers.map { TerminalText.escaped($0) }.joined(separator: ", "))
         } else {
-            facts.add("entry", "none: it is neither launched nor suspended")
+            facts.add("entry", "none: the service does not launch or suspend it")
         }
         return [title(app)] + facts.lines + stints(app.background)
     }
 
     private func add(_ background: BackgroundStatus, to facts: inout Facts) {
-        facts.add("time", AppText.policy(background))
+        facts.add("policy", AppText.policy(background))
         facts.add(
-            "left",
+            "time left",
             background.remaining.map {
-                QuantityText.duration($0) + (background.standsStill ? ", standing still until the next window" : "")
+                QuantityText.duration($0)
+                    + (background.standsStill ? ", paused until the next maintenance window" : "")
             })
         for task in background.tasks {
-            facts.add("works on", "\(TerminalText.escaped(task.name)), since \(times.both(task.since))")
+            facts.add("working on", "\(TerminalText.escaped(task.name)), since \(times.both(task.since))")
         }
     }
 
     /// What each of its last times in the background was for, and what it cost.
     private func stints(_ background: BackgroundStatus) -> [String] {
         guard !background.stints.isEmpty else { return [] }
-        return ["In the background:"]
+        return ["Background runs:"]
             + background.stints.suffix(Self.mostStints).map { stint in
                 let names = stint.tasks.map { TerminalText.escaped($0) } + stint.wakes.map(\.words)
                 var words = "  \(times.absolute(stint.began))  \(QuantityText.duration(stint.seconds))"
-                if stint.windows > 0 { words += " in \(stint.windows) window\(stint.windows == 1 ? "" : "s")" }
-                if stint.heldAwake { words += ", device held awake" }
+                if stint.windows > 0 {
+                    words += " in \(stint.windows) maintenance window\(stint.windows == 1 ? "" : "s")"
+                }
+                if stint.heldAwake { words += ", device kept awake" }
                 if !names.isEmpty { words += ": " + names.joined(separator: ", ") }
-                return words + ". " + (stint.end?.sentence ?? "It goes on.")
+                return words + ". " + (stint.end?.sentence ?? "It continues.")
             }
     }
 
@@ -81,7 +84,7 @@ struct AppReport {
         facts.add("ended by", explanation.endedBy.map { times.words($0) })
         for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
         facts.add("launches", pause(app.launchesPausedUntil, "again"))
-        facts.add("new tasks", pause(app.startsPausedUntil, "start"))
+        facts.add("transfers", pause(app.startsPausedUntil, "new ones start"))
         facts.add("last exit", app.lastExit.map { exit($0) })
         lines += facts.lines
         if !explanation.history.isEmpty {
@@ -99,8 +102,8 @@ struct AppReport {
         if let manifest = app.manifest {
             lines.append(
                 manifest.modes.isEmpty
-                    ? "It declares no background modes: it is not launched in the background. "
-                        + "X-Nightshift-BackgroundModes=transfer; lets its transfers wake it."
+                    ? "Its desktop entry declares no background modes, so it is not launched in the background. "
+                        + "Add X-Nightshift-BackgroundModes=transfer; to let its transfers wake it."
                     : "It may be launched in the background for: " + AppText.modes(manifest.modes))
         }
         return lines
@@ -109,7 +112,7 @@ struct AppReport {
     /// "org.example.Photos: active, process 4711".
     func line(changed app: AppStatus) -> String {
         AppText.id(app.id) + ": " + AppText.state(app.state) + (app.processID.map { ", process \($0)" } ?? "")
-            + (app.isForceQuit ? ", not launched until the user does" : "")
+            + (app.isForceQuit ? ", not launched until you launch it" : "")
     }
 
     private func title(_ app: AppStatus) -> String {
@@ -129,12 +132,12 @@ struct AppReport {
         app.processID.map { id in
             String(id)
                 + (app.isManaged ? ", launched by the service" : ", not launched by the service: never suspended")
-                + (app.isConnected ? "" : ", has not reported")
+                + (app.isConnected ? "" : ", not connected to the service")
         }
     }
 
     private func wake(_ wake: WakeStatus) -> String {
-        AppText.wake(wake) + (wake.deadline.map { ", ended unless done by \(times.both($0))" } ?? "")
+        AppText.wake(wake) + (wake.deadline.map { ", must complete by \(times.both($0))" } ?? "")
     }
 
     private func exit(_ exit: AppExit) -> String {
@@ -153,15 +156,15 @@ extension WakeReason {
     fileprivate var words: String {
         switch self {
         case .sessionEvents: "events of a session"
-        case .challenge: "a question of a server"
+        case .challenge: "an authentication challenge"
         case .delayedRequest: "a delayed transfer"
         case .fetch: "a fetch"
-        case .push: "a notification"
-        case .region: "a crossing of a region's boundary"
-        case .significantChange: "a change of its location"
+        case .push: "a push"
+        case .region: "a region event"
+        case .significantChange: "a significant change of the location"
         case .processing: "a processing task"
-        case .continued: "a task that its user began"
-        case .response: "an answer to a notification"
+        case .continued: "a continued task"
+        case .response: "a response to a notification"
         }
     }
 }

@@ -39,7 +39,7 @@ struct AppTable {
         notes += app.wakes.map { ($0.deadline == nil ? "to be woken for " : "woken for ") + AppText.wake($0) }
         if app.faults > 0 {
             let pause = app.launchesPausedUntil.flatMap { $0 > times.now ? ", launched " + times.relative($0) : nil }
-            notes.append((app.faults == 1 ? "1 fault" : "\(app.faults) faults in a row") + (pause ?? ""))
+            notes.append((app.faults == 1 ? "1 crash" : "\(app.faults) crashes in a row") + (pause ?? ""))
         }
         if app.manifest == nil { notes.append("no desktop entry") }
         return notes

@@ -24,20 +24,20 @@ enum AppText {
 
     static func reason(_ reason: WakeReason) -> String {
         switch reason {
-        case .sessionEvents: "events of"
-        case .challenge: "a question of"
-        case .delayedRequest: "a delayed transfer of"
+        case .sessionEvents: "events of session"
+        case .challenge: "an authentication challenge in session"
+        case .delayedRequest: "a delayed transfer of session"
         case .fetch: "a fetch"
-        case .push: "a notification"
-        case .region: "a crossing of"
-        case .significantChange: "a change of its location"
+        case .push: "a push"
+        case .region: "an event of region"
+        case .significantChange: "a significant change of the location"
         case .processing: "the processing task"
-        case .continued: "the task that its user began"
-        case .response: "the answer to a notification"
+        case .continued: "the continued task"
+        case .response: "the response to a notification"
         }
     }
 
-    /// "events of photos". Escaped.
+    /// "events of session photos". Escaped.
     static func wake(_ wake: WakeStatus) -> String {
         let reason = reason(wake.reason)
         guard let subject = wake.session ?? wake.key else { return reason }
@@ -61,7 +61,7 @@ enum AppText {
     static func policy(_ policy: BackgroundPolicy) -> String {
         let time = QuantityText.duration(policy.seconds)
         return switch policy.kind {
-        case .contiguous: "contiguous, \(time) with the device held awake"
+        case .contiguous: "contiguous, \(time) with the device kept awake"
         case .opportunistic: "opportunistic, \(time) while the device is awake anyway"
         }
     }
@@ -69,9 +69,9 @@ enum AppText {
     static func policy(_ background: BackgroundStatus) -> String {
         let source =
             switch background.policySource {
-            case .device: "the device's"
-            case .manifest: "its entry's"
-            case .app: "set for it"
+            case .device: "the device's policy"
+            case .manifest: "from its desktop entry"
+            case .app: "set for this app"
             }
         return policy(background.policy) + " (\(source))"
     }

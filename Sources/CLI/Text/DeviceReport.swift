@@ -11,19 +11,19 @@ struct DeviceReport {
         facts.add("phase", phase(device.doze))
         facts.add("since", times.both(device.doze.since))
         facts.add(untilName(device.doze), device.doze.until.map { times.both($0) })
-        for holder in device.holders { facts.add("held awake", held(holder)) }
+        for holder in device.holders { facts.add("kept awake", held(holder)) }
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))
-        facts.add("lead", lead(device))
-        facts.add("in front", front(device.front))
-        facts.add("windows", windows(device.settings))
+        facts.add("warning time", lead(device))
+        facts.add("foreground", front(device.front))
+        facts.add("follow front", windows(device.settings))
         return [style.strong("The device")] + facts.lines + [""] + values(device) + missing(device)
     }
 
     private func phase(_ doze: DozeStatus) -> String {
         switch doze.phase {
         case .awake: "awake: " + (doze.awakeReason?.sentence ?? "")
-        case .dozing: style.warning("dozing: background work stands still")
-        case .window: style.good("window: ") + (doze.windowReason?.sentence ?? "")
+        case .dozing: style.warning("dozing: background work is paused")
+        case .window: style.good("maintenance window: ") + (doze.windowReason?.sentence ?? "")
         }
     }
 
@@ -35,13 +35,15 @@ struct DeviceReport {
     /// "org.example.Photos (X11)".
     private func front(_ front: FrontStatus) -> String {
         guard let source = front.source else {
-            return "not known: " + TerminalText.escaped(front.detail ?? "nobody tells")
+            return "unknown: " + TerminalText.escaped(front.detail ?? "no source reports it")
         }
-        return (front.app.map { AppText.id($0) } ?? "no app of which the service knows") + " (\(source.rawValue))"
+        return (front.app.map { AppText.id($0) } ?? "no app that the service knows") + " (\(source.rawValue))"
     }
 
     private func windows(_ settings: DeviceSettings) -> String {
-        settings.followsFront ? "apps follow theirs" : style.warning("apps do not follow theirs")
+        settings.followsFront
+            ? "on: the app of the focused window is in the foreground"
+            : style.warning("off: the focused window does not decide which app is in the foreground")
     }
 
     private func values(_ device: DeviceStatus) -> [String] {
@@ -74,7 +76,7 @@ struct DeviceReport {
     private func missing(_ device: DeviceStatus) -> [String] {
         var reasons: [(text: String, names: [String])] = []
         for provider in device.providers where !provider.isPresent || provider.detail != nil {
-            let text = (provider.isPresent ? ": " : " not there: ") + (provider.detail ?? "nothing is known of it")
+            let text = (provider.isPresent ? ": " : " not available: ") + (provider.detail ?? "The reason is unknown.")
             // Without a bus all of them have the same.
             if let index = reasons.firstIndex(where: { $0.text == text }) {
                 reasons[index].names.append(provider.name.rawValue)
@@ -86,7 +88,7 @@ struct DeviceReport {
         return [""] + reasons.map { "  " + $0.names.joined(separator: ", ") + TerminalText.escaped($0.text) }
     }
 
-    /// "dozing: background work stands still, next window 2026-11-21 12:10:00 (in 10 min)".
+    /// "dozing: background work is paused, next window 2026-11-21 12:10:00 (in 10 min)".
     func line(_ doze: DozeStatus) -> String {
         let phase = phase(doze)
         guard let until = doze.until else { return phase }
@@ -98,8 +100,8 @@ struct DeviceReport {
     func lines(settings device: DeviceStatus) -> [String] {
         var facts = Facts()
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))
-        facts.add("lead", lead(device))
-        facts.add("windows", windows(device.settings))
+        facts.add("warning time", lead(device))
+        facts.add("follow front", windows(device.settings))
         for value in device.values where value.source == .override {
             facts.add(value.key.rawValue, TerminalText.escaped(text(value)) + ", " + source(.override))
         }
@@ -109,6 +111,6 @@ struct DeviceReport {
     private func untilName(_ doze: DozeStatus) -> String { doze.phase == .window ? "closes by" : "next window" }
 
     private func lead(_ device: DeviceStatus) -> String {
-        QuantityText.duration(device.settings.expirationLead) + " between warning and end"
+        QuantityText.duration(device.settings.expirationLead) + " before the end of the background time"
     }
 }

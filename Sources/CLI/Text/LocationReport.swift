@@ -17,7 +17,7 @@ struct LocationReport {
         for app in status.apps {
             guard let updates = app.updates, updates.isOn else { continue }
             facts.add(
-                "on now", "\(AppText.id(app.app)) asks where the device is, \(LocationText.updates(updates, times))")
+                "on now", "\(AppText.id(app.app)) requests updates, \(LocationText.updates(updates, times))")
         }
         return [style.strong("Location")] + facts.lines + [""] + table(status.apps)
     }
@@ -33,13 +33,13 @@ struct LocationReport {
                 ]
             }
         }
-        return lines(["APP", "REGION", "CENTRE", "RADIUS", "TELLS", "STATE", "CROSSED"], rows)
+        return lines(["APP", "REGION", "CENTRE", "RADIUS", "NOTIFIES ON", "STATE", "EVENTS"], rows)
     }
 
     private func table(_ apps: [AppLocationStatus]) -> [String] {
         guard !apps.isEmpty else {
             return [
-                "No app asks for it. Watch a region for one with: "
+                "No app uses the location. Add a region for an app with: "
                     + "nightshift region add IDENTIFIER LAT,LON RADIUS --app ID"
             ]
         }
@@ -66,9 +66,9 @@ struct LocationReport {
     }
 
     private func crossings(_ status: RegionStatus) -> String {
-        guard status.crossings > 0 else { return "never" }
+        guard status.crossings > 0 else { return "none" }
         let last = status.lastCrossing.map { ", last " + times.relative($0) }
-        return LocationText.times(status.crossings) + (last ?? "")
+        return String(status.crossings) + (last ?? "")
     }
 
     private var widest: Int { columns == .max ? .max : max(20, columns / 3) }

@@ -5,16 +5,16 @@ import NightshiftAPI
 enum LocationText {
     static func permission(_ permission: LocationPermission) -> String {
         switch permission {
-        case .ask: "not answered yet"
+        case .ask: "not decided yet"
         case .denied: "denied"
-        case .whenInUse: "while it is in use"
+        case .whenInUse: "while in use"
         case .always: "always"
         }
     }
 
     static func state(_ state: RegionState) -> String {
         switch state {
-        case .unknown: "not known yet"
+        case .unknown: "unknown yet"
         case .inside: "inside"
         case .outside: "outside"
         }
@@ -42,9 +42,9 @@ enum LocationText {
         return String(format: kilometres == kilometres.rounded() ? "%.0f km" : "%.1f km", kilometres)
     }
 
-    /// "to 10 m, since 2026-11-21 11:42:10 (3 min ago)".
+    /// "accurate to 10 m, since 2026-11-21 11:42:10 (3 min ago)".
     static func updates(_ updates: LocationUpdateStatus, _ times: TimeText) -> String {
-        "to \(distance(updates.accuracy)), since \(times.both(updates.since))"
+        "accurate to \(distance(updates.accuracy)), since \(times.both(updates.since))"
     }
 
     static func times(_ count: Int) -> String { count == 1 ? "once" : "\(count) times" }

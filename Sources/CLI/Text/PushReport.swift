@@ -15,7 +15,7 @@ struct PushReport {
         facts.add("device", status.enrolment.map { TerminalText.escaped($0.device) })
         facts.add("keep-alive", status.keepAlive.map { "every " + QuantityText.duration($0) })
         facts.add("next", status.next.map { times.both($0) })
-        facts.add("last heard", status.lastHeard.map { times.both($0) })
+        facts.add("last message", status.lastHeard.map { times.both($0) })
         return [style.strong("Remote notifications") + ": " + connection(status)] + facts.lines + [""]
             + table(status) + registrations(status.unifiedPush)
     }
@@ -49,7 +49,7 @@ struct PushReport {
             + registrations.flatMap { registration in
                 let about = registration.about.isEmpty ? "" : " (\(TerminalText.escaped(registration.about)))"
                 let waiting = registration.waiting == 0 ? "" : ", \(registration.waiting) waiting"
-                let last = registration.last.map { "last one \(times.relative($0))" } ?? "none yet"
+                let last = registration.last.map { "last message \(times.relative($0))" } ?? "no message yet"
                 let sentence = times.words(registration.sentence)
                 return [
                     "  \(AppText.id(registration.app))\(about): \(last)\(waiting). \(sentence)",
@@ -61,10 +61,10 @@ struct PushReport {
     private func table(_ status: PushStatus) -> [String] {
         let apps = status.apps
         guard !apps.isEmpty || status.unifiedPush != nil else {
-            return ["No app has registered. 'nightshift push token ID' registers one that does not ask by itself."]
+            return ["No app is registered. 'nightshift push token ID' registers an app that does not register itself."]
         }
         return apps.map { app in
-            let last = app.pushes.last.map { "last one \(times.relative($0.received))" } ?? "none yet"
+            let last = app.pushes.last.map { "last push \(times.relative($0.received))" } ?? "no push yet"
             return "\(AppText.id(app.app)): \(last). \(times.words(app.sentence))"
         }
     }
@@ -85,7 +85,7 @@ struct PushReport {
         let command = "'nightshift app notifications \(AppText.id(status.app)) --allow'"
         return switch status.alerts {
         case .ask: style.warning("kept until you allow or deny them; \(command) shows them")
-        case .denied: style.warning("not shown, since you denied them; \(command) shows the next ones")
+        case .denied: style.warning("not shown, because you denied them; \(command) shows future ones")
         case .allowed: "shown"
         case .provisional: "shown without a sound"
         }
@@ -93,7 +93,7 @@ struct PushReport {
 
     private func pushes(_ status: AppPushStatus) -> [String] {
         guard !status.pushes.isEmpty else { return [] }
-        return ["Last ones:"] + status.pushes.suffix(Self.mostPushes).map { "  " + line($0) }
+        return ["Last pushes:"] + status.pushes.suffix(Self.mostPushes).map { "  " + line($0) }
     }
 
     /// "2026-11-21 11:50:00  silent, priority 5: handled in 2 s, new data. The app was woken for it."
@@ -110,8 +110,8 @@ struct PushReport {
 
     private func state(_ push: PushRecord) -> String {
         switch push.state {
-        case .waiting: "waits"
-        case .running: "the app handles it"
+        case .waiting: "waiting"
+        case .running: "being handled by the app"
         case .handled: push.result == .failed ? style.bad("handled") : "handled"
         case .shown: "shown"
         case .notShown: style.warning("not shown")

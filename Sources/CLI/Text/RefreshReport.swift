@@ -12,7 +12,7 @@ struct RefreshReport {
         facts.add("now", status.sentence.map { TerminalText.escaped($0) })
         facts.add("energy", energy(status.budget))
         facts.add("data", data(status.budget))
-        facts.add("next look", status.nextLook.map { times.both($0) })
+        facts.add("next check", status.nextLook.map { times.both($0) })
         let state = status.isOn ? style.good("on") : style.warning("off for all apps")
         return [style.strong("Background refresh") + ": " + state] + facts.lines + [""] + table(status.apps)
     }
@@ -21,19 +21,22 @@ struct RefreshReport {
         // Rounded first: "-0 J" is neither.
         let left = budget.energyLeft.rounded()
         return String(
-            format: left < 0 ? "%.0f J overdrawn, %.0f J a day" : "%.0f J left, %.0f J a day", abs(left),
+            format: left < 0 ? "%.0f J over budget, %.0f J a day" : "%.0f J left, %.0f J a day", abs(left),
             budget.dailyEnergy)
     }
 
     private func data(_ budget: RefreshBudgetStatus) -> String {
         let left = Int64(saturating: budget.bytesLeft.rounded())
-        return QuantityText.size(Int64(clamping: left.magnitude)) + (left < 0 ? " overdrawn, " : " left, ")
+        return QuantityText.size(Int64(clamping: left.magnitude)) + (left < 0 ? " over budget, " : " left, ")
             + QuantityText.size(Int64(saturating: budget.dailyBytes)) + " a day"
     }
 
     private func table(_ apps: [AppRefreshStatus]) -> [String] {
         guard !apps.isEmpty else {
-            return ["No app asks for it. X-Nightshift-BackgroundModes=fetch; in an app's entry lets it."]
+            return [
+                "No app uses background refresh. An app declares it in its desktop entry with "
+                    + "X-Nightshift-BackgroundModes=fetch;"
+            ]
         }
         let widest = columns == .max ? Int.max : max(20, columns / 3)
         let rows = apps.map { app in
@@ -60,7 +63,7 @@ struct RefreshReport {
         switch app.availability {
         case .available: RefreshText.interval(app.interval)
         case .denied: "off"
-        case .restricted: "no mode"
+        case .restricted: "undeclared"
         }
     }
 
@@ -82,6 +85,6 @@ struct RefreshReport {
     private func why(_ app: AppRefreshStatus) -> String {
         let tasks = app.scheduled.count
         let words = TerminalText.escaped(app.sentence)
-        return tasks == 0 ? words : words + (tasks == 1 ? " 1 task." : " \(tasks) tasks.")
+        return tasks == 0 ? words : words + (tasks == 1 ? " 1 scheduled task." : " \(tasks) scheduled tasks.")
     }
 }

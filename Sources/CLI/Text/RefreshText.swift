@@ -13,21 +13,21 @@ enum RefreshText {
 
     static func source(_ source: AppRefreshStatus.IntervalSource) -> String {
         switch source {
-        case .app: "its own"
-        case .entry: "its entry's"
-        case .user: "set for it"
+        case .app: "set by the app"
+        case .entry: "from its desktop entry"
+        case .user: "set by you"
         }
     }
 
     static func result(_ fetch: FetchRecord) -> String {
-        fetch.result?.words ?? (fetch.ended == nil ? "under way" : "result not known")
+        fetch.result?.words ?? (fetch.ended == nil ? "running" : "result unknown")
     }
 
     static func kind(_ kind: ScheduledTask.Kind) -> String {
         switch kind {
         case .refresh: "refresh"
         case .processing: "processing"
-        case .continued: "begun by its user"
+        case .continued: "continued"
         }
     }
 

@@ -22,7 +22,7 @@ enum RefusalText {
         let namesIt = sentence.matches(of: #/\d+/#).contains { $0.output == number }
         let said = "nightshift: " + (namesIt ? "" : "\(number): ") + sentence
         guard tasks.count > 1 else { return said }
-        return "\(said) The same goes for \(TaskRange.text(tasks.dropFirst().map(\.id)))."
+        return "\(said) The same applies to \(TaskRange.text(tasks.dropFirst().map(\.id)))."
     }
 
     private static func sentence(_ task: RefusedTask) -> String {

@@ -10,7 +10,9 @@ struct TaskReport {
         var facts = Facts()
         facts.add("state", stateLine(task))
         facts.add("url", TaskText.shown(url: task.url))
-        if let current = task.currentURL, current != task.url { facts.add("led to", TaskText.shown(url: current)) }
+        if let current = task.currentURL, current != task.url {
+            facts.add("redirects to", TaskText.shown(url: current))
+        }
         if task.method != "GET" { facts.add("method", TerminalText.escaped(task.method)) }
         facts.add("source", task.source.map { TerminalText.escaped($0) })
         facts.add("file", task.file.map { TerminalText.escaped($0) } ?? destination(task.destination))
@@ -29,7 +31,7 @@ struct TaskReport {
         facts.add("response", task.response.map { "HTTP/\($0.httpVersion) \($0.status)" })
         facts.add("note", task.response?.remark?.sentence)
         facts.add("attempts", String(task.attempts))
-        facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (from byte 0 again)" : nil)
+        facts.add("restarts", task.restarts > 0 ? "\(task.restarts) (from the first byte)" : nil)
         facts.add("created", times.both(task.createdAt))
         facts.add("not before", task.earliestBeginDate.map { times.both($0) })
         facts.add("started", task.startedAt.map { times.both($0) })
@@ -39,26 +41,26 @@ struct TaskReport {
         facts.add("description", task.description.map { TerminalText.escaped($0) })
         if task.resumeData != nil { facts.add("continue", "nightshift get --continue \(task.id)") }
         if task.hasWrongURL { facts.add("new URL", "nightshift retarget \(task.id) URL") }
-        return [style.strong("Task \(task.id): \(TaskText.name(task))")] + facts.lines
+        return [style.strong("Transfer \(task.id): \(TaskText.name(task))")] + facts.lines
     }
 
     func lines(explaining explanation: Explanation) -> [String] {
         let task = explanation.task
         var lines = [
-            style.strong("Task \(task.id): \(TaskText.name(task))"),
-            "  \(task.state.rawValue): \(TerminalText.escaped(explanation.sentence))",
+            style.strong("Transfer \(task.id): \(TaskText.name(task))"),
+            "  \(TaskText.state(task.state)): \(TerminalText.escaped(explanation.sentence))",
         ]
         var facts = Facts()
         // Unless the sentence above has said it.
         let detail = task.wait?.detail.flatMap { explanation.sentence.contains($0) ? nil : $0 }
         facts.add("waits for", detail.map { TerminalText.escaped($0) })
-        facts.add("in a row", task.wait?.count.map { "\($0) attempts that ended so" })
+        facts.add("attempts", task.wait?.count.map { "\($0) in a row with this result" })
         facts.add("since", since(explanation).map { times.both($0) })
         facts.add("until", task.wait?.until.map { times.both($0) })
         if task.wait?.until == nil {
             facts.add("ended by", (explanation.endedBy ?? task.wait?.reason.endedBy).map { times.words($0) })
         }
-        facts.add("gives up", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
+        facts.add("deadline", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
         lines += facts.lines
         let errors = Self.errors(explanation.history).suffix(5)
         if !errors.isEmpty {
@@ -103,8 +105,8 @@ struct TaskReport {
         case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
         case .completed: style.good("completed")
         case .failed: style.bad(TaskText.ending(task))
-        case .suspended where task.wait?.reason == .serviceFault: "suspended: it takes the service down"
-        case .suspended, .running, .finishing, .cancelled: task.state.rawValue
+        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed while it ran it"
+        case .suspended, .running, .finishing, .cancelled: TaskText.state(task.state)
         }
     }
 

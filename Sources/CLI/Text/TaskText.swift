@@ -12,6 +12,9 @@ enum TaskText {
         return name(ofURL: task.currentURL ?? task.url)
     }
 
+    /// The name of a state. A transfer that the API calls suspended is paused for people.
+    static func state(_ state: TaskState) -> String { state == .suspended ? "paused" : state.rawValue }
+
     static func name(ofURL url: String) -> String {
         var rest = url[...]
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
@@ -36,50 +39,50 @@ enum TaskText {
         let parts: [String?] =
             switch wait.reason {
             case .starting: ["about to start"]
-            case .connectionLimit: ["its host has enough connections"]
-            case .serviceLimit: ["enough transfers are running"]
+            case .connectionLimit: ["no free connection to its host"]
+            case .serviceLimit: ["the maximum number of transfers is running"]
             case .beginDate:
-                [wait.until.map { "begins in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "begins later"]
+                [wait.until.map { "starts in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "starts later"]
             case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", times, again]
-            case .retryAfter: ["the server asked for a pause", times, again]
-            case .hostBackoff: [(wait.failure ?? lastError).map { phrase($0) } ?? "its host is in trouble", again]
+            case .retryAfter: ["the server asked for a delay", times, again]
+            case .hostBackoff: [(wait.failure ?? lastError).map { phrase($0) } ?? "its host is failing", again]
             case .network: ["no network"]
             case .diskSpace: ["not enough free space", times, again]
-            case .smallerFirst: ["smaller transfers go first"]
-            case .othersFirst: ["others go first that have not failed"]
-            case .slow: ["it brought almost nothing, others have its place", again]
-            case .answer: ["its app was asked and has not answered"]
+            case .smallerFirst: ["smaller transfers run first"]
+            case .othersFirst: ["transfers that have not failed run first"]
+            case .slow: ["it was very slow, and others run instead", again]
+            case .answer: ["its app has not answered a question yet"]
             case .relaunchDelay: ["its app was woken often lately", again]
-            case .expensiveNetwork: ["the network costs by the byte"]
-            case .constrainedNetwork: ["the network is to carry as little as possible"]
-            case .cellularNetwork: ["the network is a mobile one"]
+            case .expensiveNetwork: ["the network is metered"]
+            case .constrainedNetwork: ["data saver is on for this network"]
+            case .cellularNetwork: ["the network is cellular"]
             case .externalPower: ["no external power"]
             case .battery: ["not enough battery"]
-            case .discretionary: ["for a good moment"]
-            case .doze: ["the device dozes"]
-            case .sleeping: ["the machine sleeps"]
-            case .serviceFault: ["held back, since it takes the service down"]
-            case .doubtfulAnswer: ["the last answer does not look like its server's", again]
-            case .portal: ["the network wants somebody to log in"]
-            case .destinationSilent: ["the file system of its files does not answer"]
+            case .discretionary: ["for good conditions"]
+            case .doze: ["the device is dozing"]
+            case .sleeping: ["the machine is about to sleep"]
+            case .serviceFault: ["blocked: the service crashed while it ran it"]
+            case .doubtfulAnswer: ["the last response does not look like one from its server", again]
+            case .portal: ["the network requires a login"]
+            case .destinationSilent: ["the file system of its files does not respond"]
             }
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// "a good moment, no mobile network"; nil where it takes any network and any power.
+    /// "good conditions, no cellular network"; nil if any network and any power are accepted.
     static func needs(_ rules: TransferRules) -> String? {
         let moment: String? =
             switch rules.discretion {
-            case .full: "a good moment"
-            case .relaxed: "a fairly good moment"
+            case .full: "good conditions"
+            case .relaxed: "fairly good conditions"
             case .none: nil
             }
         let parts = [
-            moment, rules.allowsCellularAccess ? nil : "no mobile network",
-            rules.allowsExpensiveNetworkAccess ? nil : "no network that costs by the byte",
-            rules.allowsConstrainedNetworkAccess ? nil : "no network that is to carry little",
+            moment, rules.allowsCellularAccess ? nil : "no cellular network",
+            rules.allowsExpensiveNetworkAccess ? nil : "no metered network",
+            rules.allowsConstrainedNetworkAccess ? nil : "no network with data saver",
             rules.requiresExternalPower ? "external power" : nil,
-            rules.minimumBattery > 0 ? "\(rules.minimumBattery) % of battery or external power" : nil,
+            rules.minimumBattery > 0 ? "\(rules.minimumBattery) % battery or external power" : nil,
         ].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
@@ -88,14 +91,15 @@ enum TaskText {
     static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
         switch failure.code {
         case .cannotResolveHost:
-            "Is the name right? If not, 'nightshift cancel \(task)' ends it. It is tried again by itself, and at once by "
-                + "'nightshift retry \(task)'."
+            "Check the name of the host. If it is wrong, run 'nightshift cancel \(task)'. The transfer is retried "
+                + "automatically; 'nightshift retry \(task)' retries it now."
         case .certificateOutOfDate:
-            "Is this machine's clock right? If it is, the certificate has to be renewed where it is used. It is tried again by "
-                + "itself, and at once by 'nightshift retry \(task)'."
+            "Check the clock of this machine. If it is right, the owner of the certificate has to renew it. The transfer "
+                + "is retried automatically; 'nightshift retry \(task)' retries it now."
         case .diskFull:
-            "Make room where the file goes: it goes on by itself then, and at once by 'nightshift retry \(task)'. "
-                + "'nightshift why \(task)' says how much it needs."
+            "Free some space on the file system of the destination. Then the transfer continues automatically; "
+                + "'nightshift retry \(task)' continues it at once. 'nightshift why \(task)' prints how much space it "
+                + "needs."
         default: nil
         }
     }
@@ -114,20 +118,20 @@ enum TaskText {
         case .cannotConnect: "no connection to the host"
         case .connectionLost: "connection lost"
         case .idleTimeout: "no data for too long"
-        case .truncated: "the transfer broke off"
+        case .truncated: "the transfer ended early"
         case .tlsFailure: "TLS failed"
         case .certificateOutOfDate: "a certificate is out of date"
         case .proxyFailure: "the proxy failed"
-        case .protocolError: "the server broke the protocol"
+        case .protocolError: "the server violated the protocol"
         case .serverUnavailable: "the server is unavailable"
         case .resourceChanged: "the remote file changed"
         case .diskFull: "the disk is full"
         case .inputOutput: "the disk cannot be read or written"
-        case .badURL: "the URL is malformed"
-        case .unsupportedURL: "the URL is of an unsupported kind"
+        case .badURL: "the URL is not valid"
+        case .unsupportedURL: "the URL scheme is not supported"
         case .httpStatus: "the server answered with an error"
         case .tooManyRedirects: "too many redirects"
-        case .redirectRefused: "an unsafe redirect"
+        case .redirectRefused: "an unsafe redirect was refused"
         case .untrustedServer: "the server's certificate is not trusted"
         case .clientCertificate: "the client certificate was refused"
         case .checksumMismatch: "the checksum is wrong"
@@ -138,8 +142,8 @@ enum TaskText {
         case .tooLarge: "the file is too large"
         case .timedOut: "the time limit was reached"
         case .cancelled: "cancelled"
-        case .forceQuit: "the user force-quit its app"
-        case .internalFault: "a fault of the service itself"
+        case .forceQuit: "you force-quit its app"
+        case .internalFault: "an internal error of the service"
         }
     }
 
@@ -165,11 +169,11 @@ enum TaskText {
             }
             return parts.joined(separator: ", ")
         case .failed:
-            return "failed: " + (task.error.map { full($0) } ?? "no reason was given")
+            return "failed: " + (task.error.map { full($0) } ?? "the reason is unknown")
         case .cancelled:
             return "cancelled"
         case .suspended, .waiting, .running, .finishing:
-            return task.state.rawValue
+            return state(task.state)
         }
     }
 

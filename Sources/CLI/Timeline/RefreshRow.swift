@@ -19,8 +19,8 @@ struct RefreshRow: Hashable, Sendable {
 
         var words: String {
             switch self {
-            case .fresh: "opened, fresh"
-            case .stale: "opened, not fresh"
+            case .fresh: "opened, content fresh"
+            case .stale: "opened, content not fresh"
             case .unknown: "opened"
             }
         }
@@ -35,7 +35,7 @@ struct RefreshRow: Hashable, Sendable {
 
     func count(_ found: Found) -> Int { uses.count { $0.value == found } }
 
-    /// "3 fetches: 2 new data, 1 failed; 4 of 5 openings fresh"; nil where there is nothing to tell.
+    /// "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content"; nil if there were no fetches and no uses.
     var sentence: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
@@ -46,7 +46,7 @@ struct RefreshRow: Hashable, Sendable {
             parts.append(list.isEmpty ? total : "\(total): \(list)")
         }
         let judged = count(.fresh) + count(.stale)
-        if judged > 0 { parts.append("\(count(.fresh)) of \(judged) openings fresh") }
+        if judged > 0 { parts.append("\(count(.fresh)) of \(judged) openings with fresh content") }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 }

@@ -64,7 +64,7 @@ struct SimulationOutput: Sendable {
                 }
             } catch {
                 throw CommandFailure.usage(
-                    "line \(index + 1) is no line of a simulation; 'nightshift simulate TRACE --json' writes such ones."
+                    "Line \(index + 1) is not output of 'nightshift simulate --json' or 'nightshift journal --json'."
                 )
             }
         }

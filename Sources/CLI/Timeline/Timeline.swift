@@ -38,9 +38,9 @@ struct Timeline: Hashable, Sendable {
             switch self {
             case .inUse: "in use"
             case .awake: "awake"
-            case .held: "held awake by an app"
-            case .window: "window"
-            case .dozing: "doze"
+            case .held: "kept awake by an app"
+            case .window: "maintenance window"
+            case .dozing: "dozing"
             case .asleep: "asleep"
             }
         }
@@ -53,7 +53,7 @@ struct Timeline: Hashable, Sendable {
 
         var words: String {
             guard isAvailable else { return "no network" }
-            return (kind?.rawValue ?? "network") + (isExpensive ? ", costs by the byte" : "")
+            return (kind?.rawValue ?? "network") + (isExpensive ? ", metered" : "")
         }
     }
 
@@ -77,10 +77,10 @@ struct Timeline: Hashable, Sendable {
 
         var words: String {
             switch self {
-            case .active: "in front"
-            case .inactive: "coming or going"
-            case .background: "runs in the background"
-            case .standing: "stands still"
+            case .active: "active"
+            case .inactive: "inactive"
+            case .background: "in the background"
+            case .standing: "paused by doze"
             case .suspended: "suspended"
             }
         }
@@ -101,7 +101,7 @@ struct Timeline: Hashable, Sendable {
             var words: String {
                 switch self {
                 case .woken: "woken"
-                case .expiring: "told that its time is nearly over"
+                case .expiring: "notified that its time is nearly over"
                 case .killed: "ended by the service"
                 }
             }

@@ -74,7 +74,8 @@ struct TimelineDrawing {
             let seconds = spans.reduce(0) { $0 + $1.seconds }
             guard seconds >= 1 else { return nil }
             if activity == .window {
-                return "\(spans.count) \(spans.count == 1 ? "window" : "windows"), \(QuantityText.duration(seconds))"
+                return "\(spans.count) maintenance \(spans.count == 1 ? "window" : "windows"), "
+                    + QuantityText.duration(seconds)
             }
             return "\(activity.words) \(QuantityText.duration(seconds))"
         }
@@ -82,7 +83,7 @@ struct TimelineDrawing {
         return rest >= 1 ? known + ["\(Self.unknown) \(QuantityText.duration(rest))"] : known
     }
 
-    private static let unknown = "not known"
+    private static let unknown = "unknown"
 
     // MARK: - Behind the rows
 
@@ -189,7 +190,7 @@ struct TimelineDrawing {
                 title: "\(use.value.words)\n\(range(use.from, use.to))")
         }
         for fetch in refresh.fetches {
-            let words = fetch.value?.words ?? (fetch.to < timeline.end ? "ended, nobody saw how" : "under way")
+            let words = fetch.value?.words ?? (fetch.to < timeline.end ? "ended, result unknown" : "running")
             let title = ["fetch: \(words)", range(fetch.from, fetch.to), fetch.note].compactMap(\.self)
             drawFetch(fetch.value, x: x(fetch.to), y: y + 6, title: title.joined(separator: "\n"))
         }
@@ -343,7 +344,7 @@ struct TimelineDrawing {
         add("external", "external power", if: power.contains(.external))
         add("battery", "on battery", if: power.contains(.battery))
         add("network", "network", if: networks.contains { $0.isAvailable && !$0.isExpensive })
-        add("expensive", "network that costs by the byte", if: networks.contains { $0.isAvailable && $0.isExpensive })
+        add("expensive", "metered network", if: networks.contains { $0.isAvailable && $0.isExpensive })
         add("offline", "no network", if: networks.contains { !$0.isAvailable })
         for state in Timeline.AppActivity.allCases where states.contains(state) {
             add(state.rawValue, "app: " + state.words, if: true)
@@ -352,7 +353,7 @@ struct TimelineDrawing {
         for result in RefreshResult.allCases {
             add(result.rawValue, "fetch: " + result.words, if: refresh.contains { $0.count(result) > 0 })
         }
-        add("fresh-band", "fresh for an hour", if: refresh.contains { !$0.fresh.isEmpty })
+        add("fresh-band", "content fresh", if: refresh.contains { !$0.fresh.isEmpty })
         for found in RefreshRow.Found.allCases {
             add(found.style, found.words, if: refresh.contains { $0.count(found) > 0 })
         }

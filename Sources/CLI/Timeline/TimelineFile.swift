@@ -35,7 +35,7 @@ struct TimelineReport: Encodable {
         openings = refresh.reduce(freshOpenings) { $0 + $1.count(.stale) }
     }
 
-    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings fresh".
+    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings with fresh content".
     var line: String {
         let length = QuantityText.duration(to.timeIntervalSince(from))
         return "\(TerminalText.escaped(file)): \(apps) \(apps == 1 ? "app" : "apps"), "
@@ -45,7 +45,7 @@ struct TimelineReport: Encodable {
     private var refresh: String {
         let parts = [
             fetches > 0 ? "\(fetches) \(fetches == 1 ? "fetch" : "fetches")" : nil,
-            openings > 0 ? "\(freshOpenings) of \(openings) openings fresh" : nil,
+            openings > 0 ? "\(freshOpenings) of \(openings) openings with fresh content" : nil,
         ].compactMap(\.self)
         return parts.isEmpty ? "" : "; " + parts.joined(separator: ", ")
     }

@@ -32,7 +32,7 @@ struct TotalsReport {
         guard !totals.apps.isEmpty else { return [] }
         let names = totals.apps.map { TerminalText.escaped($0.app.rawValue) }
         let width = names.map(TerminalText.width).max() ?? 0
-        let columns = ["in front", "background", "held awake", "launches", "wakes"]
+        let columns = ["foreground", "background", "kept awake", "launches", "wakes"]
         var lines = ["", style.strong("Apps")]
         lines.append(
             style.faint(
@@ -64,11 +64,13 @@ struct TotalsReport {
             lines.append(
                 row(
                     "fresh", "\(sums.freshOpenings) of \(sums.openings)",
-                    String(format: "%5.1f %% of the openings of apps that are fetched for", percent)))
+                    String(format: "%5.1f %% of the openings of apps with background refresh", percent)))
         }
         lines.append(
-            row("device wakes", String(sums.deviceWakes), "for fetches; \(sums.savedWakes) shared a wake with others"))
-        if sums.processing > 0 { lines.append(row("processing", "\(sums.processed) of \(sums.processing)")) }
+            row("device wakes", String(sums.deviceWakes), "for fetches; \(sums.savedWakes) fetches needed no wake"))
+        if sums.processing > 0 {
+            lines.append(row("processing", "\(sums.processed) of \(sums.processing)", "tasks completed"))
+        }
         return lines
     }
 
@@ -77,10 +79,10 @@ struct TotalsReport {
         let counts = [(sums.entered, "entered"), (sums.left, "left")].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         var lines = [
             "", style.strong("Location"),
-            row("crossings", String(sums.entered + sums.left), counts.joined(separator: ", ")),
+            row("region events", String(sums.entered + sums.left), counts.joined(separator: ", ")),
         ]
-        if sums.changes > 0 { lines.append(row("changes", String(sums.changes))) }
-        lines.append(row("wakes", String(sums.wakes), "for crossings and changes"))
+        if sums.changes > 0 { lines.append(row("changes", String(sums.changes), "significant changes")) }
+        lines.append(row("wakes", String(sums.wakes), "for region events and significant changes"))
         let words = "\(sums.fixes) \(sums.fixes == 1 ? "fix" : "fixes")"
         lines.append(row("receiver", QuantityText.duration(sums.receiverSeconds), words))
         return lines
@@ -99,14 +101,14 @@ struct TotalsReport {
             lines.append(
                 row(
                     "over \(network.kind.rawValue)", QuantityText.size(network.bytes),
-                    network.isExpensive ? "costs by the byte" : ""))
+                    network.isExpensive ? "metered" : ""))
         }
         for wait in totals.waits {
             lines.append(
                 row(
                     "waited", QuantityText.duration(wait.sum),
                     "\(wait.transfers) \(wait.transfers == 1 ? "transfer" : "transfers"), "
-                        + "\(QuantityText.duration(wait.longest)) at most. \(wait.reason.sentence)"))
+                        + "longest wait \(QuantityText.duration(wait.longest)). \(wait.reason.sentence)"))
         }
         return lines
     }

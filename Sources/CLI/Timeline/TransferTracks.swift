@@ -65,7 +65,7 @@ struct TransferTracks {
         var rows: [(app: AppID?, row: Timeline.TransferRow)] = []
         for id in tracks.keys.sorted() {
             guard var track = tracks[id] else { continue }
-            let row = Timeline.TransferRow(label: "Task \(id)", count: 1, spans: track.activity.finish(at: end))
+            let row = Timeline.TransferRow(label: "Transfer \(id)", count: 1, spans: track.activity.finish(at: end))
             rows.append((track.app, row))
         }
         if rows.count > Self.mostRows { rows = Self.grouped(rows) }
