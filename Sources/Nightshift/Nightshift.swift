@@ -1,3 +1,3 @@
-// An app that imports Nightshift needs no other import for networking, nor for what Apple's modules bring along.
+// An app that imports Nightshift does not need to import Foundation or FoundationNetworking itself.
 @_exported public import Foundation
 @_exported public import FoundationNetworking

@@ -2,23 +2,26 @@ public import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// Begins work that is to be finished although the app goes to the background: until it is ended, the app is not suspended.
+    /// Begins work that must be finished even if the app goes to the background. The app is not suspended until the
+    /// task is ended.
     ///
-    /// For any thread, in the foreground and in the background, as many at once as are needed (1,000). Returns with the service's
-    /// answer, after some milliseconds; a service that does not answer is waited for 2 s, once. An app in the foreground has its
-    /// task then all the same, and the service hears of it when it is back.
+    /// You can call this method on any thread, in the foreground and in the background. Up to 1,000 tasks can be open
+    /// at once. The method returns when the service has answered, which takes some milliseconds. If the service does
+    /// not answer, the first call waits 2 s and later calls do not wait. An app in the foreground then gets its task
+    /// nevertheless, and the service is notified when it can be reached again.
     ///
-    /// All tasks of an app share one time in the background, ``backgroundTimeRemaining``. A few seconds before it is over every
-    /// open task's handler is called. An app that has not ended all of its tasks when it is over is ended
-    /// (`taskOverdue`, 0x2182bad2).
+    /// All tasks of an app share one budget of background time, ``backgroundTimeRemaining``. A few seconds before the
+    /// budget is used up, the handler of every open task is called. An app that still has open tasks when the budget is
+    /// used up is terminated (`taskOverdue`, 0x2182bad2).
     ///
     /// - Parameters:
-    ///   - taskName: shown by `nightshift app show` and in the journal, 256 bytes at most; nil or nothing stands for the caller's name.
-    ///   - handler: called on the main thread, once, in the order in which the tasks were begun; the place to stop the work and to
-    ///     end the task. The next handler waits for it to return.
-    ///   - caller: leave it out.
-    /// - Returns: what ``endBackgroundTask(_:)`` takes, or ``BackgroundTaskIdentifier/invalid`` where no background time can be
-    ///   had: ``backgroundTaskRefusal`` says why.
+    ///   - taskName: The name shown by `nightshift app show` and in the journal, at most 256 bytes. If it is nil or
+    ///     empty, the name of the calling function is used.
+    ///   - handler: The handler that stops the work and ends the task. Handlers are called on the main thread, once
+    ///     each, in the order in which the tasks were begun. Each call waits until the previous handler has returned.
+    ///   - caller: Do not pass this argument.
+    /// - Returns: The identifier for ``endBackgroundTask(_:)``, or ``BackgroundTaskIdentifier/invalid`` if the app has
+    ///   no background time. ``backgroundTaskRefusal`` then has the reason.
     public nonisolated func beginBackgroundTask(
         withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil,
         caller: String = #function
@@ -28,30 +31,31 @@ extension Application {
         return number.map { BackgroundTaskIdentifier(rawValue: Int($0)) } ?? .invalid
     }
 
-    /// As ``beginBackgroundTask(withName:expirationHandler:caller:)``, under the caller's name.
+    /// Does the same as ``beginBackgroundTask(withName:expirationHandler:caller:)``. The task gets the name of the
+    /// calling function.
     public nonisolated func beginBackgroundTask(
         expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil, caller: String = #function
     ) -> BackgroundTaskIdentifier {
         beginBackgroundTask(withName: nil, expirationHandler: handler, caller: caller)
     }
 
-    /// Ends a background task; when it was the last one, an app in the background is suspended.
+    /// Ends a background task. When an app in the background ends its last task, the app is suspended.
     ///
-    /// For any thread. Returns at once; the service is told in the order of the calls. Ending a task for a second time, or
-    /// ``BackgroundTaskIdentifier/invalid``, does nothing.
+    /// You can call this method on any thread. It returns at once, and the service is notified in the order of the
+    /// calls. Ending a task a second time does nothing, and neither does ending ``BackgroundTaskIdentifier/invalid``.
     public nonisolated func endBackgroundTask(_ identifier: BackgroundTaskIdentifier) {
         connection.backgroundTasks.end(Int64(identifier.rawValue))
     }
 
-    /// Seconds that the app's background tasks have left together; `.greatestFiniteMagnitude` in the foreground, and wherever
-    /// nobody limits them.
+    /// The background time in seconds that remains for all background tasks together. It is `.greatestFiniteMagnitude`
+    /// in the foreground, and whenever the time is not limited.
     ///
-    /// For any thread, as often as wanted: read from memory that the service writes. Under the opportunistic policy it stands
-    /// still while the device dozes.
+    /// You can read this property on any thread and as often as you want, because it is read from memory that the
+    /// service writes. Under the opportunistic policy the time does not decrease while the device dozes.
     public nonisolated var backgroundTimeRemaining: TimeInterval {
         min(connection.backgroundTasks.remaining, .greatestFiniteMagnitude)
     }
 
-    /// Why the last background task that could not be had was refused, in the service's words; nil while none has been.
+    /// The service's reason for the last refusal of a background task. Nil if no task was refused.
     public nonisolated var backgroundTaskRefusal: String? { connection.backgroundTasks.refusal }
 }

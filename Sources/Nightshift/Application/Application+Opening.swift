@@ -1,9 +1,9 @@
 public import Foundation
 import NightshiftClient
 
-// Opening URLs, as UIKit has it: with the program that the desktop has for them.
+// Opens URLs with the methods of UIKit, and with the programs that the desktop has registered for them.
 extension Application {
-    /// A key of the options of ``open(_:options:completionHandler:)``. The names are UIKit's.
+    /// A key of the options of ``open(_:options:completionHandler:)``. The names are the same as in UIKit.
     public struct OpenExternalURLOptionsKey: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -11,26 +11,28 @@ extension Application {
             self.rawValue = rawValue
         }
 
-        /// Desktops have no universal links: where this is true, nothing is opened.
+        /// Desktops have no universal links. If this option is true, nothing is opened.
         public static let universalLinksOnly = OpenExternalURLOptionsKey(
             rawValue: "UIApplicationOpenURLOptionUniversalLinksOnly")
     }
 
-    /// The URL of the page where the user says what apps may do: opened, it starts `nightshift page`. The text is UIKit's.
+    /// The URL that opens `nightshift page`, where the user sets the permissions of apps. The text is the same as in
+    /// UIKit.
     public nonisolated static let openSettingsURLString = "app-settings:"
 
-    /// Whether the desktop has a program for the URL's scheme, as `xdg-mime` says. Waits for it, 2 s at most; false where there is no
-    /// `xdg-mime`.
+    /// Returns whether the desktop has a program for the URL's scheme, according to `xdg-mime`. Blocks the thread for
+    /// at most 2 s. Returns false if `xdg-mime` is not installed.
     public func canOpenURL(_ url: URL) -> Bool {
         guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else { return false }
         return Self.isSettings(url) ? opener.hasPage : opener.hasProgram(forScheme: scheme)
     }
 
-    /// Opens a URL with the desktop's program for it, by `xdg-open`.
+    /// Opens a URL with the desktop's program for it, using `xdg-open`.
     ///
     /// - Parameters:
-    ///   - options: with ``OpenExternalURLOptionsKey/universalLinksOnly`` nothing is opened.
-    ///   - completion: called on the main thread with whether a program was found and did not fail at once.
+    ///   - options: With ``OpenExternalURLOptionsKey/universalLinksOnly``, nothing is opened.
+    ///   - completion: A handler that is called on the main thread. Its argument is true if a program was found and did
+    ///     not fail at once.
     public func open(
         _ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:],
         completionHandler completion: (@MainActor @Sendable (Bool) -> Void)? = nil
@@ -42,9 +44,9 @@ extension Application {
         }
     }
 
-    /// Opens a URL with the desktop's program for it, by `xdg-open`.
+    /// Opens a URL with the desktop's program for it, using `xdg-open`.
     ///
-    /// - Returns: whether a program was found and did not fail at once.
+    /// - Returns: True if a program was found and did not fail at once.
     @discardableResult
     public func open(_ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:]) async -> Bool {
         guard options[.universalLinksOnly] as? Bool != true else { return false }
@@ -52,7 +54,7 @@ extension Application {
     }
 
     private static func open(_ url: URL, by opener: URLOpener) async -> Bool {
-        // Without a scheme it would be a file's name, or an option.
+        // A URL without a scheme would be read as a file name or as an option.
         guard url.scheme?.isEmpty == false else { return false }
         let isOpen =
             isSettings(url)

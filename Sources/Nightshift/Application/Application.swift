@@ -2,23 +2,25 @@ import Dispatch
 public import Foundation
 import NightshiftAPI
 
-/// The app as the service sees it: its state, and what it is asked to do in the background.
+/// The app as the service sees it. It has the app's state, and receives the service's requests for work in the
+/// background.
 ///
-/// A program without an `Application` can have background sessions too; it is just never launched for them.
+/// A program without an `Application` can have background sessions too, but it is never launched for them.
 ///
-/// For the main actor, as `UIApplication` is: code in Swift 5 mode that uses it elsewhere compiles, and has to be on the main thread.
+/// This class is isolated to the main actor, like `UIApplication`. Code in Swift 5 mode can use it elsewhere without a
+/// compiler error, but must run on the main thread.
 @preconcurrency @MainActor public final class Application {
     public nonisolated static let shared = Application(connection: .shared)
 
-    /// Held, unlike UIKit's.
+    /// The delegate of the app. Unlike in UIKit, the reference is strong.
     public var delegate: (any ApplicationDelegate)?
-    /// What the app is doing; in the background it may be suspended at any time.
+    /// The current state of the app. An app in the background may be suspended at any time.
     public private(set) var applicationState = State.inactive
     let connection: ServiceConnection
     private var isLaunched = false
-    /// Whether it was said that the delegate's method for background fetches is not called.
+    /// Whether the developer was warned that the delegate's method for background fetches is not called.
     var hasAdvisedFetchMethod = false
-    /// The delegate's methods about notifications of which it was said that they are not called.
+    /// The delegate's methods for notifications about which the developer was warned that they are not called.
     var advisedNotificationMethods: Set<String> = []
     /// The identifiers of the notifications that the app was launched for.
     private(set) var launchNotifications: Set<String> = []
@@ -29,7 +31,7 @@ import NightshiftAPI
         case background = 2
     }
 
-    /// What the delegate is told at the launch.
+    /// A key of the options that the delegate gets at launch.
     public struct LaunchOptionsKey: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -37,7 +39,7 @@ import NightshiftAPI
             self.rawValue = rawValue
         }
 
-        /// `true` where the service has launched the app in the background.
+        /// The value is `true` if the service launched the app in the background.
         public static let isBackgroundLaunch = LaunchOptionsKey(rawValue: "NightshiftIsBackgroundLaunch")
     }
 
@@ -45,7 +47,8 @@ import NightshiftAPI
         self.connection = connection
     }
 
-    /// How long the first attempt to reach the service counts as one; it goes on afterwards.
+    /// The time that the launch waits on a background thread for the first connection. Attempts to connect continue
+    /// afterwards.
     private nonisolated static let launchPatience: Duration = .seconds(10)
 
     /// Launches the app and serves the main thread until the process ends.
@@ -54,9 +57,10 @@ import NightshiftAPI
         while true { RunLoop.main.run(until: .distantFuture) }
     }
 
-    /// What ``run()`` does before it serves the main thread; for programs that serve it themselves.
+    /// Does the same as ``run()``, except that it returns instead of serving the main thread. Use it in programs that
+    /// serve the main thread themselves.
     ///
-    /// Once; later calls do nothing.
+    /// Only the first call has an effect.
     public func launch() {
         launch(environment: ProcessInfo.processInfo.environment)
     }
@@ -64,7 +68,8 @@ import NightshiftAPI
     package func launch(environment: [String: String]) {
         guard !isLaunched else { return }
         isLaunched = true
-        // Commands that come before the delegate was told of the launch wait for the main thread behind it.
+        // Commands that arrive before the delegate is notified of the launch are queued on the main thread, after this
+        // function.
         connection.commands.setReceiver(self)
         DispatchQueue.global().async { [connection] in
             _ = try? connection.openChannel(until: .now + Self.launchPatience)
@@ -86,19 +91,20 @@ import NightshiftAPI
         connection.presenter.launchEnded()
         guard !isBackgroundLaunch else { return }
         enter(.active)
-        // The service knows of its own launches. Told so now, it would undo what the user has done with the app meanwhile.
+        // The service knows about the launches that it made. If the app reported such a launch now, it would undo what
+        // the user has done with the app meanwhile.
         if environment["NIGHTSHIFT_APP"] == nil { connection.commands.report(.active) }
     }
 
     // MARK: - The window system
 
-    /// For the window system: the app has come to the front.
+    /// Call this when the window system has brought the app to the foreground.
     public func enterForeground() {
         enter(.active)
         connection.commands.report(.active)
     }
 
-    /// For the window system: the app is no longer seen. It may be suspended soon afterwards.
+    /// Call this when the app is no longer visible. It may be suspended soon afterwards.
     public func enterBackground() {
         enter(.background)
         connection.commands.report(.background)
@@ -112,7 +118,8 @@ import NightshiftAPI
 
     private func enter(_ new: State) {
         guard new != applicationState else { return }
-        // Before the delegate hears of it: what it begins is begun there.
+        // The state is set before the delegate is notified, so that a task that the delegate begins is begun in the new
+        // state.
         connection.backgroundTasks.appIs(inBackground: new == .background)
         if applicationState == .active {
             delegate?.applicationWillResignActive(self)
@@ -150,7 +157,7 @@ extension Application: nonisolated CommandReceiver {
             case .active: application.enter(.active)
             case .inactive: application.enter(.inactive)
             case .background: application.enter(.background)
-            // Nothing that a running process could enter.
+            // A running process cannot enter these states.
             case .suspended, .notRunning: break
             }
             DispatchQueue.global().async(execute: done)
@@ -196,7 +203,7 @@ extension Application: nonisolated CommandReceiver {
 }
 
 extension Application {
-    // The names are UIKit's.
+    // The names are the same as in UIKit.
     public nonisolated static let didFinishLaunchingNotification = Notification.Name(
         "UIApplicationDidFinishLaunchingNotification")
     public nonisolated static let didBecomeActiveNotification = Notification.Name(
@@ -207,7 +214,7 @@ extension Application {
         "UIApplicationDidEnterBackgroundNotification")
     public nonisolated static let willEnterForegroundNotification = Notification.Name(
         "UIApplicationWillEnterForegroundNotification")
-    /// Never posted: a Linux system tells programs nothing before its memory is full.
+    /// Never posted, because Linux does not notify programs before memory runs out.
     public nonisolated static let didReceiveMemoryWarningNotification = Notification.Name(
         "UIApplicationDidReceiveMemoryWarningNotification")
     public nonisolated static let willTerminateNotification = Notification.Name(

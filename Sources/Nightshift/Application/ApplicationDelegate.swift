@@ -1,9 +1,10 @@
 public import Foundation
 
-/// What an app wants to hear of its life; UIKit's `UIApplicationDelegate` as far as it makes sense here.
+/// The methods with which an app receives events of its life cycle. They are the methods of UIKit's
+/// `UIApplicationDelegate` that make sense on Linux.
 ///
-/// Every method has a default and is called on the main thread. A class that is marked `@main` is the program: it is made, and the
-/// app runs until it is ended.
+/// Every method has a default implementation and is called on the main thread. If you mark a class with `@main`, the
+/// program creates an instance and runs the app until it is terminated.
 ///
 /// ```swift
 /// @main final class AppDelegate: ApplicationDelegate {
@@ -16,13 +17,13 @@ public import Foundation
 @preconcurrency @MainActor public protocol ApplicationDelegate: AnyObject {
     init()
 
-    /// The app has been launched; the place to make its background sessions.
+    /// Called when the app has been launched. Create the app's background sessions here.
     ///
-    /// - Parameter launchOptions: holds ``Application/LaunchOptionsKey/isBackgroundLaunch`` where the service has launched the app
-    ///   in the background, ``Application/LaunchOptionsKey/remoteNotification`` where that was for a remote
-    ///   notification, or its user has opened one, and ``Application/LaunchOptionsKey/location`` where it was for an
-    ///   event of the location.
-    /// - Returns: not looked at.
+    /// - Parameter launchOptions: Has ``Application/LaunchOptionsKey/isBackgroundLaunch`` if the service launched the
+    ///   app in the background. Has ``Application/LaunchOptionsKey/remoteNotification`` if the app was launched for a
+    ///   remote notification, or because the user opened one. Has ``Application/LaunchOptionsKey/location`` if it was
+    ///   launched for a location event.
+    /// - Returns: Ignored.
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
     ) -> Bool
@@ -31,7 +32,7 @@ public import Foundation
 
     func applicationWillResignActive(_ application: Application)
 
-    /// Five seconds to tidy up: afterwards the app may be suspended.
+    /// Called when the app enters the background. It has five seconds to finish; afterwards it may be suspended.
     func applicationDidEnterBackground(_ application: Application)
 
     func applicationWillEnterForeground(_ application: Application)
@@ -39,69 +40,72 @@ public import Foundation
     /// Never called; see ``Application/didReceiveMemoryWarningNotification``.
     func applicationDidReceiveMemoryWarning(_ application: Application)
 
-    /// Not called for an app that is ended while it is suspended, or that crashes.
+    /// Called before the app terminates, except when it crashes or is terminated while it is suspended.
     func applicationWillTerminate(_ application: Application)
 
-    /// Transfers of a background session have ended while the app was not there, or one needs an answer.
+    /// Called when transfers of a background session ended while the app was not running, or when one of them needs an
+    /// answer.
     ///
-    /// Make the session with this identifier if it is not there, and keep the handler until
-    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. Without a method of its own an app completes then by itself.
+    /// Create the session with this identifier if it does not exist. Keep the handler, and call it in
+    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. The default implementation completes automatically at
+    /// that time.
     ///
-    /// - Parameter completionHandler: to be called on any thread, within 30 s unless the app's entry says otherwise: an app that does
-    ///   not is ended.
+    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s or the time set in the app's
+    ///   desktop entry. An app that does not call it in time is terminated.
     func application(
         _ application: Application, handleEventsForBackgroundURLSession identifier: String,
         completionHandler: @escaping @Sendable () -> Void)
 
-    /// The app may fetch what is new before its user looks: the mode `fetch` and an interval are needed
-    /// (``Application/setMinimumBackgroundFetchInterval(_:)``).
+    /// Called when the app may fetch new content before the user opens the app. The app needs the background mode
+    /// `fetch` and an interval (``Application/setMinimumBackgroundFetchInterval(_:)``).
     ///
-    /// - Parameter completionHandler: to be called on any thread, within 30 s, with what came of it: an app that does not is ended. What
-    ///   takes longer is for a background session.
+    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. An
+    ///   app that does not call it in time is terminated. Use a background session for longer downloads.
     func application(
         _ application: Application,
         performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The same, for delegates that wait instead of calling a handler. Only one of both is called.
+    /// The asynchronous form of the method with a completion handler. Only one of the two is called.
     func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult
 
-    /// The app has a token for its provider: asked for with ``Application/registerForRemoteNotifications()``, or
-    /// another than before.
+    /// Called when the app has a token for its provider. The app requested it with
+    /// ``Application/registerForRemoteNotifications()``, or the token has changed.
     ///
-    /// - Parameter deviceToken: to be sent to the provider as it is, in hexadecimal; tokens differ in length.
+    /// - Parameter deviceToken: The token, to be sent to the provider in hexadecimal. Tokens differ in length.
     func application(
         _ application: Application, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
 
-    /// The app has no token.
+    /// Called when the app could not be registered for remote notifications.
     ///
-    /// - Parameter error: of `NSCocoaErrorDomain`; its description is the service's own sentence.
+    /// - Parameter error: An error of `NSCocoaErrorDomain`. Its description is the service's reason.
     func application(
         _ application: Application, didFailToRegisterForRemoteNotificationsWithError error: any Error)
 
-    /// A remote notification with `content-available` has come, in front and in the background; the mode
-    /// `remote-notification` is needed. One that has launched the app comes here too, behind the launch.
+    /// Called when a remote notification with `content-available` has arrived, in the foreground and in the background.
+    /// The app needs the background mode `remote-notification`. A notification that launched the app is also passed to
+    /// this method, after the launch.
     ///
-    /// An alert that it carries is shown when the handler is called. Where the app has no
-    /// `UNUserNotificationCenterDelegate`, a remote notification that its user opens comes here as well.
+    /// If the notification has an alert, the alert is shown when the handler is called. If the app has no
+    /// `UNUserNotificationCenterDelegate`, this method is also called for a remote notification that the user opens.
     ///
     /// - Parameters:
-    ///   - userInfo: the whole of what the provider has sent; `null` is `NSNull`.
-    ///   - completionHandler: to be called on any thread, within 30 s, with what came of it: an app that does not is
-    ///     ended.
+    ///   - userInfo: The complete payload that the provider sent. JSON's `null` is `NSNull`.
+    ///   - completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. An app that
+    ///     does not call it in time is terminated.
     func application(
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The same, for delegates that wait instead of calling a handler. Only one of them is called.
+    /// The asynchronous form of the method with a completion handler. Only one of them is called.
     func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult
 
-    /// The same in its old form, for delegates without one of the others: not called for a notification that has
-    /// launched the app.
+    /// The old form, without a result. It is called for delegates that implement neither of the other forms, but not
+    /// for a notification that launched the app.
     func application(_ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any])
 
-    /// A picture of the app as it looks now, for an app switcher: PNG, or nil where there is none.
+    /// Returns a PNG image of the app's current appearance for an app switcher, or nil if the app has no image.
     func applicationSnapshot(_ application: Application) -> Data?
 }
 
@@ -155,7 +159,7 @@ extension ApplicationDelegate {
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void
     ) {
-        // Values of JSON, which nobody changes.
+        // The dictionary holds JSON values, which are not modified.
         nonisolated(unsafe) let userInfo = userInfo
         Task { @MainActor in
             completionHandler(await self.application(application, didReceiveRemoteNotification: userInfo))
@@ -165,7 +169,8 @@ extension ApplicationDelegate {
     public func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult {
-        // Through a method that does not wait: from here the name below would be this method's own.
+        // The call is made in a synchronous method, because the name below would refer to this asynchronous method
+        // here.
         receiveInOldForm(userInfo, application)
         return .noData
     }
@@ -176,7 +181,7 @@ extension ApplicationDelegate {
 
     public func applicationSnapshot(_ application: Application) -> Data? { nil }
 
-    /// The program: makes the delegate and runs the app.
+    /// Creates the delegate and runs the app.
     public static func main() {
         Application.shared.delegate = Self()
         Application.shared.run()

@@ -4,10 +4,10 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Begins and ends background tasks with the service, and keeps the clock that says how much time there is.
+/// Begins and ends background tasks with the service, and keeps the clock file from which the remaining time is read.
 ///
-/// A task begins with the service's answer: from then on the process is not suspended. Its end is told behind the caller's
-/// back, in the order of the calls.
+/// A task begins with the service's answer: from then on the process is not suspended. The end of a task is reported
+/// asynchronously, in the order of the calls.
 final class BackgroundTaskHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.background-tasks")
     private let state = Mutex(State())
@@ -16,17 +16,19 @@ final class BackgroundTaskHandler: Sendable {
         weak var connection: ServiceConnection?
         var ledger = BackgroundTaskLedger()
         var clock: BackgroundClockFile?
-        /// How many channels the service has opened: a task that was granted on one is not known on the next by itself.
+        /// The number of channels opened so far. A task that the service granted on one channel has to be reported
+        /// again on the next.
         var channels = 0
         var isInBackground = false
-        /// Whether the service did not answer the last time, and has not come back since: nobody waits for it meanwhile.
+        /// Whether the service did not answer the last request and has not been reached since. Meanwhile callers do not
+        /// wait for it.
         var isUnreachable = false
         var refusal: String?
     }
 
-    /// How long the beginning of a task waits for a service that does not answer.
+    /// The time for which the beginning of a task waits if the service does not answer.
     private static let patience: Duration = .seconds(2)
-    /// Seconds that a service which answers may take for one task.
+    /// The time in seconds within which a reachable service has to answer about one task.
     private static let answerPatience = 2.0
     private static let endPatience: Duration = .seconds(30)
 
@@ -34,17 +36,18 @@ final class BackgroundTaskHandler: Sendable {
         state.withLock { $0.connection = connection }
     }
 
-    /// The app came to the front or left it.
+    /// Records that the app entered the foreground or the background.
     func appIs(inBackground: Bool) {
         state.withLock { $0.isInBackground = inBackground }
     }
 
-    /// Why the last task that was refused was refused.
+    /// The reason for the last refusal of a task.
     var refusal: String? { state.withLock(\.refusal) }
 
-    /// Seconds; infinite without a limit.
+    /// The remaining background time in seconds, or infinity if it is not limited.
     ///
-    /// Asks nobody. Only in a process that begins in the background does the first call wait for the service's first words.
+    /// Reading it sends no request. Only in a process that starts in the background, the first read waits until the
+    /// channel to the service is open.
     var remaining: Double {
         let (clock, beginner) = state.withLock { state in
             (state.clock, state.channels == 0 && state.isInBackground && !state.isUnreachable ? state.connection : nil)
@@ -58,13 +61,13 @@ final class BackgroundTaskHandler: Sendable {
 
     // MARK: - Beginning and ending
 
-    /// The number of a new task, or nil where there is no background time; waits for the service's answer.
+    /// Returns the number of a new task, or nil if the app has no background time. Waits for the service's answer.
     func begin(_ name: String, _ handler: BackgroundTaskLedger.Handler?) -> Int64? {
         let number = state.withLock { $0.ledger.add(name, handler) }
         let request = BackgroundTaskRequest(number: number, name: name)
         switch requestTask(request) {
         case .granted(let channel):
-            // Granted by a service that is gone, and not told again to the one that is there.
+            // The task was granted on an earlier channel, and was not reported to the service on the current one.
             if open(number) != channel { tellLater(number) }
             state.withLock { $0.isUnreachable = false }
         case .refused(let reason):
@@ -75,8 +78,8 @@ final class BackgroundTaskHandler: Sendable {
                 state.isUnreachable = true
                 return state.isInBackground
             }
-            // Without a service nobody suspends an app that is seen; it hears of the task when it answers. In the background it
-            // would find the app at work without its leave.
+            // Without a service, an app in the foreground is not suspended, so the task can be granted now and reported
+            // later. In the background the service, once it is back, would find the app running without permission.
             guard !isInBackground else {
                 refuse(number, reason, mayBeKnown: true)
                 return nil
@@ -88,7 +91,7 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private enum Answer {
-        /// On the channel of this number.
+        /// The task was granted on the channel with this number.
         case granted(Int)
         case refused(String)
         case unanswered(String)
@@ -109,7 +112,8 @@ final class BackgroundTaskHandler: Sendable {
             do {
                 return .granted(try send())
             } catch let problem as Problem where problem.status == 429 {
-                // Tasks that have ended may stand in the way until the service has heard of it.
+                // Ended tasks count towards the limit until their ends have been reported, so the pending reports are
+                // sent first.
                 let isTold = DispatchSemaphore(value: 0)
                 queue.async { isTold.signal() }
                 _ = isTold.wait(timeout: .now() + Self.answerPatience)
@@ -124,7 +128,7 @@ final class BackgroundTaskHandler: Sendable {
         }
     }
 
-    /// - Returns: the number of the channel whose service hears of the task by itself from now on.
+    /// - Returns: The number of the channel from which on the task is reported automatically on each new channel.
     private func open(_ number: Int64) -> Int {
         let (isLate, channel) = state.withLock { ($0.ledger.open(number), $0.channels) }
         if isLate { callHandlers([number]) {} }
@@ -141,16 +145,16 @@ final class BackgroundTaskHandler: Sendable {
         withExtendedLifetime(handler) {}
     }
 
-    /// Does nothing where there is no such task.
+    /// Ends a task. Does nothing if no such task is open.
     func end(_ number: Int64) {
         let (isNews, handler) = state.withLock { $0.ledger.end(number) }
         if isNews { tellLater() }
         withExtendedLifetime(handler) {}
     }
 
-    // MARK: - What the service is to hear
+    // MARK: - Reports to the service
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         let hasNews = state.withLock { state in
             state.isUnreachable = false
@@ -172,17 +176,18 @@ final class BackgroundTaskHandler: Sendable {
         while let connection = state.withLock({ $0.ledger.news == nil ? nil : $0.connection }) {
             do {
                 try connection.openChannel(until: .now + Self.endPatience)
-                // Whoever opened it may have told everything.
+                // Opening the channel may have sent all reports already.
                 guard let news = state.withLock(\.ledger.news) else { return }
                 try tell(news, connection)
             } catch {
-                // Told when the service is back; or nobody is there to be told any more.
+                // The report is sent when the service can be reached again. After the connection is closed, it is never
+                // sent.
                 return
             }
         }
     }
 
-    /// - Throws: ``ServiceUnreachable``, or `CancellationError` where the connection is closed.
+    /// - Throws: ``ServiceUnreachable``, or `CancellationError` if the connection is closed.
     private func tell(_ news: BackgroundTaskLedger.News, _ connection: ServiceConnection) throws {
         do {
             switch news {
@@ -191,17 +196,18 @@ final class BackgroundTaskHandler: Sendable {
             case .end(let number): try connection.notify(.endBackgroundTask(number), patience: Self.endPatience)
             }
         } catch is Problem {
-            // The service knows of no such task, which is all that was wanted of an end.
+            // The service does not know the task. For the end of a task that is success.
             if case .beginning = news { callHandlers([news.number]) {} }
         }
         state.withLock { $0.ledger.told(news) }
     }
 
-    // MARK: - The service has come back
+    // MARK: - Reconnection
 
-    /// Takes the clock from the service's first words, and tells it of every open task; before anybody else asks it anything.
+    /// Reads the clock file that the service's greeting names, and reports every open task. Runs before any other
+    /// request on the channel.
     ///
-    /// - Returns: false where it did not answer.
+    /// - Returns: False if the service did not answer.
     func channelOpened(_ connection: ServiceConnection, _ hello: ProcessHello) -> Bool {
         let clock = hello.clock.flatMap { BackgroundClockFile(path: $0) }
         if let path = hello.clock, clock == nil { Notice.print("The background time cannot be read from \(path).") }
@@ -216,7 +222,7 @@ final class BackgroundTaskHandler: Sendable {
                     for: .beginBackgroundTask(request), within: Self.answerPatience)
                 state.withLock { $0.ledger.told(.beginning(request)) }
             } catch let problem as Problem where problem.status != 503 && problem.type != Problem.notConnectedType {
-                // It goes on without its time: what it can still do, its handler does.
+                // The app continues without background time, so the handler is called to finish the work.
                 callHandlers([request.number]) {}
             } catch {
                 return false
@@ -225,19 +231,19 @@ final class BackgroundTaskHandler: Sendable {
         return true
     }
 
-    // MARK: - Time running out
+    // MARK: - Expiration
 
-    /// Calls the expiration handlers of all open tasks on the main thread, oldest first; then `done`.
+    /// Calls the expiration handlers of all open tasks on the main thread, oldest first, and then `done`.
     func expire(_ done: @escaping @Sendable () -> Void) {
         callHandlers(state.withLock { $0.ledger.expire() }, done)
     }
 
     private func callHandlers(_ numbers: [Int64], _ done: @escaping @Sendable () -> Void) {
-        // Nothing to call on a main thread that may not be served at all.
+        // Without handlers the main queue is not used, because it may not be served.
         guard !numbers.isEmpty else { return done() }
         DispatchQueue.main.async { [self] in
             MainActor.assumeIsolated {
-                // One after the other, as each may end further tasks.
+                // The handlers are taken one at a time, because each may end further tasks.
                 for number in numbers { state.withLock { $0.ledger.takeHandler(number) }?() }
             }
             done()

@@ -1,6 +1,7 @@
-/// A background task that ``Application/beginBackgroundTask(withName:expirationHandler:caller:)`` has begun.
+/// The identifier of a background task begun with
+/// ``Application/beginBackgroundTask(withName:expirationHandler:caller:)``.
 ///
-/// No two tasks of a process have the same one.
+/// It is unique in the process.
 public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int
 
@@ -8,6 +9,6 @@ public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// No task: none could be begun. Its raw value is UIKit's.
+    /// The identifier that means that no task could be begun. Its raw value is the same as in UIKit.
     public static let invalid = BackgroundTaskIdentifier(rawValue: 0)
 }

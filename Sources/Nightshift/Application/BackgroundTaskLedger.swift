@@ -1,23 +1,25 @@
 import NightshiftAPI
 
-/// The background tasks of this process: those that are open, and what the service is still to hear of them.
+/// The background tasks of this process: the requested and open tasks, and the reports that the service has not
+/// received yet.
 ///
-/// A task is asked for, then open or refused; an open one ends. It has its expiration handler called at most once, and never
-/// before the app has been given its number.
+/// A requested task becomes open or is refused; an open task ends. Its expiration handler is called at most once, and
+/// never before the app has received the task's number.
 struct BackgroundTaskLedger {
     typealias Handler = @MainActor @Sendable () -> Void
 
     private var tasks: [Int64: Entry] = [:]
     private var lastNumber: Int64 = 0
-    /// Tasks of whose beginning, where they are open, or end the service is still to hear, in this order.
+    /// The tasks whose beginning or end has not been reported to the service yet, in the order of reporting. The
+    /// beginning is reported while the task is open.
     private var untold: [Int64] = []
 
     private struct Entry {
         var name: String
         var handler: Handler?
-        /// Whether the app has its number.
+        /// Whether the app has received the task's number.
         var isOpen = false
-        /// Whether time ran out before that.
+        /// Whether the background time expired before the task was open.
         var isLate = false
     }
 
@@ -28,26 +30,27 @@ struct BackgroundTaskLedger {
         return lastNumber
     }
 
-    /// The app has the task.
+    /// Marks a task as open, because the app receives its number.
     ///
-    /// - Returns: whether its handler has to be called, because time ran out meanwhile.
+    /// - Returns: Whether its handler has to be called, because the time expired meanwhile.
     mutating func open(_ number: Int64) -> Bool {
         tasks[number]?.isOpen = true
         return tasks[number]?.isLate == true && tasks[number]?.handler != nil
     }
 
-    /// The app does not get the task.
+    /// Removes a requested task that the app does not get.
     ///
-    /// - Parameter mayBeKnown: whether the service may have it although it has not said so.
-    /// - Returns: its handler, for the caller to let go of outside of any lock: what only the handler holds may come back here.
+    /// - Parameter mayBeKnown: Whether the service may have begun the task without its answer having arrived.
+    /// - Returns: The task's handler. The caller must release it outside of any lock, because releasing what it
+    ///   captures may call back into this code.
     mutating func refuse(_ number: Int64, mayBeKnown: Bool) -> Handler? {
         if mayBeKnown { untold.append(number) }
         return tasks.removeValue(forKey: number)?.handler
     }
 
-    /// The app has ended a task.
+    /// Ends an open task.
     ///
-    /// - Returns: whether there was one; and its handler, as ``refuse(_:mayBeKnown:)`` does.
+    /// - Returns: Whether the task was open, and its handler, to be released as for ``refuse(_:mayBeKnown:)``.
     mutating func end(_ number: Int64) -> (isNews: Bool, handler: Handler?) {
         guard tasks[number]?.isOpen == true else { return (false, nil) }
         let handler = tasks.removeValue(forKey: number)?.handler
@@ -55,7 +58,7 @@ struct BackgroundTaskLedger {
         return (true, handler)
     }
 
-    /// The requests for a service that knows of no task, oldest first.
+    /// The requests for all open tasks, oldest first, for a service that does not know them.
     var requests: [BackgroundTaskRequest] {
         tasks.filter(\.value.isOpen).sorted { $0.key < $1.key }.map {
             BackgroundTaskRequest(number: $0.key, name: $0.value.name)
@@ -64,24 +67,24 @@ struct BackgroundTaskLedger {
 
     func isOpen(_ number: Int64) -> Bool { tasks[number]?.isOpen == true }
 
-    // MARK: - Time running out
+    // MARK: - Expiration
 
-    /// Time runs out for every task.
+    /// Records that the time of all tasks has expired.
     ///
-    /// - Returns: those whose handlers have to be called, oldest first.
+    /// - Returns: The tasks whose handlers have to be called, oldest first.
     mutating func expire() -> [Int64] {
         for number in tasks.keys where tasks[number]?.isOpen == false { tasks[number]?.isLate = true }
         return tasks.filter { $0.value.isOpen && $0.value.handler != nil }.keys.sorted()
     }
 
-    /// The handler of an open task, once.
+    /// Returns the handler of an open task, and removes it so that it is called only once.
     mutating func takeHandler(_ number: Int64) -> Handler? {
         guard tasks[number]?.isOpen == true else { return nil }
         defer { tasks[number]?.handler = nil }
         return tasks[number]?.handler
     }
 
-    // MARK: - What the service is to hear
+    // MARK: - Reports to the service
 
     enum News: Equatable {
         case beginning(BackgroundTaskRequest)
@@ -95,20 +98,21 @@ struct BackgroundTaskLedger {
         }
     }
 
-    /// What the service hears next.
+    /// The next report to the service.
     var news: News? {
         untold.first.map { number in
             tasks[number].map { .beginning(BackgroundTaskRequest(number: number, name: $0.name)) } ?? .end(number)
         }
     }
 
-    /// The service has to hear of a task, behind what else it has to.
+    /// Adds a report about a task after all other pending reports.
     mutating func tellLater(_ number: Int64) {
         untold.removeAll { $0 == number }
         untold.append(number)
     }
 
-    /// The service has heard it. What has come since stays: the end of a task whose beginning was being told.
+    /// Removes a report that the service has received. If the task ended while its beginning was being reported, the
+    /// report of its end stays.
     mutating func told(_ news: News) {
         if case .beginning = news, tasks[news.number] == nil { return }
         untold.removeAll { $0 == news.number }

@@ -2,13 +2,13 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The device's battery, as the service's device state has it.
+/// The device's battery, from the device state of the service.
 package struct BatteryReading: Hashable, Sendable {
-    /// 0...1.
+    /// The charge, from 0 to 1.
     package var level: Float
     package var isOnExternalPower: Bool
 
-    /// Nil for a device without a battery.
+    /// Returns nil for a device without a battery.
     init?(_ conditions: DeviceConditions) {
         guard let percentage = conditions.batteryPercentage else { return nil }
         level = Float(percentage.limited(to: 0...100, or: 0) / 100)
@@ -17,10 +17,10 @@ package struct BatteryReading: Hashable, Sendable {
 }
 
 extension Application {
-    /// How long the service's answer about the device is waited for.
+    /// The timeout for a request for the device state.
     nonisolated static let devicePatience: Duration = .seconds(2)
 
-    /// Read from the service; nil without one, and without a battery.
+    /// The current battery state, requested from the service. Nil if there is no service or no battery.
     package nonisolated var battery: BatteryReading? {
         let status = try? connection.request(.device, hasty: true, patience: Self.devicePatience)
         return status.flatMap { BatteryReading($0.conditions) }

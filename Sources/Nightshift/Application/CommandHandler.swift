@@ -4,27 +4,28 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Executes the service's commands: the app, once it runs as an ``Application``.
+/// Executes commands of the service. An ``Application`` is the receiver once it is launched.
 protocol CommandReceiver: AnyObject, Sendable {
-    /// - Parameter done: called when the delegate has returned.
+    /// - Parameter done: Called when the delegate has returned.
     func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
 
     /// - Parameters:
-    ///   - completion: the handler for the app.
-    ///   - told: called when the delegate has returned.
+    ///   - completion: The completion handler for the app.
+    ///   - told: Called when the delegate has returned.
     func handleEvents(
         of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void)
 
-    /// - Parameter completion: called with what came of the fetch; more than once, where the app's delegate does so.
+    /// - Parameter completion: Called with the result of the fetch. It is called more than once if the app's delegate
+    ///   does so.
     func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void)
 
-    /// - Parameter completion: called with what came of it; more than once, where the app's delegate does so.
+    /// - Parameter completion: Called with the result. It is called more than once if the app's delegate does so.
     func receive(_ delivery: PushDelivery, completion: @escaping @Sendable (RefreshResult) -> Void)
 
-    /// The app has a token for remote notifications, or has none.
+    /// Called when the app got a token for remote notifications, or was refused one.
     func registrationEnded(_ notice: PushNotice)
 
-    /// ``Application/backgroundRefreshStatus`` has changed.
+    /// Called when ``Application/backgroundRefreshStatus`` has changed.
     func refreshStatusChanged()
 
     func takeSnapshot(done: @escaping @Sendable (Data?) -> Void)
@@ -32,7 +33,7 @@ protocol CommandReceiver: AnyObject, Sendable {
     func willTerminate(done: @escaping @Sendable () -> Void)
 }
 
-/// Takes the service's commands, each once, and acknowledges them when they are done.
+/// Handles the service's commands, each once, and acknowledges them when they are done.
 final class CommandHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.commands")
     private let state = Mutex(State())
@@ -40,18 +41,19 @@ final class CommandHandler: Sendable {
     private struct State {
         weak var connection: ServiceConnection?
         weak var receiver: (any CommandReceiver)?
-        /// The last commands, with whether they are done: what comes again after a broken connection is known by them.
+        /// The most recent commands and their progress. They identify commands that the service repeats after a broken
+        /// connection.
         var known: [Entry] = []
         var waiting: [Events] = []
-        /// Sessions that have ended in this process, with the last message that their delegates have handled.
+        /// The sessions that have ended in this process, with the last message that their delegates have handled.
         var ended: [String: Int64] = [:]
-        /// The state that the app has entered by itself and that the service has not heard of yet: the last one, and none behind a
-        /// command to enter another.
+        /// The last state that the app entered by itself and has not reported yet. A command to enter another state
+        /// clears it.
         var unreported: AppState?
-        /// The last state that was to be entered while there was nobody to tell.
+        /// The last state that the service commanded before the app was launched.
         var enteredEarly: AppState?
 
-        /// Takes out what the app was told of a session whose messages were handled up to one.
+        /// Removes and returns the events of a session that the app was notified of, up to the last handled message.
         mutating func takeTold(_ session: String, through handled: Int64) -> [Events] {
             let isMeant = { (events: Events) in
                 events.session == session && events.isTold && events.through <= handled
@@ -63,15 +65,16 @@ final class CommandHandler: Sendable {
 
     private struct Entry {
         var command: ProcessCommand
-        /// Where it came last: acknowledged anywhere else, its number might be another command's.
+        /// The channel on which the command arrived last. On another channel, its number might belong to another
+        /// command.
         var channel: String?
-        /// How often it was done, or came again behind that.
+        /// The number of times that the command was done, or arrived again after it was done.
         var finishes = 0
-        /// How many of these the service has heard of.
+        /// The number of these times that were acknowledged.
         var told = 0
-        /// What came of it, for ``ProcessCommand/Action/handleWake``.
+        /// The result, for ``ProcessCommand/Action/handleWake``.
         var result: RefreshResult?
-        /// What is shown, for ``ProcessCommand/Action/present``.
+        /// The presentation options, for ``ProcessCommand/Action/present``.
         var presentation: Int?
 
         init(command: ProcessCommand, channel: String?) {
@@ -81,41 +84,43 @@ final class CommandHandler: Sendable {
 
         var isDone: Bool { finishes > 0 }
 
-        /// Done, and the service has not heard of it yet.
+        /// Whether the command is done, but not acknowledged yet.
         var isUntold: Bool { told < finishes }
 
         var isOver: Bool { isDone && !isUntold }
 
-        /// Whether it is acknowledged again rather than done again.
+        /// Whether the command, if it arrives again, is only acknowledged again and not executed again.
         var isDoneOnce: Bool { isDone && [.handleEvents, .handleWake, .present].contains(command.action) }
     }
 
-    /// A session whose delegate is to hear that everything up to a message was delivered.
+    /// A command to deliver the events of a session. It ends when the delegate has been notified that all messages up
+    /// to `through` were delivered.
     private struct Events {
         let command: ProcessCommand
         var session: String
         var through: Int64
-        /// Whether the app has been told to handle them.
+        /// Whether the app was notified with its method for session events.
         var isTold = false
-        /// Whether there was nobody to tell: a program that is no app, or one that has not come to its launch.
+        /// Whether the command arrived without a receiver: the program is no app, or has not been launched yet.
         var isEarly = false
-        /// Acknowledges the command, as the app's completion handler does.
+        /// Acknowledges the command, in the same way as the app's completion handler.
         var acknowledge: @Sendable () -> Void
-        /// Called behind the delegate.
+        /// Completion handlers to call after the delegate was notified.
         var completions: [@Sendable () -> Void] = []
     }
 
-    /// Commands that may still come again, and those that are under way beside them.
+    /// The maximum number of finished commands that are remembered. Unfinished commands are kept in addition.
     private static let mostKnown = 64
     private static let patience: Duration = .seconds(30)
-    /// The time that sessions have to hand over their tasks before the app may be stopped.
+    /// The time that sessions have to send their tasks to the service before the app may be suspended or terminated.
     private static let handoverPatience: Duration = .seconds(3)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
     }
 
-    /// What has come before, as where the app's delegate makes a session as a property, it is told of now.
+    /// Sets the receiver, and sends it the commands that arrived earlier. For example, a delegate may create its
+    /// session as a property, before the app is launched.
     func setReceiver(_ receiver: any CommandReceiver) {
         let (early, entered) = state.withLock { state in
             state.receiver = receiver
@@ -136,18 +141,18 @@ final class CommandHandler: Sendable {
                 return (state.known[index], state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
-            // What is under way stays: a task that its user has begun may take longer than many other commands.
+            // Unfinished commands stay: a task that the user has begun may outlast many other commands.
             if state.known.count > Self.mostKnown, let old = state.known.firstIndex(where: \.isOver) {
                 state.known.remove(at: old)
             }
             return (nil, state.receiver)
         }
         if let known, known.isDoneOnce {
-            // The acknowledgement was lost.
+            // The earlier acknowledgement was lost.
             finish(command, known.result, presentation: known.presentation)
         } else if known?.isDone != false {
-            // Or a service that was started anew counts from the beginning again; to enter a state twice does no
-            // harm.
+            // The command is new, or a restarted service counts its commands from the beginning. Entering the same
+            // state twice does no harm.
             execute(command, receiver)
         }
     }
@@ -157,7 +162,7 @@ final class CommandHandler: Sendable {
         case .enter:
             let newState = command.state ?? .inactive
             let receiver = state.withLock { state in
-                // Told now, what the app was before would undo it.
+                // The app's earlier state is no longer reported, because that report would undo this command.
                 state.unreported = nil
                 if state.receiver == nil { state.enteredEarly = newState }
                 return state.receiver
@@ -189,7 +194,7 @@ final class CommandHandler: Sendable {
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
         case .present:
-            // Without an app nobody may serve the main thread.
+            // Without an app, the main thread may not be served.
             guard let presenter = state.withLock(\.connection)?.presenter,
                 receiver != nil || presenter.delegate != nil
             else { return finish(command) }
@@ -198,7 +203,7 @@ final class CommandHandler: Sendable {
             let done: @Sendable () -> Void = { [self] in
                 handOver()
                 finish(command)
-                // Behind the acknowledgement; what is left is done by `atexit`.
+                // This runs after the acknowledgement on the same queue. `exit` runs the remaining `atexit` handlers.
                 queue.async { exit(EXIT_SUCCESS) }
             }
             if let receiver { receiver.willTerminate(done: done) } else { queue.async(execute: done) }
@@ -213,7 +218,7 @@ final class CommandHandler: Sendable {
 
     private func handleEvents(_ command: ProcessCommand) {
         let session = command.session ?? ""
-        // Once: an app may call its handler when the library has completed the wake already.
+        // The command is acknowledged only once: an app may call its handler after the library has completed the wake.
         let completion: @Sendable () -> Void = { [self] in
             if !state.withLock({ $0.known.contains { $0.command == command && $0.isDone } }) { finish(command) }
         }
@@ -221,7 +226,7 @@ final class CommandHandler: Sendable {
             var events = Events(
                 command: command, session: session, through: command.through ?? 0, acknowledge: completion)
             if state.receiver == nil {
-                // Nobody to tell: the delegate that is there hears the end, and that completes it.
+                // Without a receiver, the command is completed when the session's delegate has been notified.
                 events.isTold = true
                 events.isEarly = true
                 events.completions = [completion]
@@ -243,9 +248,11 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Calls `completion` when the session's delegate has heard that it has everything: for apps without a handler of their own.
+    /// Calls `completion` when the session's delegate has been notified that all events are delivered. This is for apps
+    /// that do not implement the method for session events.
     ///
-    /// It is the one of the first command that has none yet: the app is told of them in their order.
+    /// The completion belongs to the first command that has none yet, because the app is notified of commands in their
+    /// order.
     func complete(_ session: String, _ completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             let index = state.waiting.firstIndex {
@@ -263,7 +270,7 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// A session has ended in this process: nobody is left who would hear that its events are finished.
+    /// Completes the commands of a session that has ended in this process. No delegate can be notified any longer.
     func ended(_ core: SessionCore) {
         let handled = core.lastHandled
         state.withLock { $0.ended[core.identifier] = handled }
@@ -280,7 +287,7 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// A session has been made, or its delegate has handled a message.
+    /// Called when a session was created, or when its delegate has handled a message.
     func advanced(_ core: SessionCore) {
         let handled = core.lastHandled
         let finished = state.withLock { state in
@@ -291,13 +298,14 @@ final class CommandHandler: Sendable {
         core.finishEvents { isHeard in
             for events in finished {
                 for completion in events.completions { completion() }
-                // The app calls its handler in a method that nobody calls: it would be ended for that.
+                // The delegate lacks the method in which the app would call its completion handler. Without this
+                // acknowledgement the app would be terminated.
                 if !isHeard { events.acknowledge() }
             }
         }
     }
 
-    // MARK: - Telling the service
+    // MARK: - Reports to the service
 
     private func finish(_ command: ProcessCommand, _ result: RefreshResult? = nil, presentation: Int? = nil) {
         state.withLock { state in
@@ -310,7 +318,7 @@ final class CommandHandler: Sendable {
         queue.async { [self] in acknowledge(command) }
     }
 
-    /// On ``queue``.
+    /// Acknowledges a finished command. Runs on ``queue``.
     private func acknowledge(_ command: ProcessCommand) {
         guard let entry = state.withLock({ state in state.known.first { $0.command == command && $0.isUntold } })
         else { return }
@@ -318,19 +326,19 @@ final class CommandHandler: Sendable {
         acknowledgement.presentation = entry.presentation
         guard notifyService(.acknowledge(acknowledgement), on: entry.channel) else { return }
         state.withLock { state in
-            // Where it has come again meanwhile, whoever asks now has not heard of it.
+            // If the command arrived again meanwhile, that repetition still has to be acknowledged.
             for index in state.known.indices where state.known[index].command == command {
                 state.known[index].told = entry.finishes
             }
         }
     }
 
-    /// The service has said so.
+    /// Called when the service reports the change.
     func refreshStatusChanged() {
         state.withLock(\.receiver)?.refreshStatusChanged()
     }
 
-    /// Says that the app came to the front or left it.
+    /// Reports that the app entered the foreground or the background.
     func report(_ newState: AppState) {
         state.withLock { $0.unreported = newState }
         queue.async { [self] in
@@ -339,14 +347,14 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// On ``queue``. Only what is still so.
+    /// Reports a state if it is still the last unreported one. Runs on ``queue``.
     private func tell(_ newState: AppState) {
         let isSo = { [self] in state.withLock { $0.unreported == newState } }
         guard isSo(), notifyService(.report(ProcessStateChange(state: newState)), while: isSo) else { return }
         state.withLock { if $0.unreported == newState { $0.unreported = nil } }
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         queue.async { [self] in
             let (untold, unreported) = state.withLock { ($0.known.filter(\.isUntold), $0.unreported) }
@@ -355,7 +363,8 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// On ``queue``. Whether the service has heard it, or never will: what another service has asked for it asks for again.
+    /// Sends a report. Returns false only if it has to be sent again later. A refused report is not repeated, because a
+    /// restarted service repeats its own commands. Runs on ``queue``.
     private func notifyService(
         _ endpoint: Endpoint<Void>, on channel: String? = nil, while isWanted: () -> Bool = { true }
     ) -> Bool {
@@ -365,15 +374,15 @@ final class CommandHandler: Sendable {
         } catch is ServiceUnreachable {
             return false
         } catch {
-            // Refused, or meant for a channel that is gone.
+            // The report was refused, or its channel is no longer open.
         }
         return true
     }
 }
 
 extension SessionCore {
-    /// Tells the delegate that it has everything; then calls `completion`, on the delegate queue too, with whether there was a
-    /// delegate to hear it.
+    /// Notifies the delegate that all events are delivered, and then calls `completion`. Both happen on the delegate
+    /// queue. The argument of `completion` is true if the delegate implements the method.
     fileprivate func finishEvents(_ completion: @escaping @Sendable (_ isHeard: Bool) -> Void) {
         let audience = audience()
         onDelegateQueue { [self] in
@@ -387,7 +396,7 @@ extension SessionCore {
         }
     }
 
-    /// Once for each session: which line lets its delegate hear that its events are finished.
+    /// Prints, once for each session, the line of code with which the delegate receives the end of its events.
     private func adviseConformance(of delegate: any URLSessionDelegate) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedConformance = true }

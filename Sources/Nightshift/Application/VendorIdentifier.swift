@@ -2,11 +2,12 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// A random identifier for all apps of one vendor, in a file of the service's state folder.
+/// The random identifier that all apps of one vendor share, in a file in the service's state folder.
 struct VendorIdentifier: Sendable {
     private let file: URL
 
-    /// - Parameter app: its id without the last component names the vendor, as Apple documents it for bundle identifiers.
+    /// - Parameter app: The app's id. Without its last component it names the vendor, as Apple documents for bundle
+    ///   identifiers.
     init(_ paths: ServicePaths, of app: AppID) {
         let components = app.rawValue.split(separator: ".", omittingEmptySubsequences: false)
         let vendor = components.count > 1 ? components.dropLast().joined(separator: ".") : app.rawValue
@@ -14,9 +15,9 @@ struct VendorIdentifier: Sendable {
             .appending(path: vendor.fileName(forDots: "vendor"))
     }
 
-    /// Reads the identifier, or makes one. Nil where the file can be neither read nor written.
+    /// Reads the identifier, or creates it. Returns nil if the file can be neither read nor written.
     ///
-    /// Processes that make one at the same moment all return the first one's.
+    /// If several processes create the identifier at the same time, all of them return the first one's.
     func value() -> UUID? {
         if let known = read() { return known }
         let folder = file.deletingLastPathComponent()
@@ -26,11 +27,12 @@ struct VendorIdentifier: Sendable {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try Data(UUID().uuidString.utf8).write(to: draft)
-            // After a power cut an empty file would stay under the name for good.
+            // The data is synced before the file gets its name. Otherwise a power failure could leave an empty file for
+            // good.
             let written = try FileHandle(forWritingTo: draft)
             try written.synchronize()
             try written.close()
-            // Fails where the file exists.
+            // This fails if the file already exists.
             try FileManager.default.linkItem(at: draft, to: file)
         } catch {
             return read()
@@ -44,7 +46,7 @@ struct VendorIdentifier: Sendable {
 }
 
 extension Application {
-    /// The identifier of the app's vendor. Waits for the service, which knows the app's id; nil without one.
+    /// The identifier of the app's vendor. Waits for the service, which knows the app's id. Nil if there is no service.
     package nonisolated var vendorIdentifier: UUID? {
         guard let hello = try? connection.openChannel(until: .now + Self.devicePatience, hasty: true) else {
             return nil
