@@ -3,11 +3,11 @@ import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// Loads the data tasks of one background session with a session of FoundationNetworking's, and hands what that says to the app's
-/// delegate in the words of the background session.
+/// Loads the data tasks of one background session with a session of FoundationNetworking, and passes its callbacks on
+/// to the app's delegate.
 ///
-/// FoundationNetworking hears of this object on a queue of its own, one message at a time; the next one waits until the app's
-/// delegate has returned, and behind a response until the app has decided what becomes of the body.
+/// FoundationNetworking calls this object on the loader's own queue, one callback at a time. The next callback waits
+/// until the app's delegate has returned. After a response, callbacks wait until the app has decided about the body.
 final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     private let core: SessionCore
     private let queue = OperationQueue()
@@ -16,7 +16,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         var session: URLSession?
         var isInvalid = false
-        /// By the numbers of FoundationNetworking's tasks.
+        /// The loads by the task identifiers of FoundationNetworking.
         var loads: [Int: Load] = [:]
     }
 
@@ -28,7 +28,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     func begin(_ task: BackgroundDataTask) {
         var request = task.content.withLock(\.request)
-        // FoundationNetworking would send them behind redirects to other origins, too.
+        // If they were in the configuration, FoundationNetworking would also send them after redirects to other
+        // origins.
         for field in core.configuration.additionalFields
         where !field.isHarmless && request.value(forHTTPHeaderField: field.name) == nil {
             request.setValue(field.value, forHTTPHeaderField: field.name)
@@ -38,10 +39,10 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     private func begin(_ task: BackgroundDataTask, _ request: URLRequest, hasOwnCookies: Bool) {
         var request = hasOwnCookies ? request : core.configuration.withStoredCookies(request)
-        // FoundationNetworking makes milliseconds of it in whole numbers, and traps where these have no room.
+        // FoundationNetworking converts the timeout to an integer of milliseconds, and traps if it overflows.
         if request.timeoutInterval != request.finiteTimeout { request.timeoutInterval = request.finiteTimeout }
         let loading = state.withLock { [request] state -> URLSessionDataTask? in
-            // A session of FoundationNetworking's that is invalid traps at a new task.
+            // FoundationNetworking traps if an invalidated session gets a new task.
             guard !state.isInvalid else { return nil }
             let session = state.session ?? makeSession()
             state.session = session
@@ -52,7 +53,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let loading else {
             return queue.addOperation { [core] in core.ended(task, error: URLError.cancelled(task)) }
         }
-        // Whoever has cancelled it meanwhile knew of nothing to stop.
+        // If the task was cancelled meanwhile, nothing could be stopped then, so it is stopped now.
         if !task.take(loading) { stop(loading) }
     }
 
@@ -62,7 +63,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             delegateQueue: queue)
     }
 
-    /// Ends the task as cancelled, whatever it is waiting for.
+    /// Ends the task as cancelled, in any state.
     func cancel(_ task: BackgroundDataTask) {
         queue.addOperation { [self] in
             if let loading = task.content.withLock(\.loading) { stop(loading) }
@@ -70,7 +71,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// Nothing more is loaded, and FoundationNetworking lets go of this object.
+    /// Stops all loads. FoundationNetworking then releases this object.
     func invalidate() {
         let session = state.withLock { state in
             state.loads = [:]
@@ -84,7 +85,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         state.withLock { $0.loads[loading.taskIdentifier] }
     }
 
-    /// Later callbacks of FoundationNetworking about it are ignored.
+    /// Removes a load, so that later callbacks about it are ignored.
     private func drop(_ loading: URLSessionTask) {
         state.withLock { _ = $0.loads.removeValue(forKey: loading.taskIdentifier) }
     }
@@ -99,7 +100,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let load = load(dataTask) else { return }
         storeCookies(response, of: load.task)
         if let answer = response as? HTTPURLResponse, answer.statusCode == 401 {
-            // FoundationNetworking asks for credentials behind the body, Apple's systems before the response.
+            // FoundationNetworking asks for credentials after the body; Apple's systems ask before the response.
             load.held = (answer, Data())
         } else {
             present(response, of: load)
@@ -114,7 +115,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         if load.rest == 0 { finish(load, stopping: dataTask) }
     }
 
-    /// The body has ended, and FoundationNetworking waits for the end of the connection.
+    /// Finishes a load whose body is complete, although FoundationNetworking still waits for the connection to close.
     private func finish(_ load: Load, stopping loading: URLSessionTask) {
         stop(loading)
         deliver(.end(nil), of: load)
@@ -147,7 +148,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         deliver(.end(error), of: load)
     }
 
-    /// The app decides what becomes of the body; what comes of it before waits.
+    /// Passes the response to the app, which decides about the body. Callbacks that arrive before the decision wait.
     private func present(_ response: URLResponse, of load: Load) {
         let task = load.task
         load.isDeciding = true
@@ -166,7 +167,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func decided(_ disposition: URLSession.ResponseDisposition, _ load: Load) {
-        // It has ended since, or is about to: what the app says now is too late.
+        // The task has ended or is about to end, so the decision is too late.
         guard load.task.content.withLock({ $0.phase == .open }) else { return }
         let pending = load.pending
         (load.isDeciding, load.pending) = (false, [])
@@ -208,7 +209,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.ended(load.task, error: error)
     }
 
-    /// A download that is to outlive this process belongs to the service, which requests the file again.
+    /// Turns a data task into a download. A download must survive this process, so the service loads it, with a new
+    /// request.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content -> URLRequest? in
             guard content.phase == .open else { return nil }
@@ -216,7 +218,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             content.loading = nil
             return content.request
         }
-        // Whoever has cancelled it just now ends it.
+        // If the task was cancelled just now, the cancellation ends it.
         guard let request else { return }
         let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
         guard let download = made as? BackgroundDownloadTask else { preconditionFailure("made as a download") }
@@ -229,8 +231,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     // MARK: - Secrets
 
-    /// Another origin gets the fields that are known to be harmless: FoundationNetworking would hand on all. Each place gets the
-    /// cookies that the storage has for it by then.
+    /// Removes fields that are not known to be harmless before a redirect to another origin. FoundationNetworking would
+    /// keep all fields. Each URL gets the cookies that the storage has for it at that time.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
@@ -248,7 +250,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(load?.hasOwnCookies == true ? moved : core.configuration.withStoredCookies(moved))
     }
 
-    /// FoundationNetworking is kept from doing so: its parser traps at what some servers send.
+    /// Stores the response's cookies. FoundationNetworking does not store them, because its parser traps on what some
+    /// servers send.
     private func storeCookies(_ response: URLResponse, of task: BackgroundDataTask) {
         guard let answer = response as? HTTPURLResponse, let url = answer.url?.absoluteString,
             let text = answer.value(forHTTPHeaderField: "Set-Cookie")
@@ -256,14 +259,16 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.store(SetCookie.fields(joined: text).map { SetCookie(url: url, value: $0) }, of: task)
     }
 
-    /// FoundationNetworking's own ways on from here do not return: it traps at Digest, and waits for ever where the default is to be
-    /// done. So the request is sent again with its credential, or the response that asked for one is the task's.
+    /// Handles a challenge without FoundationNetworking's handling, which never returns: it traps on Digest, and hangs
+    /// on default handling. Instead the request is sent again with its credential, or the 401 response becomes the
+    /// task's response.
     func urlSession(
         _ session: URLSession, task loading: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let load = load(loading) else { return }
-        // Of the server that asks, which may be another one than the app's request has named.
+        // This is the request to the server that sent the challenge, which may differ from the app's request after a
+        // redirect.
         let challenged = loading.currentRequest
         stop(loading)
         let task = load.task
@@ -307,7 +312,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         begin(load.task, request, hasOwnCookies: load.hasOwnCookies)
     }
 
-    /// The answer that asked for credentials is the result.
+    /// Finishes the task with the 401 response as its result.
     private func finish(_ load: Load) {
         guard load.task.content.withLock({ $0.phase == .open }) else { return }
         showHeld(load)
@@ -322,21 +327,22 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 }
 
-/// The load of one task. Used on the loader's queue only, once it is in its list.
+/// The load of one task. Once it is in the loader's list, it is used only on the loader's queue.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
-    /// Whether the app has written the field `Cookie` itself, and it is still sent: the storage's cookies do not take its place.
+    /// Whether the app set the `Cookie` field itself and that field is still sent. If so, cookies of the storage are
+    /// not added.
     var hasOwnCookies: Bool
-    /// Whether the app has yet to say what becomes of the body.
+    /// Whether the app has not decided about the body yet.
     var isDeciding = false
-    /// Callbacks that have come meanwhile.
+    /// Callbacks that arrived before the decision.
     var pending: [Message] = []
-    /// A 401 that the app may have an answer to, with its body: shown only where it has none.
+    /// A 401 response with its body. The app gets it only if it has no credential for the challenge.
     var held: (response: HTTPURLResponse, body: Data)?
-    /// Bytes still missing of a body whose length FoundationNetworking does not heed; nil for any other.
+    /// The number of missing bytes of a body whose length FoundationNetworking ignores. Nil for other bodies.
     var rest: Int64?
 
-    /// The bytes of `data` that belong to the body.
+    /// Returns the bytes of `data` that belong to the body.
     func piece(of data: Data) -> Data {
         guard let rest else { return data }
         let piece = data.prefix(Int(min(rest, Int64(data.count))))
@@ -356,11 +362,11 @@ private final class Load: @unchecked Sendable {
 }
 
 extension URLResponse {
-    /// The length of the body to a request, where FoundationNetworking reads to the end of the connection: libcurl drops a length
-    /// as soon as there is a `Transfer-Encoding`, even one that changes nothing.
+    /// Returns the length of the response's body if FoundationNetworking would read until the connection closes.
+    /// libcurl ignores `Content-Length` if there is a `Transfer-Encoding`, even one that changes nothing.
     fileprivate func unheededLength(for request: URLRequest?) -> Int64? {
         guard let answer = self as? HTTPURLResponse, let coding = answer.value(forHTTPHeaderField: "Transfer-Encoding"),
-            // Its bytes are counted as they come out.
+            // For a coded body, libcurl delivers decoded bytes, so their count does not match the length.
             answer.value(forHTTPHeaderField: "Content-Encoding") == nil
         else { return nil }
         let framing = ResponseFraming(
@@ -383,7 +389,8 @@ extension URLError {
 }
 
 extension BackgroundConfiguration {
-    /// The configuration that loads data tasks in this process, as far as FoundationNetworking heeds it.
+    /// The configuration for loading data tasks in this process. It has the properties that FoundationNetworking
+    /// supports.
     fileprivate var inProcess: URLSessionConfiguration {
         let configuration = URLSessionConfiguration.default
         configuration.requestCachePolicy = requestCachePolicy
@@ -392,22 +399,23 @@ extension BackgroundConfiguration {
         configuration.timeoutIntervalForResource = timeoutIntervalForResource.limited(
             to: 0...Limits.longestTimeout, or: Limits.longestTimeout)
         configuration.networkServiceType = networkServiceType
-        // Cookies are read and sent here: FoundationNetworking parses them as long as any are accepted.
+        // The library reads and sends cookies itself. FoundationNetworking would parse received cookies if it accepted
+        // any.
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
         configuration.httpAdditionalHeaders = Dictionary(
             additionalFields.filter(\.isHarmless).map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         configuration.httpMaximumConnectionsPerHost = min(max(1, httpMaximumConnectionsPerHost), 64)
-        // Credentials are looked up here, and a background session has no cache.
+        // The library looks up credentials itself, and a background session has no cache.
         configuration.urlCredentialStorage = nil
         configuration.urlCache = nil
         return configuration
     }
 }
 
-/// The app's decision about a response: given once, or never where it has no method for it. What FoundationNetworking puts in
-/// the method's place lets go of the handler without a word, which then counts as ``URLSession/ResponseDisposition/allow``.
+/// The app's decision about a response, given at most once. FoundationNetworking's default implementation of the
+/// delegate method releases the handler without calling it. That counts as ``URLSession/ResponseDisposition/allow``.
 private final class DispositionReply: Sendable {
     private struct State {
         var take: (@Sendable (URLSession.ResponseDisposition) -> Void)?

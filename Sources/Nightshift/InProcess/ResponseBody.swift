@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// A body's hold on its load, which ends with the last reader.
+/// Keeps a body's load running. The load is cancelled when the last reader releases this object.
 final class BodyLoad: Sendable {
     let task: URLSessionDataTask
     let body: ResponseBody
@@ -15,16 +15,17 @@ final class BodyLoad: Sendable {
     deinit { task.cancel() }
 }
 
-/// The body of one response on its way from FoundationNetworking to its reader.
+/// The body of one response, passed from FoundationNetworking to its reader.
 final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
     private let delegate: (any URLSessionTaskDelegate)?
     let task = Mutex<URLSessionDataTask?>(nil)
     private let state = Mutex(State())
 
     private struct State {
-        /// A response that may be followed by a question for credentials, which FoundationNetworking asks after the body.
+        /// A response that may be followed by a challenge, because FoundationNetworking asks for credentials after the
+        /// body.
         var held: URLResponse?
-        /// Bytes that were not read yet.
+        /// The bytes that have not been read yet.
         var bytes: [UInt8] = []
         var end: Result<Void, any Error>?
         var responseReader: CheckedContinuation<URLResponse, any Error>?
@@ -42,7 +43,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
                     if state.end == nil { state.responseReader = continuation }
                     return state.end
                 }
-                // It may be cancelled already.
+                // The load may already be cancelled.
                 if case .failure(let error)? = end { return continuation.resume(throwing: error) }
                 task.withLock { $0 }?.resume()
             }
@@ -51,7 +52,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// The bytes that have come since the last call; nil at the end.
+    /// Returns the bytes that arrived since the last call, or nil at the end.
     func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -80,7 +81,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    // MARK: - What FoundationNetworking says, one call at a time
+    // MARK: - Callbacks of FoundationNetworking, one at a time
 
     func urlSession(
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -107,8 +108,8 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         reader?.resume(returning: [UInt8](data))
     }
 
-    /// FoundationNetworking's own ways on do not return where nobody has a credential, and trap at Digest: there the response is the
-    /// result.
+    /// Handles a challenge without FoundationNetworking's handling, which hangs if there is no credential and traps on
+    /// Digest. In these cases the 401 response is the result.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -158,7 +159,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         end(error)
     }
 
-    /// The first end counts.
+    /// Ends the body. Only the first call has an effect.
     private func end(_ error: (any Error)?) {
         if error == nil, let held = state.withLock({ $0.held }) { present(held) }
         let end: Result<Void, any Error> = error.map { .failure($0) } ?? .success(())

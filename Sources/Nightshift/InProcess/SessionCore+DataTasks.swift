@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Data tasks: they end with this process, and the service never hears of them.
+/// Data tasks, which end with this process. The service does not know them.
 extension SessionCore {
     func dataTask(with request: URLRequest) -> BackgroundDataTask {
         let task = BackgroundDataTask(self, identifier: newIdentifier(), request: request)
@@ -13,14 +13,14 @@ extension SessionCore {
         return task
     }
 
-    /// The data tasks that have not ended, in the order in which they were made.
+    /// The data tasks that have not ended, in the order of their creation.
     var openDataTasks: [BackgroundDataTask] {
         state.withLock { state in
             state.dataTasks.values.filter { $0.state != .completed }.sorted { $0.taskIdentifier < $1.taskIdentifier }
         }
     }
 
-    /// Begins to load a task that was resumed for the first time.
+    /// Starts loading a task that was resumed for the first time.
     func load(_ task: BackgroundDataTask) {
         if let failure { return end(task, error: failure) }
         let request = task.content.withLock(\.request)
@@ -46,7 +46,7 @@ extension SessionCore {
         }
     }
 
-    /// Ends a data task that nothing is loaded for.
+    /// Ends a data task that is not being loaded.
     private func end(_ task: BackgroundDataTask, error: URLError) {
         events.async { [self] in
             guard state.withLock({ $0.dataTasks[task.taskIdentifier] != nil }) else { return }
@@ -54,7 +54,7 @@ extension SessionCore {
         }
     }
 
-    /// A data task has its end: the delegate hears of it, and then nobody keeps it. Not on the delegate queue.
+    /// Ends a data task: notifies the delegate and then releases the task. Must not be called on the delegate queue.
     func ended(_ task: BackgroundDataTask, error: (any Error)?) {
         let isFirst = task.content.withLock { content in
             guard content.phase != .completed else { return false }

@@ -3,15 +3,15 @@ public import FoundationNetworking
 import FoundationSessions
 import Synchronization
 
-// What Foundation on Linux lacks of `URLSession`: the body of a response as an asynchronous sequence.
+// The body of a response as an asynchronous sequence, which Foundation's `URLSession` lacks on Linux.
 extension URLSession {
-    /// The bytes of a response's body, as they come.
+    /// The bytes of a response's body, in the order of their arrival.
     ///
-    /// For one reader: bytes that one iterator has taken no other one gets.
+    /// Use only one iterator at a time: a byte that one iterator has returned is not returned by another.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 
-        /// The task that loads them. Cancelling it ends the sequence with `URLError.cancelled`.
+        /// The task that loads the bytes. Cancelling it ends the sequence with `URLError.cancelled`.
         public let task: URLSessionDataTask
         fileprivate let load: BodyLoad
 
@@ -26,7 +26,7 @@ extension URLSession {
                 self.load = load
             }
 
-            /// - Throws: a `URLError` where the body breaks off, or the task that reads it is cancelled.
+            /// - Throws: A `URLError` if the body is incomplete or the reading task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
                 while position == piece.count {
                     guard let next = try await load.body.next(isolation: actor) else { return nil }
@@ -37,7 +37,8 @@ extension URLSession {
             }
         }
 
-        /// The lines of the body as UTF-8, without their ends; empty ones are left out, as Apple's `AsyncLineSequence` does.
+        /// The lines of the body as UTF-8, without line terminators. Empty lines are omitted, as in Apple's
+        /// `AsyncLineSequence`.
         public var lines: AsyncLines { AsyncLines(bytes: self) }
     }
 
@@ -52,7 +53,7 @@ extension URLSession {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var bytes: AsyncBytes.Iterator
 
-            /// - Throws: as the bytes do.
+            /// - Throws: The same errors as the iterator of the bytes.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
                 var line: [UInt8] = []
                 while let byte = try await bytes.next(isolation: actor) {
@@ -67,26 +68,27 @@ extension URLSession {
         }
     }
 
-    /// Loads a URL, and returns when the response's head has come. As ``bytes(for:delegate:)``.
+    /// Loads a URL, and returns when the head of the response has arrived. See ``bytes(for:delegate:)``.
     public func bytes(
         from url: URL, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         try await bytes(for: URLRequest(url: url), delegate: delegate)
     }
 
-    /// Loads a request, and returns when the response's head has come. The load ends with this process.
+    /// Loads a request, and returns when the head of the response has arrived. The load ends with this process.
     ///
-    /// FoundationNetworking does not wait for a reader: what has come and is not read yet is in memory. Background sessions have no such
-    /// method, on Apple's systems either: there it ends the process, with Apple's sentence.
+    /// FoundationNetworking does not slow down for a reader: bytes that have arrived and were not read yet are kept in
+    /// memory. Background sessions do not support this method. As on Apple's systems, calling it on one ends the
+    /// process, with Apple's message.
     ///
-    /// - Parameter delegate: asked about redirects and credentials; held until the task ends.
-    /// - Throws: a `URLError` where no response comes.
+    /// - Parameter delegate: The delegate for redirects and credentials. It is retained until the task ends.
+    /// - Throws: A `URLError` if no response arrives.
     public func bytes(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
         if self is BackgroundURLSession { fatalError(Refusal.completionHandler) }
         let body = ResponseBody(delegate: delegate)
-        // FoundationNetworking gives bytes to a session's delegate only.
+        // FoundationNetworking passes bytes only to the delegate of a session.
         let session = URLSession(inThisProcess: configuration, delegate: body, delegateQueue: nil)
         let task = session.dataTask(with: request)
         session.finishTasksAndInvalidate()
