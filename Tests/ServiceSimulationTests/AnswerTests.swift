@@ -6,10 +6,10 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Answers to uploads.
+    /// Responses to uploads.
     @Suite struct AnswerTests {
         @Test(arguments: [10, 1 << 20, 1 << 20 + 1, 5 << 20] as [Int64])
-        func `T5: The answer to an upload is kept whole, however long it is`(size: Int64) async {
+        func `T5: The whole response to an upload is kept, at any length`(size: Int64) async {
             await #expect(processExitsWith: .success) { [size = size as Int64] in
                 await Simulation.run("an answer of \(size) bytes") { world in
                     let source = world.directory.path("source")
@@ -34,7 +34,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T5: A crash within a long answer leaves nothing, and the next service gets it whole`() async {
+        @Test func `T5: After a crash during a long response, the next service fetches it whole`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a crash within an answer") { world in
                     let source = world.directory.path("source")

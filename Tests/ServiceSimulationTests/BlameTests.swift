@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// What fails is blamed for itself, and nothing else waits for it.
+    /// Failure attribution: a failing task does not delay other tasks.
     @Suite struct BlameTests {
         @Test func oneBadURLPausesNobodyElse() async {
             await #expect(processExitsWith: .success) {
@@ -14,7 +14,7 @@ extension Simulations {
                     await Simulation.run("\(kind)", jitter: 0.99) { world in
                         await world.start()
                         let bad = await world.enqueue(kind.request(world, number: 0))
-                        // It has failed some times before the others come.
+                        // The bad task has failed several times before the healthy ones are added.
                         await world.advance(by: 60)
                         let healthy = await world.enqueue(
                             (0..<20).map { world.request(Story.serve(world, name: "healthy-\($0)", size: 10_000)) })
@@ -45,7 +45,7 @@ extension Simulations {
                             await world.enqueue(Array(healthy.dropFirst(badFirst ? 0 : 3)))
                             await world.advance(by: 5)
                             #expect(world.ledger.open.count == bad.count, "\(world.ledger.open.count)")
-                            // What each was told holds for itself.
+                            // Each URL's own Retry-After applies to that URL.
                             let asked = world.transport.begun.filter { $0.request.url.contains("\(kind)") }
                             let times = Dictionary(grouping: asked, by: \.request.url).mapValues { $0.map(\.time) }
                             let wish = kind == .refusedBriefly ? 3.0 : 3_600
@@ -65,7 +65,8 @@ extension Simulations {
                     await world.enqueue(
                         (0..<20).map { world.request(Story.serve(world, name: "file-\($0)", size: 10_000)) })
                     await world.advance(by: 1_200, inspecting: false)
-                    // Six at first; then one probe after each pause, 1, 2, 4 to 256 seconds and then 300 each.
+                    // Six attempts at first; then one probe after each pause: 1, 2, 4, … 256 seconds, then every 300
+                    // seconds.
                     #expect(world.transport.begun.count < 6 + 14)
                     let probes = world.transport.begun.dropFirst(6).map(\.request.url)
                     #expect(Set(probes).count == probes.count, "One task probes again and again: \(probes)")
@@ -84,7 +85,7 @@ extension Simulations {
                     let good = Story.serve(world, name: "good", size: 10_000)
                     await world.start()
                     await world.enqueue(world.request(bad))
-                    // No connection at first; the probe, a second later, is answered by an error.
+                    // The first attempts get no connection; the probe one second later gets an error response.
                     await world.advance(by: 1.2)
                     #expect(world.transport.begun.count == 2)
                     let id = await world.enqueue(world.request(good))
@@ -107,8 +108,8 @@ extension Simulations {
                     #expect(await world.status(other)?.state == .completed)
                     await world.advance(by: 1_000, inspecting: false)
                     let asked = world.transport.begun.filter { $0.request.url != elsewhere }
-                    // Six at first, and one at once; then one each time, after 1, 2, 4 to 64 seconds, and then after what
-                    // the server asks for.
+                    // Six attempts at first, then one at once; then one after each pause of 1, 2, 4, … 64 seconds; then
+                    // one after each Retry-After.
                     let gaps = Story.gaps(asked.dropFirst(6).map(\.time))
                     #expect((12...18).contains(gaps.count), "\(gaps)")
                     #expect(zip(gaps, gaps.dropFirst()).allSatisfy { $0 <= $1 + 0.01 }, "\(gaps)")
@@ -138,7 +139,7 @@ extension Simulations {
     }
 }
 
-/// Tasks that fail each time for a reason of their own.
+/// Tasks that fail on every attempt, each kind for a different reason.
 enum BadTask: CaseIterable {
     case alwaysError
     case redirectToDeadAddress
@@ -148,12 +149,12 @@ enum BadTask: CaseIterable {
     case refusedBriefly
     case refusedForAnHour
 
-    /// Whether the server asks to be left alone.
+    /// Whether the server refuses with a Retry-After.
     var isRefused: Bool { self == .refusedBriefly || self == .refusedForAnHour }
 
     static let proxy = "http://proxy.example:3128"
 
-    /// Each has the same origin as the healthy ones.
+    /// The request of a bad task. It has the same origin as the healthy ones.
     func request(_ world: World, number: Int) -> TaskRequest {
         let behaviour: ScriptedBehaviour =
             switch self {
@@ -178,7 +179,7 @@ enum BadTask: CaseIterable {
     }
 }
 
-/// How long a long queue of one origin takes in virtual time.
+/// The virtual time that a long queue of one origin takes.
 private enum Throughput {
     static let healthy = 2_000
 

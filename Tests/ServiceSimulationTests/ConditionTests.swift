@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks that wait for a good moment, and what the moment does to those that run.
+    /// Tasks that wait for a device condition, and the effect of device changes on running tasks.
     @Suite struct ConditionTests {
         @Test func whatIsForbiddenWaitsAndStartsTheMomentItIsAllowed() async {
             await #expect(processExitsWith: .success) {
@@ -23,7 +23,7 @@ extension Simulations {
                         #expect(status?.wait?.reason == reason)
                         #expect(status?.wait?.since == since, "\(reason)")
                         #expect(world.transport.begun.isEmpty, "\(reason)")
-                        // What waits for nothing else than the world costs no time.
+                        // A task that waits only for the device needs no timer.
                         #expect(world.clock.sleepers <= 1)
                         let moment = world.now.bootSeconds
                         await world.change { $0 = DeviceMoment() }
@@ -67,7 +67,7 @@ extension Simulations {
                         #expect(done?.state == .completed)
                         #expect(done?.attempts == 2)
                         #expect(done?.restarts == 0)
-                        // It was no failure.
+                        // The interruption was not a failure.
                         #expect(done?.lastError == nil)
                     }
                 }
@@ -104,7 +104,7 @@ extension Simulations {
                     for id in ids { #expect(await world.status(id)?.state == .waiting) }
                     #expect(await world.status(brief)?.error?.code == .timedOut)
                     #expect(world.transport.begun.isEmpty)
-                    // What the user forbids never loosens.
+                    // The user's own rules are never relaxed.
                     #expect(await world.status(ids[2])?.rules?.discretion == .relaxed)
                     #expect(await world.status(ids[2])?.wait?.reason == .cellularNetwork)
                     await world.advance(by: 86_400 + 1)
@@ -132,7 +132,7 @@ extension Simulations {
                     #expect(world.transport.begun.isEmpty)
                     await world.advance(by: 10)
                     #expect(world.transport.begun.map { $0.time - start } == [500])
-                    // In doze the second step is the one that counts.
+                    // While the device dozes, only the second step of relaxation allows a start.
                     await world.change {
                         $0.conditions.isLowPower = false
                         $0.phase = .dozing
@@ -171,10 +171,10 @@ extension Simulations {
                     await world.advance(by: 7_900)
                     #expect(world.transport.begun.isEmpty)
                     await world.advance(by: 200)
-                    // Seconds since 1970 have the precision of a double.
+                    // The tolerance allows for the precision of a double that holds seconds since 1970.
                     #expect(abs(world.now.wallSeconds - start - 12_100) < 0.001)
                     #expect(world.transport.begun.count == 1)
-                    // However long it was off: a clock that is wrong looks the same.
+                    // The time the machine was off does not count, however long: a wrong clock looks the same.
                     let late = await world.enqueue(
                         world.request(url) {
                             $0.isDiscretionary = true
@@ -207,7 +207,8 @@ extension Simulations {
                     for id in free { #expect(await world.status(id)?.state == .completed) }
                     for id in held { #expect(await world.status(id)?.wait?.reason == .expensiveNetwork) }
                     let order = world.transport.begun.compactMap { begun in urls.firstIndex(of: begun.request.url) }
-                    // Those that start at the same time prepare their files beside each other; six at a time is the limit of an origin.
+                    // Tasks that start together prepare their files concurrently, so their order varies. An origin
+                    // allows six at a time.
                     #expect(Set(order.prefix(6)) == Set(30..<36) && Set(order) == Set(30..<40) && order.count == 10)
                 }
             }
@@ -243,7 +244,7 @@ extension Simulations {
                         why.sentence
                             == "\(WaitReason.battery.sentence) The battery holds 34 %; it asks for 50 %.")
                     #expect(why.endedBy == "charging the battery")
-                    // A start is explained by what was looked at, too.
+                    // The journal entry of a start also lists the inputs of the decision.
                     await world.change { $0.conditions.batteryPercentage = 80 }
                     await world.advance(by: 5)
                     let started = await world.journal().last { $0.decision == .started && $0.task == ids[1] }
@@ -289,7 +290,7 @@ extension Simulations {
     }
 }
 
-/// Rules, and moments that forbid what they ask for.
+/// Rules of tasks, and device states that do not satisfy them.
 enum Weather {
     typealias Rule = @Sendable (inout TaskRequest) -> Void
     typealias Change = @Sendable (inout DeviceMoment) -> Void
@@ -314,7 +315,7 @@ enum Weather {
         (.doze, { $0.isDiscretionary = true }, { $0.phase = .dozing }),
     ]
 
-    /// Tasks of every kind of rules under a device that changes its mind.
+    /// Runs tasks with every kind of rule while the device state changes.
     @Sendable static func story(_ world: World) async {
         world.transport.setBandwidth(400_000)
         let requests = forbidding.enumerated().map { number, row in
@@ -333,7 +334,7 @@ enum Weather {
         guard !world.commits.hasFailed else { return }
         await world.suspend(first)
         await world.resume(first)
-        // Long enough for the first step of loosening, for whoever still waits.
+        // Long enough for the first step of relaxation to start tasks that still wait.
         await world.advance(atMost: 4 * 86_400) { world.commits.hasFailed || world.ledger.open.isEmpty }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The service dies after every n-th write, and what it leaves is taken up by the next.
+    /// The service crashes after every n-th write, and the next service continues with what was written.
     @Suite struct CrashTests {
         @Test func afterEveryWriteTheNextServiceGoesOn() async {
             await #expect(processExitsWith: .success) {
@@ -29,7 +29,8 @@ extension Simulations {
         @Test func aStoreThatRefusesForAWhileLosesNothing() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a full disk", step: 2) { world in
-                    // A service that cannot begin ends with its error. One that runs lives on and tries again by itself.
+                    // A service that cannot start exits with the error. A running service keeps running and retries by
+                    // itself.
                     if world.commits.commits == 0 { return try await world.bootAnew() }
                     world.survivesFailedCommits = true
                     world.commits.open(for: 1)
@@ -67,7 +68,7 @@ extension Simulations {
     }
 }
 
-/// The same short story again and again, each time broken off one write later.
+/// The same short story, run once for each write, with a crash after that write.
 enum CrashStory {
     static func everyWrite(
         _ name: String, step: Int, story: @escaping @Sendable (World) async -> Void = tell,
@@ -105,7 +106,7 @@ enum CrashStory {
         #expect(writes > 20, "The story has only \(writes) writes.")
     }
 
-    /// Files of all sizes, one that is replaced, one with a broken connection, one with a checksum, and every verb.
+    /// Files of all sizes, a replaced file, a broken connection, a checksum, and every task action.
     @Sendable private static func tell(_ world: World) async {
         let transport = world.transport
         transport.setBandwidth(3_000_000)
@@ -146,7 +147,7 @@ enum CrashStory {
     }
 }
 
-/// Digests of seeded contents.
+/// Checksums of seeded contents.
 enum Checksums {
     static func sha256(seed: UInt64, size: Int64) -> String {
         SHA256.hash(SeededContent(seed: seed, size: size).bytes(0..<size)).hex

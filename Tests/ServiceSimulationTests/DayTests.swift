@@ -4,11 +4,11 @@ import Simulation
 import Testing
 
 extension Simulations {
-    /// One scripted day, played twice: through the whole service under a manual clock, and through `simulate`.
+    /// One scripted day, run twice: by the whole service under a manual clock, and by `simulate`.
     @Suite struct DayTests {
-        @Test func `B3: The service and the simulation decide the same at the same times for the same reasons`() async {
+        @Test func `B3: The service and simulation decide the same, at the same times, for the same reasons`() async {
             await #expect(processExitsWith: .success) {
-                // The middle of what is drawn, as a simulation has it.
+                // A fixed jitter of 0.5, which is also the simulation's value.
                 await Simulation.run("a day", jitter: 0.5) { world in
                     let trace = try Trace(parsing: Day.text)
                     let outcome = trace.played()
@@ -19,7 +19,7 @@ extension Simulations {
                     let simulated = outcome.entries.map { Told($0, at: $0.time.timeIntervalSince(start)) }
                     let lived = journal.map { Told($0, at: day.seconds($0)) }
 
-                    // Of the device, word for word.
+                    // The device's decisions match word for word.
                     Told.compare(
                         day.deviceEntries.map { Told($0, at: day.seconds($0)) },
                         simulated.filter { Day.device.contains($0.entry.decision) }, "the device")
@@ -27,16 +27,16 @@ extension Simulations {
                         lived.filter { Day.service.contains($0.entry.decision) },
                         simulated.filter { Day.service.contains($0.entry.decision) }, "the service")
 
-                    // Of each transfer.
+                    // Each transfer's decisions match.
                     #expect(day.tasks.count == outcome.totals.transfers.accepted)
                     for (index, task) in day.tasks.enumerated() {
                         let number = TaskID(Int64(index + 1))
                         Told.compare(
-                            // A file is put in its place in the service alone.
+                            // Only the service moves a file to its destination.
                             lived.filter { $0.entry.task == task && $0.entry.decision != .finishing },
                             simulated.filter { $0.entry.task == number }, "transfer \(number)")
                     }
-                    // The day has what it is there for.
+                    // The day contains the waits that it is meant to test.
                     let reasons = Set(journal.compactMap { $0.wait?.reason })
                     #expect(reasons.isSuperset(of: Day.reasons), "\(Day.reasons.subtracting(reasons))")
                     #expect(Set(journal.map(\.decision)).isSuperset(of: Day.decisions))
@@ -48,7 +48,7 @@ extension Simulations {
     }
 }
 
-/// An hour with everything that a moment, a host and time can do to transfers.
+/// An hour with every effect that the device, hosts and time can have on transfers.
 private enum Day {
     static let text = """
         {"trace": {}}
@@ -120,7 +120,7 @@ private enum Day {
     ]
 }
 
-/// A journal entry as both tell it, with its second of the day.
+/// A journal entry in the form common to the service and the simulation, with its second of the day.
 private struct Told: CustomStringConvertible {
     var entry: JournalEntry
     var time: Double
@@ -130,17 +130,17 @@ private struct Told: CustomStringConvertible {
         self.time = time
     }
 
-    /// Seconds that answers and the arrival of bytes take in the service's world, and none in a trace.
+    /// Seconds that responses and the arrival of bytes take in the service's world. They take no time in a trace.
     private static let tolerance = 1.5
 
-    /// The decision with its reason, and with its words and values where these are policy's and not a server's.
+    /// The decision with its reason. It includes the text and the inputs if policy, not a server, determined them.
     var description: String {
         let reason = entry.wait.map { "for \($0.reason.rawValue)" }
         let error = entry.error.map { "after \($0.code.rawValue)" }
         var words = [entry.decision.rawValue, reason, error]
         let isPolicys =
             switch entry.decision {
-            // Places, names and counts of bytes are the world's.
+            // Locations, names and byte counts differ between the two worlds.
             case .accepted, .continued, .completed, .failed: false
             default: entry.error == nil
             }

@@ -9,7 +9,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// What readers of the event streams hear.
+    /// Events that readers of the event streams receive.
     @Suite struct EventTests {
         @Test func aReaderHearsEveryEntryOnceAndInOrder() async {
             await #expect(processExitsWith: .success) {
@@ -31,7 +31,7 @@ extension Simulations {
                     #expect(counts.count >= 4)
                     #expect(counts == counts.sorted())
                     #expect(Set(heard.progress.map(\.id)) == [id])
-                    // Whoever asks before the server has answered hears of a task of which nothing is known yet.
+                    // Before the server responds, the expected byte count is still unknown (-1).
                     let begun = heard.progress.filter { $0.countOfBytesReceived > 0 }
                     #expect(Set(begun.map(\.countOfBytesExpectedToReceive)) == [6_000_000])
                     #expect(heard.progress.allSatisfy { [-1, 6_000_000].contains($0.countOfBytesExpectedToReceive) })
@@ -43,7 +43,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T2: who hears of an end and asks finds the task ended`() async {
+        @Test func `T2: A reader of a task's final event finds the task ended`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("asked at once") { world in
                     let whole = Story.serve(world, size: 20_000)
@@ -74,7 +74,7 @@ extension Simulations {
                 await Simulation.run("reset") { world in
                     await world.start()
                     let heard = Heard()
-                    // It knows entries of a database that this one is not.
+                    // The reader's last event ID is from another database.
                     let reader = Task { [service = world.service] in
                         for await event in try await service.events(EventQuery(lastEventID: 999)) { heard.add(event) }
                     }
@@ -151,7 +151,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A session is forgotten a part at a time`() async {
+        @Test func `Removing a large session deletes its tasks in several transactions`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a large session") { world in
                     await world.start()
@@ -183,7 +183,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Removing a session begins none of its tasks`() async {
+        @Test func `Removing a session starts none of its tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a removed session") { world in
                     world.transport.setWeather { _ in .silent }
@@ -201,7 +201,7 @@ extension Simulations {
                     #expect(isRemoved == true)
                     await world.advance(by: 5)
                     #expect(world.transport.begun.count == begun)
-                    // A session that is made again under the name is held by nothing.
+                    // Nothing blocks a new session of the same name.
                     world.transport.setWeather { _ in .normal }
                     let id = await world.enqueue(world.request(url, session: "app", kept: true), session: "app")
                     await world.advance(by: 10)
@@ -213,7 +213,7 @@ extension Simulations {
     }
 }
 
-/// What a reader has heard so far.
+/// The events that a reader has received so far.
 private final class Heard: Sendable {
     private let state = Mutex((events: [ServiceEvent](), hasEnded: false))
 
@@ -240,7 +240,7 @@ private final class Heard: Sendable {
     }
 }
 
-/// How many rows of tasks are deleted, and how many by one transaction.
+/// The number of task rows deleted in all, and by a single transaction.
 private final class DeletedTasks: TransactionObserver, Sendable {
     private let state = Mutex((current: 0, most: 0, all: 0))
 

@@ -6,13 +6,13 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Who has failed does not keep those from a connection that were never tried, and waits longer each time.
+    /// Fairness: failed tasks do not keep untried tasks from a connection, and wait longer after each failure.
     @Suite struct FairnessTests {
         @Test func killsAgainAndAgainLetEveryTaskBegin() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("kills") { world in
                     world.transport.setBandwidth(1 << 20)
-                    // None of them is whole before the service dies, and none can be continued.
+                    // None of them completes before the service crashes, and none can be resumed.
                     func endless(_ name: String, size: Int64) -> TaskRequest {
                         let url = "http://host.example/\(name)"
                         var version = ScriptedVersion(seed: 1, size: size, entityTag: nil)
@@ -38,12 +38,10 @@ extension Simulations {
             }
         }
 
-        @Test func `T2: A healthy host starts within five seconds beside a thousand tasks of hosts that bring nothing`()
-            async
-        {
+        @Test func `T2: A healthy host starts within 5 s beside 1,000 tasks of hosts that send nothing`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starved by slow hosts") { world in
-                    // One transfer more for each slow one, 96 at most.
+                    // Each slow transfer allows one additional transfer, 96 at most.
                     world.requests.setMaximumTransfers(32 + 96)
                     let troubles: [ScriptedBehaviour] = [.silent, .stall(after: 2), .cannotConnect]
                     let slow = (0..<1_000).map { number -> String in
@@ -73,7 +71,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T4: The starts of many small transfers are in the journal long before their ends`() async {
+        @Test func `T4: The journal has the starts of many small transfers long before their ends`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starts of small ones") { world in
                     let urls = (0..<24).map { Story.serve(world, host: "host\($0 % 4)", name: "\($0)", size: 80_000) }
@@ -88,7 +86,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T2: A slow transfer gives up its place and continues later from where it stopped`() async {
+        @Test func `T2: A slow transfer gives up its connection and later continues from its last byte`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("gives up its place") { world in
                     let url = "http://slow.example/file"
@@ -130,7 +128,8 @@ extension Simulations {
                         status?.wait?.detail?.contains("from byte 0") == true, "\(String(describing: status?.wait))")
                     await world.advance(by: 900)
                     let gaps = Story.gaps(world.transport.begun.map(\.time))
-                    // Half a second, doubled each time, each after an attempt of the same length; ten attempts, and no more.
+                    // Pauses of half a second, doubled each time, each after an attempt of the same length; exactly ten
+                    // attempts.
                     #expect(gaps.count == 9, "\(gaps)")
                     #expect(zip(gaps.prefix(8), gaps.dropFirst()).allSatisfy { $0 < $1 }, "\(gaps)")
                     #expect(await world.status(id)?.state == .failed)
@@ -142,7 +141,8 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("another tag each time", jitter: 0.5) { world in
                     let url = "http://host.example/file"
-                    // As servers do that make the tag from the answer's time, or a farm whose members disagree.
+                    // Servers do this if they derive the tag from the time of the response, or if the members of a
+                    // server farm disagree.
                     let versions = (0..<200).map {
                         ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"\($0)\"")
                     }
@@ -162,7 +162,7 @@ extension Simulations {
                 func version(_ tag: Int) -> ScriptedVersion {
                     ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"\(tag)\"")
                 }
-                // Another tag each time; and ranges that are answered by the wrong part, before the whole.
+                // Two scripts: another tag on each attempt; and ranges answered with the wrong part before the whole.
                 let newTags = ScriptedResource(
                     (0..<400).map(version), script: (0..<400).map { .replaced(after: 1_000_000 + Int64($0)) })
                 let wrongParts = ScriptedResource(
@@ -177,7 +177,7 @@ extension Simulations {
                         let wait = await world.status(id)?.wait
                         #expect(wait?.detail?.contains("repeatedly") == true, "\(String(describing: wait))")
                         await world.advance(by: 900, inspecting: false)
-                        // Half a second twice, doubled each time then; and not for ever.
+                        // The pause is half a second twice and then doubles each time, but not for ever.
                         let count = world.transport.begun.count
                         #expect(count <= 17 * requests, "\(name): \(Story.gaps(world.transport.begun.map(\.time)))")
                         #expect(await world.status(id)?.state == .failed)
@@ -200,7 +200,7 @@ extension Simulations {
                     await world.enqueue(world.request(url))
                     let start = world.now.bootSeconds
                     #expect(await world.advance(atMost: 60) { world.ledger.open.isEmpty })
-                    // Each attempt brings more of the new version than any before: pauses stay short.
+                    // Each attempt brings more of the new version than any before, so pauses stay short.
                     #expect(world.now.bootSeconds - start < 30)
                 }
             }
@@ -217,7 +217,7 @@ extension Simulations {
                     await world.start()
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 30, inspecting: false)
-                    // After half a second, 1, 2, 4, 8 and 16.
+                    // After pauses of half a second, 1, 2, 4, 8 and 16 seconds.
                     #expect(
                         (4...7).contains(world.transport.begun.count), "\(world.transport.begun.count) times in 30 s")
                     #expect(await world.status(id)?.lastError?.message.contains("different lengths") == true)
@@ -228,7 +228,8 @@ extension Simulations {
         @Test func wrongBytesAreFetchedLessAndLess() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong checksum", jitter: 0.5) { world in
-                    // It comes in two parts each time, so that either may be to blame, and is wrong each time.
+                    // Each time the file arrives in two parts and does not match its checksum, so either part may be
+                    // wrong.
                     let url = "http://host.example/file"
                     let version = ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"a\"")
                     let script = (0..<200).map { $0 % 2 == 0 ? ScriptedBehaviour.cut(after: 1_000_000) : .normal }

@@ -6,12 +6,12 @@ import Store
 import TestSupport
 import Transfers
 
-/// Checks what has to hold at every moment at which nothing runs.
+/// Checks the invariants whenever the service is idle.
 struct Inspector {
     private var verified: [String: String] = [:]
-    /// Files that are web pages, as their tasks say.
+    /// Paths of files whose tasks report that they are web pages.
     private var pages: Set<String> = []
-    /// Whether partial files are only touched by the service, so that rows are right about them at every moment.
+    /// Whether only the service changes partial files, so that rows always describe them correctly.
     var filesAreUntouched = true
 
     mutating func inspect(_ world: World) async {
@@ -61,7 +61,7 @@ struct Inspector {
         if status.state == .completed, status.kind == .download { checkWhole(status, entry, world) }
     }
 
-    /// A task among the others that have not ended, in few words.
+    /// A summary of all tasks that have not ended, with this task marked.
     private static func digest(_ status: TaskStatus, _ tasks: [TaskStatus]) -> String {
         tasks.filter { !$0.state.isTerminal }.map { other in
             let mark = other.id == status.id ? "*" : ""
@@ -75,15 +75,15 @@ struct Inspector {
         if let destination = entry.destination, destination != file {
             world.fail("Task \(status.id) went to \(file) instead of \(destination).")
         }
-        // The status does not tell the query of a URL that lets people in.
+        // The status omits the query of a URL, since the query may grant access.
         let own = world.ledger.laterURLs[entry.mark, default: []].union([entry.url])
             .filter { Redaction.url($0) == status.url }
-        // A web page in the file's place is none of its versions, which the task says.
+        // A web page saved instead of the file matches none of its versions, and the task's remark says so.
         if status.response?.remark == .page { pages.insert(file) }
         checkFile(file, world.ledger.mirrors[entry.mark, default: []].union(own), world)
     }
 
-    /// A file under its final name is one version that was served, and no mixture.
+    /// Checks that a file under its final name is exactly one served version.
     private mutating func checkFile(_ path: String, _ urls: Set<String>, _ world: World) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return world.fail("\(path) is not there.") }
@@ -100,7 +100,7 @@ struct Inspector {
         }
     }
 
-    /// Whatever shows in the folder of downloads is whole.
+    /// Checks that every file in the download folder is complete.
     private mutating func checkFolder(_ world: World) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: world.downloads)) ?? []
         where !name.hasPrefix(".") {
@@ -123,7 +123,7 @@ struct Inspector {
         let path = record.publication.map { access($0.from, F_OK) == 0 ? $0.from : $0.to } ?? partial.path
         var information = stat()
         let size = lstat(path, &information) == 0 ? Int64(information.st_size) : 0
-        // Between the rename and its commit the bytes have their final name already.
+        // Between the rename and its commit the bytes already have their final name.
         if partial.synced > size {
             world.fail(
                 "Task \(record.id) (\(record.state)) claims \(partial.synced) synced bytes of \(size) in \(path).")

@@ -6,22 +6,22 @@ import Synchronization
 import TestSupport
 import Transfers
 
-/// Random numbers from one seed, for everybody.
+/// Random numbers from one seed, shared by all parts of a world.
 final class SharedRandom: Sendable {
     private let generator: Mutex<SplitMix64>
 
     private let fixedJitter: Double?
 
-    /// - Parameter jitter: what the service gets for its pauses, where it is to be known.
+    /// - Parameter jitter: a fixed jitter for the service's pauses; nil draws one each time.
     init(seed: UInt64, jitter: Double? = nil) {
         generator = Mutex(SplitMix64(seed: seed))
         fixedJitter = jitter
     }
 
-    /// What the service takes for random.
+    /// The jitter that the service uses for its pauses.
     func jitter() -> Double { fixedJitter ?? fraction() }
 
-    /// 0..<1.
+    /// A random number from 0 up to, but not including, 1.
     func fraction() -> Double {
         generator.withLock { Double($0.next() >> 11) / Double(1 << 53) }
     }
@@ -37,7 +37,7 @@ final class SharedRandom: Sendable {
     }
 }
 
-/// The requests that went out, checked against the limits as they go.
+/// Records requests, and checks each against the limits as it is sent.
 final class RequestRecorder: Sendable {
     private struct State {
         var violations: [String] = []
@@ -47,13 +47,13 @@ final class RequestRecorder: Sendable {
 
     private let state = Mutex(State())
 
-    // Fields that are known to be harmless: they go along to another origin.
+    // These fields are known to be harmless, so the service also sends them to other origins.
 
-    /// The field by which a request tells its session.
+    /// The field that carries the name of a request's session.
     static let sessionField = "Save-Data"
-    /// The field by which a request tells its task's mark.
+    /// The field that carries the mark of a request's task.
     static let markField = "Prefer"
-    /// The field by which a request tells how many connections its task may have.
+    /// The field that carries the number of connections that a request's task may have.
     static let connectionsField = "DNT"
 
     func note(_ begun: ScriptedTransport.Begun, _ underWay: [ScriptedTransport.Begun]) {
@@ -70,7 +70,7 @@ final class RequestRecorder: Sendable {
             if transfers.count > state.maximumTransfers {
                 state.violations.append("\(transfers.count) transfers run where \(state.maximumTransfers) may.")
             }
-            // Who asks for so many is not held to what its session allows; others are.
+            // A task that asks for this number of connections is exempt from its session's limit; others are not.
             let asked = Dictionary(lane.map { ($0.request.headers.first(Self.markField), Self.asked($0) ?? 1) }) { $1 }
             let connections = state.connections + asked.values.reduce(0) { $0 + $1 - 1 }
             if lane.count > connections {
@@ -82,7 +82,7 @@ final class RequestRecorder: Sendable {
         }
     }
 
-    /// How many connections its task asks for; nil leaves it to the service.
+    /// The number of connections that the task asks for; nil leaves it to the service.
     private static func asked(_ begun: ScriptedTransport.Begun) -> Int? {
         begun.request.headers.first(connectionsField).map { Int($0) } ?? 1
     }
@@ -99,7 +99,7 @@ final class RequestRecorder: Sendable {
     }
 }
 
-/// What a service says of discretionary work.
+/// Records the service's reports of discretionary work.
 final class ActivityRecorder: Sendable {
     private let state = Mutex<[TransferActivity]>([])
 
@@ -109,11 +109,11 @@ final class ActivityRecorder: Sendable {
 
     var all: [TransferActivity] { state.withLock { $0 } }
 
-    /// Whether there was something to do, each time that changed.
+    /// Whether there was discretionary work, one value per reported change.
     var phases: [Bool] { all.map { $0.discretionary > 0 } }
 }
 
-/// The descriptors of this process.
+/// The open file descriptors of this process.
 enum OpenFiles {
     static func all() -> [(descriptor: Int32, path: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []

@@ -3,22 +3,22 @@ import NightshiftAPI
 import SimulationSupport
 import Transfers
 
-/// What was asked of the service and answered: what it may not forget.
+/// The requests that the service has accepted, none of which it may lose.
 struct Ledger {
     struct Entry {
         var url: String
-        /// Tells this task's requests and file from every other's.
+        /// A mark that identifies this task's requests and file.
         var mark: String
         var destination: String?
         var isSuspended = false
-        /// As it was seen last after its end.
+        /// The task's status, as last seen after its end.
         var end: TaskStatus?
     }
 
     var entries: [TaskID: Entry] = [:]
-    /// URLs by mark, of tasks too whose acceptance was never answered.
+    /// URLs by mark, including tasks whose acceptance was never answered.
     var urls: [String: String] = [:]
-    /// URLs by mark that a task was to be given: whether it has been is not known where the service died meanwhile.
+    /// New URLs requested for tasks, by mark. Whether a task got its new URL is unknown if the service died meanwhile.
     var laterURLs: [String: Set<String>] = [:]
     /// Mirrors by mark.
     var mirrors: [String: Set<String>] = [:]
@@ -31,13 +31,13 @@ struct Ledger {
         return mark
     }
 
-    /// Tasks that have not ended as far as is known.
+    /// Tasks not known to have ended.
     var open: [TaskID] { entries.filter { $0.value.end == nil }.map(\.key).sorted() }
     var ended: [TaskID] { entries.filter { $0.value.end != nil }.map(\.key).sorted() }
 }
 
 extension World {
-    /// A request for a download whose file and requests can be told from others'.
+    /// A download request whose file and requests can be identified by a mark.
     func request(
         _ url: String, session: String = "terminal", priority: Double? = nil, kept: Bool = false,
         adjust: (inout TaskRequest) -> Void = { _ in }
@@ -52,7 +52,7 @@ extension World {
         request.retryPolicy = .transientResponses
         request.failsOnHTTPError = true
         if !kept { request.destination = Destination(directory: downloads, filename: mark) }
-        // Several are a story's own wish.
+        // A test that needs several connections asks for them itself.
         request.connections = 1
         adjust(&request)
         if request.kind == .upload { request.connections = nil }
@@ -62,7 +62,7 @@ extension World {
         return request
     }
 
-    /// Enqueues the requests and writes down what was promised.
+    /// Enqueues the requests and records the accepted tasks.
     @discardableResult
     func enqueue(_ requests: [TaskRequest], session: String = "terminal") async -> [TaskID] {
         let answer = await call { [service] () -> Result<[TaskID], Problem> in
@@ -95,7 +95,7 @@ extension World {
         await enqueue([request], session: session).first ?? TaskID(0)
     }
 
-    /// Carries out a verb on a task; nil when it was refused.
+    /// Performs an action on a task; returns nil if it was refused.
     @discardableResult
     func act(
         _ id: TaskID, _ verb: @escaping @Sendable (TransferService) async throws(Problem) -> TaskStatus
@@ -120,7 +120,7 @@ extension World {
 
     @discardableResult
     func resume(_ id: TaskID) async -> TaskStatus? {
-        // From here on it may run, whatever the answer is.
+        // From here on the task may run, whatever the response is.
         ledger.entries[id]?.isSuspended = false
         return await act(id) { service throws(Problem) in try await service.resume(id) }
     }
@@ -135,7 +135,7 @@ extension World {
         await act(id) { service throws(Problem) in try await service.change(id, change) }
     }
 
-    /// Gives the task another URL; nil when it was refused.
+    /// Gives the task another URL; returns nil if the service refused.
     @discardableResult
     func retarget(_ id: TaskID, to url: String) async -> TaskStatus? {
         guard let mark = ledger.entries[id]?.mark else { return nil }
@@ -160,7 +160,7 @@ extension World {
         try? await service.task(id)
     }
 
-    /// What was decided so far.
+    /// All journal entries so far.
     func journal() async -> [JournalEntry] {
         (try? await service.journal(JournalQuery(limit: Limits.pageSize)).entries) ?? []
     }

@@ -5,11 +5,11 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Downloads whose first URL fails and that have mirrors.
+    /// Downloads with mirrors whose first URL fails.
     @Suite struct MirrorTests {
         private static let bad: [ScriptedBehaviour] = Array(repeating: .cannotConnect, count: 200)
 
-        /// A download of `old` with `mirrors`, to its end or until nothing happens for `limit` seconds.
+        /// Downloads `old` with `mirrors`, until the download ends or nothing happens for `limit` seconds.
         private static func download(
             _ name: String, mirrors: [String], limit: Double = 600,
             adjust: @escaping @Sendable (inout TaskRequest) -> Void = { $0.priority = nil },
@@ -33,7 +33,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: where the first URL is of no use a mirror is asked at once`() async {
+        @Test func `B4: A task asks a mirror at once if its first URL is unusable`() async {
             await #expect(processExitsWith: .success) {
                 let scripts: [[ScriptedBehaviour]] = [
                     Self.bad, [.status(404)], [.status(410)], [.status(503, retryAfter: "3000")], [.silent],
@@ -60,9 +60,9 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: a mirror goes on with the bytes that the first URL has brought`() async {
+        @Test func `B4: A mirror continues after the bytes that the first URL delivered`() async {
             await #expect(processExitsWith: .success) {
-                // Where a digest will tell, the last bytes are compared; else all of them are.
+                // With a checksum only the last bytes are compared; without one all of them are.
                 for isVerified in [true, false] {
                     await Self.download("goes on, verified: \(isVerified)", mirrors: ["other", "new"]) { request in
                         if isVerified { request.checksum = Mirror.checksum(seed: 1) }
@@ -80,7 +80,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a mirror that has the same tag and another file adds no byte, whether it helps or stands in`()
+        @Test func `B2: A mirror with the same tag but another file contributes no bytes`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -100,7 +100,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: bytes that no mirror goes on with are still the first URL's`() async {
+        @Test func `B4: If no mirror can continue the bytes, the first URL later does`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("dated", mirrors: ["other"]) {
                     $0.priority = nil
@@ -121,14 +121,14 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a mirror whose digest is another one is not asked for a byte`() async {
+        @Test func `B2: A mirror that announces another digest is asked for no bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("another digest", mirrors: ["other"]) { request in
                     request.connections = 4
                 } serving: { world in
                     for (host, seed, digest) in [("old", 1, "A"), ("other", 2, "B")] as [(String, UInt64, String)] {
                         var version = ScriptedVersion(seed: seed, size: 12_000_000, entityTag: "\"a\"")
-                        // Of the first URL the true one.
+                        // The first URL announces the true digest.
                         version.digest = digest == "A" ? Mirror.digest(seed: 1, size: 12_000_000) : Mirror.wrongDigest
                         world.transport.setBandwidth(1_000_000)
                         world.transport.serve("http://\(host).example/file", ScriptedResource([version]))
@@ -142,7 +142,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: bytes are not given up for a mirror with another file, unless the file is gone`() async {
+        @Test func `B4: A mirror's different file replaces no bytes unless the first URL's file is gone`() async {
             await #expect(processExitsWith: .success) {
                 for status in [nil, 404] as [Int?] {
                     await Self.download("another file, \(status ?? 0)", mirrors: ["other"]) { world in
@@ -161,7 +161,8 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: where all fail, what may pass is waited for, and the first URL's failure is told`() async {
+        @Test func `B4: If all URLs fail, temporary errors are retried, else the first URL's error is reported`() async
+        {
             await #expect(processExitsWith: .success) {
                 await Self.download("all gone", mirrors: ["one", "two"]) { world in
                     Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.status(404)])
@@ -179,7 +180,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: with a checksum a URL that sends another file is left for the next, whatever crashes`() async {
+        @Test func `B4: With a checksum, each URL with a wrong file is asked once, even across a crash`() async {
             await #expect(processExitsWith: .success) {
                 for crashes in [false, true] {
                     await Self.download("wrong files, crash: \(crashes)", mirrors: ["one", "new"]) { request in
@@ -209,7 +210,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: where every URL sends another file it fails, and says so`() async {
+        @Test func `B4: If every URL sends a wrong file, the task fails and its error says so`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("all wrong", mirrors: ["one"]) { request in
                     request.checksum = Mirror.checksum(seed: 1)
@@ -224,7 +225,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: a file in parts loses none of them to a mirror that does not know its tag`() async {
+        @Test func `B4: A file fetched in parts keeps them all when a mirror has another tag`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("parts", mirrors: ["new"]) { world in
                     Mirror.serve(world, "old", seed: 1, size: 30_000_000, tag: "\"a\"")

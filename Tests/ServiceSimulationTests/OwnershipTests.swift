@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// What the owner of a task was answered holds, whatever the service was doing with the task.
+    /// A change that the service has confirmed holds, whatever the service was doing with the task at that time.
     @Suite struct OwnershipTests {
         @Test func aChangeThatWasAnsweredIsNeverUndone() async {
             await #expect(processExitsWith: .success) {
@@ -19,7 +19,7 @@ extension Simulations {
                         let last = Watched(0)
                         var next = 0
                         while let event = world.nextEvent, event < world.now.bootSeconds + 3_600 {
-                            // At the same time as what the moment brings.
+                            // The changes run concurrently with the events of this instant.
                             let (service, from) = (world.service, next)
                             next += 20
                             let changes = Task {
@@ -47,7 +47,7 @@ extension Simulations {
             }
         }
 
-        /// The start goes by what was answered before it.
+        /// A start uses every change that was confirmed before it.
         @Test func aStartGoesByTheLatestAnswer() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("changes at the start") { world in

@@ -7,17 +7,17 @@ import Store
 import TestSupport
 import Transfers
 
-/// A trace as the service lives it: a world under a manual clock, told by the machine that decides for the conductor.
+/// A trace run by the service: a world under a manual clock, driven by the state machine that the conductor uses.
 ///
-/// Processes of apps are not played, only what reaches the transfers of them: that they add some in the background, and that
-/// they come to the front.
+/// App processes are not simulated. Only their effects on transfers are: apps add transfers in the background, and apps
+/// come to the foreground.
 final class PlayedDay {
     private let world: World
     private let start: ClockReading
     private var machine: MomentMachine
-    /// What was decided of the device.
+    /// Journal entries of decisions about the device.
     private(set) var deviceEntries: [JournalEntry] = []
-    /// What was accepted, in order.
+    /// Accepted tasks, in order.
     private(set) var tasks: [TaskID] = []
     private var failing: [String: TracedHost.Failing] = [:]
     private var urls: [String: [String]] = [:]
@@ -29,7 +29,7 @@ final class PlayedDay {
         machine = MomentMachine(doze: DozeMachine.State(since: world.now.wallSeconds))
     }
 
-    /// Seconds of the trace.
+    /// The time of an entry in seconds since the start of the trace.
     func seconds(_ entry: JournalEntry) -> Double { entry.time.timeIntervalSince(start.date) }
 
     func play(_ trace: Trace) async {
@@ -41,7 +41,7 @@ final class PlayedDay {
         }
     }
 
-    /// What the first lines say is how the service finds the device.
+    /// Applies the first lines, which describe the initial state of the device.
     private func begin(_ lines: some Sequence<TraceLine>) async {
         var found = DeviceConditions()
         var speed: Double?
@@ -56,7 +56,7 @@ final class PlayedDay {
         if let speed { await setSpeed(speed) }
     }
 
-    /// All that runs shares it, as in a trace.
+    /// Sets the bandwidth that all running transfers share, as in a trace.
     private func setSpeed(_ bytesPerSecond: Double) async {
         let settings = ServiceSettings(rateLimit: Int64(saturating: bytesPerSecond))
         await world.call { [service = world.service] in _ = try? await service.change(settings) }
@@ -84,7 +84,7 @@ final class PlayedDay {
         switch use {
         case .front:
             inBackground.remove(app)
-            // Its row says so first, with what that lifts.
+            // The app's row is updated first, and its holds are cleared.
             await world.call { [store = world.store, service = world.service, now = world.now] in
                 try? await store.write { try $0.liftHolds(of: app, at: now.date) }
                 await service.cameToFront(app)
@@ -140,7 +140,7 @@ final class PlayedDay {
             case .unreachable?: .cannotConnect
             case .busy(let seconds)?: .status(503, retryAfter: seconds.map { "\(Int(saturating: $0))" })
             case .missing?: .status(404)
-            // What is lost once is nothing that a resource does from now on.
+            // A single lost connection does not change how the resource behaves from now on.
             case .lost?, nil: nil
             }
         world.transport.change(url) { $0.script = behaviour.map { Array(repeating: $0, count: 1_000) } ?? [] }
@@ -148,7 +148,8 @@ final class PlayedDay {
 
     // MARK: - Time
 
-    /// Lets time go on, with a look at each deadline of doze and whenever transfers say something else.
+    /// Advances time, and lets the state machine decide at each doze deadline and whenever transfers report other
+    /// activity.
     private func advance(to time: Double) async {
         let end = start.bootSeconds + time
         while true {

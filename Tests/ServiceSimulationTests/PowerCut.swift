@@ -5,7 +5,7 @@ import NightshiftAPI
 import Store
 import TestSupport
 
-/// What a power cut may do to files: bytes that were not synced are gone, or are anything.
+/// The effects of a power cut on files: bytes that were not synced are missing or arbitrary.
 struct PowerCut {
     let paths: ServicePaths
     let random: SharedRandom
@@ -26,7 +26,7 @@ struct PowerCut {
         }
     }
 
-    /// Which bytes the store says survive.
+    /// Reads which bytes survive, according to the store.
     private func readClaims() throws -> [Claim] {
         let database = try DatabaseQueue(path: paths.database.path)
         defer { try? database.close() }
@@ -44,7 +44,7 @@ struct PowerCut {
                 }
                 return Claim(path: row["path"], synced: segments ?? ByteRanges(0..<row["synced"]))
             }
-            // The intent to publish is written down after the whole file was synced.
+            // The intent to publish is recorded after the whole file was synced.
             let publications = try Row.fetchAll(
                 db,
                 sql: """

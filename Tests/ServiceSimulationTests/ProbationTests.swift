@@ -6,9 +6,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Connections after a change of network, and after the machine's sleep.
+    /// Connection checks after a change of network and after the machine's sleep.
     @Suite struct ProbationTests {
-        /// What brings connections in doubt.
+        /// Events after which connections need a check.
         private static let shocks: [(String, @Sendable (World) async -> Void)] = [
             ("another network", { await $0.change { $0.conditions.network.name = "train" } }),
             ("another kind of network", { await $0.change { $0.conditions.network.kind = .cellular } }),
@@ -104,7 +104,7 @@ extension Simulations {
                     await world.advance(by: 3.01)
                     await world.change { $0.conditions.network.name = "train" }
                     await world.advance(by: 2)
-                    // The pause after a failure would have been longer than that.
+                    // A pause after a failure would have been longer than that.
                     let begun = world.transport.begun.map(\.time)
                     #expect(begun.count == 2)
                     await world.advance(by: 20)
@@ -158,7 +158,7 @@ extension Simulations {
                     await world.advance(by: 30)
                     #expect(world.transport.begun.count == 1)
                     #expect(await world.status(id)?.state == .running)
-                    // Its idle timeout ends it; from then on it waits for the window.
+                    // The exchange ends by its idle timeout; after that the task waits for the maintenance window.
                     await world.advance(by: 60)
                     #expect(await world.status(id)?.state == .waiting)
                     await world.change { $0.phase = .window }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Simulations {
-    /// The whole service under random acts and bad weather.
+    /// The whole service under random actions and network trouble.
     @Suite struct RandomScenarioTests {
         @Test func everythingAcceptedEnds() async {
             print("random acts: seeds \(Rounds.seeds(default: 6))")

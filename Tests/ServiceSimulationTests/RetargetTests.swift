@@ -6,10 +6,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks that are given other URLs, of the same file and of others.
+    /// Tasks that get another URL, for the same file or for a different one.
     @Suite struct RetargetTests {
-        @Test func `B2: the same file elsewhere is continued, whatever its tag, where a checksum was asked for`() async
-        {
+        @Test func `B2: With a checksum, the same file at another URL is continued, whatever its tag`() async {
             await #expect(processExitsWith: .success) {
                 for tag in ["\"a\"", "\"b\"", nil] {
                     await Simulation.run("retarget to \(tag ?? "no tag")") { world in
@@ -28,7 +27,7 @@ extension Simulations {
                         #expect(end?.state == .completed && end?.restarts == 0, "\(String(describing: end))")
                         let asked = world.transport.begun.filter { $0.request.url == url }.map(\.request.headers)
                         #expect(asked.first?.first("If-Range") == "\"a\"")
-                        // Another host's tag says nothing, not even the same one.
+                        // A tag from another host proves nothing, even if it is equal.
                         #expect(asked.count == 2)
                         #expect(asked.last?.first("Range") == "bytes=\(here - RetargetedBytes.overlap)-")
                         #expect(asked.last?.first("If-Range") == nil)
@@ -38,7 +37,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a signed link that is renewed goes on by its tag, which proves nothing of another resource`()
+        @Test func `B2: A renewed signed link is continued by its tag, but another resource is not`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -70,7 +69,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: bytes behind gaps are kept where the new URL knows their tag, and others up to the first gap`()
+        @Test func `B2: Bytes after gaps are kept if the new URL has their tag, else those before the gap`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -100,7 +99,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: another file of the same length is fetched whole, and the journal says why`() async {
+        @Test func `B2: Another file of the same length is fetched whole, and the journal says why`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retarget to another file") { world in
                     Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
@@ -120,7 +119,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a download that failed because its URL expired goes on under its number`() async {
+        @Test func `B2: A download that failed because its URL expired continues under its number`() async {
             await #expect(processExitsWith: .success) {
                 for status in [403, 404, 410] {
                     await Simulation.run("expired with \(status)") { world in
@@ -145,7 +144,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a suspended one stays suspended, and secrets stay with their origin`() async {
+        @Test func `B2: A suspended task stays suspended, and its secrets stay with their origin`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("suspended") { world in
                     let old = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
@@ -178,7 +177,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: bytes that a task took over and could not use are gone once others have come`() async {
+        @Test func `T13: Bytes taken over from resume data are deleted if the server has another version`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("bytes taken over") { world in
                     let url = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
@@ -188,7 +187,7 @@ extension Simulations {
                     var request = world.request(url)
                     request.resumeData = await world.cancel(first, keeping: true)?.resumeData
                     #expect(request.resumeData != nil)
-                    // Another version by now.
+                    // The server has another version by now.
                     world.transport.change(url) {
                         $0.versions = [ScriptedVersion(seed: 2, size: Mirror.size, entityTag: "\"b\"")]
                     }
@@ -203,7 +202,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: resume data that is used with another URL is held to the same proof`() async {
+        @Test func `T13: Resume data used with another URL is verified like a change of URL`() async {
             await #expect(processExitsWith: .success) {
                 for seed in [1, 2] as [UInt64] {
                     await Simulation.run("resume data elsewhere, seed \(seed)") { world in
@@ -226,7 +225,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: an upload that has begun keeps its URL and goes on`() async {
+        @Test func `B2: A started upload keeps its URL and continues`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("upload") { world in
                     let old = Mirror.serve(world, "old", seed: 1, tag: nil)
@@ -254,7 +253,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: after every write the next service goes on with either URL`() async {
+        @Test func `B2: After a crash at any write the next service continues with either URL`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("retargeting", step: 1, story: Mirror.tell) { world in
                     try await world.crash()
@@ -263,7 +262,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: random URLs, weather and power cuts mix no file`() async {
+        @Test func `B2: Random URLs, network trouble and power cuts never mix two files`() async {
             print("retargeting: seeds \(Rounds.seeds(default: 20))")
             await #expect(processExitsWith: .success) {
                 var continued = 0
@@ -284,18 +283,18 @@ extension Simulations {
 enum Mirror {
     static let size: Int64 = 6_000_000
 
-    /// What a file that is served here hashes to.
+    /// The checksum of a file that is served here.
     static func checksum(seed: UInt64, size: Int64 = size) -> Checksum {
         let digest = Content.seeded(size: size, seed: seed).sha256()
         return Checksum(algorithm: .sha256, hex: digest.hex)
     }
 
-    /// The same as a server announces it.
+    /// The same checksum in the form that a server announces.
     static func digest(seed: UInt64, size: Int64 = size) -> String {
         "sha-256=:\(Data(Content.seeded(size: size, seed: seed).sha256()).base64EncodedString()):"
     }
 
-    /// Whether a task's file is exactly this content.
+    /// Whether a task's file has exactly this content.
     static func isWhole(_ status: TaskStatus?, seed: UInt64, size: Int64 = size) -> Bool {
         (try? SeededContent(seed: seed, size: size).firstMismatch(inFileAt: status?.file ?? "")) == .some(.none)
     }
@@ -313,7 +312,7 @@ enum Mirror {
         return url
     }
 
-    /// Two downloads that change their URLs while they run: to the same file, and to another one and back.
+    /// Two downloads that change URLs while they run: one to the same file, one to another file and back.
     @Sendable static func tell(_ world: World) async {
         let old = serve(world, "old", seed: 1, tag: "\"a\"")
         let same = serve(world, "same", seed: 1, tag: "\"b\"", script: [.cut(after: 400_000), .cut(after: 400_000)])
@@ -329,17 +328,17 @@ enum Mirror {
         await world.advance(atMost: 600) { world.commits.hasFailed || world.ledger.open.isEmpty }
     }
 
-    /// What servers say of the files with seeds 0 to 2.
+    /// Digests that servers announce for the files with seeds 0 to 2.
     private static let announced = (0..<3).map { digest(seed: UInt64($0)) }
 
-    /// Tasks that are sent from server to server, through bad weather, crashes and power cuts.
+    /// Tasks whose URLs change from server to server, through network trouble, crashes and power cuts.
     static func wander(_ world: World) async throws {
         let random = world.random
         let tags = ["\"a\"", "\"b\"", "W/\"a\"", nil]
         let urls = (0..<8).map { number in
             var version = ScriptedVersion(
                 seed: UInt64(number % 3), size: number < 6 ? size : size + 1, entityTag: tags[random.number(0...3)])
-            // Without a digest nothing goes on at another URL.
+            // Without a digest no download continues at another URL.
             if number < 6 { version.digest = announced[number % 3] }
             let url = "http://host\(number).example/file"
             world.transport.serve(url, ScriptedResource([version]))
@@ -348,7 +347,7 @@ enum Mirror {
         let scenario = Scenario(world)
         world.transport.setBandwidth(1_000_000)
         await world.start()
-        // Some have mirrors, which are as unlike each other as the URLs they are sent to.
+        // Some tasks have mirrors, which differ as much as their URLs.
         await world.enqueue(
             (0..<4).map { number in
                 world.request(urls[number]) { $0.mirrors = number < 2 ? nil : urls.filter { _ in random.chance(0.4) } }
@@ -371,7 +370,7 @@ enum Mirror {
         await scenario.finish()
     }
 
-    /// How often bytes went on at once after a change of URL.
+    /// The number of times that bytes were continued directly after a change of URL.
     static func continuations(_ world: World) async -> Int {
         let journal = await world.journal()
         return world.ledger.entries.keys.reduce(0) { count, id in

@@ -7,7 +7,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// "The server is back, now."
+    /// The request to retry now, for a server that is available again.
     @Suite struct RetryTests {
         @Test func allThatWaitsTriesAtOnce() async {
             await #expect(processExitsWith: .success) {
@@ -19,7 +19,7 @@ extension Simulations {
                     await world.start()
                     let ids = await world.enqueue((down + [busy]).map { world.request($0) })
                     await world.advance(by: 600, inspecting: false)
-                    // Whoever probed last waits for itself, the others for the host.
+                    // The last task that probed waits for its own retry; the others wait for the host.
                     let reasons = await world.reasons(ids.prefix(8))
                     #expect(reasons.count == 8 && Set(reasons).isSubset(of: [.retry, .hostBackoff]))
                     #expect(await world.status(ids[8])?.wait?.reason == .retryAfter)
@@ -34,7 +34,7 @@ extension Simulations {
             }
         }
 
-        /// Two downloads of hosts that cannot be reached, after some minutes.
+        /// Two downloads from unreachable hosts, after some minutes of retries.
         private static func twoThatFail(_ world: World) async -> (urls: [String], ids: [TaskID]) {
             let urls = ["first", "second"].map {
                 Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
@@ -45,7 +45,7 @@ extension Simulations {
             return (urls, ids)
         }
 
-        @Test func `One that cannot be read is refused and keeps no other from trying`() async {
+        @Test func `An unreadable task is refused and does not keep others from retrying`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry with one that is damaged", jitter: 0.99) { world in
                     let (_, ids) = await Self.twoThatFail(world)
@@ -63,7 +63,7 @@ extension Simulations {
                     let (urls, ids) = await Self.twoThatFail(world)
                     let count = await world.status(ids[0])?.wait?.count ?? 0
                     #expect(count > 5)
-                    // Nothing is known against its host, nor of its failures.
+                    // A retry clears neither the host's failures nor the task's.
                     let before = world.transport.begun.count
                     #expect(await world.retry(RetryRequest(tasks: [ids[0]]))?.count == 1)
                     #expect(world.transport.begun.dropFirst(before).map(\.request.url) == [urls[0]])
@@ -122,7 +122,7 @@ extension World {
         return reasons
     }
 
-    /// Changes the database behind the service's back.
+    /// Changes the database without the service's knowledge.
     fileprivate func edit(_ sql: String) throws {
         let database = try DatabaseQueue(path: paths.database.path)
         defer { try? database.close() }

@@ -4,13 +4,13 @@ import SimulationSupport
 import TestSupport
 import Transfers
 
-/// Scripted origins and random acts, all from the seed of a world.
+/// Scripted origins and random actions, all from the seed of a world.
 struct Scenario {
     let world: World
     let urls: [String]
     private var tokens: [(token: String, url: String)] = []
 
-    /// Origins with files of many sizes and all kinds of validators.
+    /// Creates origins with files of many sizes and all kinds of validators.
     init(_ world: World) {
         self.world = world
         let random = world.random
@@ -21,7 +21,7 @@ struct Scenario {
             let url = "http://host\(number % 3).example/\(number)"
             let size = Int64(random.pick([0, 1, 700, 64_000, 900_000, 1_500_000, 5_000_000, 6_000_000]) ?? 0)
             let tag = random.number(0...5)
-            // Few seeds: each costs a table of random bytes.
+            // Few seeds, since each needs its own table of random bytes.
             let versions = (0..<2).map { version in
                 var made = ScriptedVersion(
                     seed: UInt64(number * 2 + version) % 12,
@@ -56,7 +56,7 @@ struct Scenario {
         }
     }
 
-    /// One random act of somebody, or time.
+    /// Performs one random action, or advances time.
     mutating func act() async {
         let random = world.random
         switch random.number(0...22) {
@@ -83,7 +83,7 @@ struct Scenario {
         await world.settle()
     }
 
-    /// Several verbs at once, on few tasks: their answers come in any order.
+    /// Performs several actions at once on few tasks: their responses arrive in any order.
     private func burst() async {
         let random = world.random
         let open = world.ledger.open
@@ -96,7 +96,7 @@ struct Scenario {
             await withDiscardingTaskGroup { group in
                 for (id, verb) in acts {
                     group.addTask {
-                        // Any of them may be refused, as the others have it.
+                        // Any of them may be refused because of the others.
                         switch verb {
                         case 0: _ = try? await service.suspend(id)
                         case 1, 2: _ = try? await service.resume(id)
@@ -131,7 +131,7 @@ struct Scenario {
         await world.change { $0.conditions.network.isAvailable = available }
     }
 
-    /// The device says something else of itself.
+    /// Changes the reported state of the device.
     private func changeDevice() async {
         let random = world.random
         await world.change { moment in
@@ -147,7 +147,7 @@ struct Scenario {
         }
     }
 
-    /// A device that is plugged in and in use, on a network that costs nothing.
+    /// Sets a device that is plugged in and in use, on an unmetered network.
     private func makeDeviceGood() async {
         await world.change { $0 = DeviceMoment() }
     }
@@ -191,7 +191,7 @@ struct Scenario {
         if let token = await world.cancel(id, keeping: random.chance(0.7))?.resumeData { tokens.append((token, url)) }
     }
 
-    /// Good weather: everything that was accepted ends.
+    /// Removes all trouble and checks that every accepted task ends.
     func finish() async {
         makeWeather(bad: false)
         await setNetwork(available: true)

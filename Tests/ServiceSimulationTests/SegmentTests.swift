@@ -7,13 +7,13 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Downloads over several connections, each of which brings 1 MB a second.
+    /// Downloads over several connections, each of which delivers 1 MB a second.
     @Suite struct SegmentTests {
         private static let size: Int64 = 40_000_000
-        /// Seconds between arrivals where the number of connections is found by measuring.
+        /// The seconds between arrivals in tests where the service measures how many connections help.
         private static let fine = 0.05
 
-        /// A world with one file, and the seconds until the download that `adjust` asks for is complete.
+        /// Downloads one file with the request that `adjust` changes, and returns the seconds that this took.
         private static func seconds(
             _ name: String, _ script: [ScriptedBehaviour] = [],
             check: @escaping @Sendable (World, TaskStatus?) async -> Void = { _, _ in },
@@ -39,7 +39,7 @@ extension Simulations {
             return seconds
         }
 
-        @Test func `B4: as many connections as the session allows bring a file in their share of the time`() async {
+        @Test func `B4: Six connections complete a file in less than a third of the time of one`() async {
             await #expect(processExitsWith: .success) {
                 let seconds = await Self.seconds("six") { world, status in
                     #expect(status?.attempts == 1 && status?.restarts == 0)
@@ -49,12 +49,12 @@ extension Simulations {
                 } prepare: { world, _ in
                     world.transport.setBandwidth(1_000_000, interval: Self.fine)
                 }
-                // 40 s with one, 6.7 s with all six from the first moment on.
+                // 40 s with one connection; 6.7 s with all six from the start.
                 #expect(seconds < 40 / 3, "\(seconds)")
             }
         }
 
-        @Test func `B4: --connections N is taken at its word`() async {
+        @Test func `B4: A task uses exactly the number of connections in --connections N`() async {
             await #expect(processExitsWith: .success) {
                 for count in [1, 2, 10] {
                     let seconds = await Self.seconds("forced") { world, _ in
@@ -67,7 +67,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: who waits for a good moment, or has a limit of its own, has one connection`() async {
+        @Test func `B4: A discretionary task, or one with its own rate limit, has one connection`() async {
             await #expect(processExitsWith: .success) {
                 let patient = await Self.seconds("discretionary") { world, _ in
                     #expect(world.transport.mostAtOnce == 1)
@@ -86,7 +86,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: nothing is divided whose parts could be of two versions`() async {
+        @Test func `B4: A file is not split if its parts could be of two versions`() async {
             await #expect(processExitsWith: .success) {
                 for (name, change) in Self.unsafe {
                     let seconds = await Self.seconds(name) { world, _ in
@@ -106,8 +106,8 @@ extension Simulations {
             ("no length", { $0.announcesLength = false }),
         ]
 
-        /// What the second connection meets, and whether the others go on beside it.
-        @Test func `B4: a server that ignores or lies about parts is left with one connection`() async {
+        /// Runs each fault on the second and later connections while the first one continues.
+        @Test func `B4: A server that ignores or misreports ranges is left with one connection`() async {
             await #expect(processExitsWith: .success) {
                 let lies: [ScriptedBehaviour] = [
                     .ignoreRange, .latePart, .wrongTotal, .anonymousPart, .unsatisfiable, .status(404), .status(416),
@@ -118,13 +118,13 @@ extension Simulations {
                         #expect(status?.restarts == 0, "\(lie)")
                         #expect(world.transport.begun.count < 20, "\(lie): \(world.transport.begun.count)")
                     }
-                    // It is never slower than the one connection that flows.
+                    // The download is never slower than its one working connection.
                     #expect(seconds < 43, "\(lie): \(seconds)")
                 }
             }
         }
 
-        @Test func `B4: 429 to the second connection means one, and nobody asks again for minutes`() async {
+        @Test func `B4: After 429 or 503 to its second connection, a task stays with one connection`() async {
             await #expect(processExitsWith: .success) {
                 for refusal in [ScriptedBehaviour.status(429, retryAfter: "30"), .status(503)] {
                     let seconds = await Self.seconds("\(refusal)", [.normal] + Array(repeating: refusal, count: 50)) {
@@ -139,7 +139,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: connections that break or fall silent are replaced, and no byte is asked for in vain`() async {
+        @Test func `B4: Broken or silent connections are replaced, and no byte is requested needlessly`() async {
             await #expect(processExitsWith: .success) {
                 let troubles: [[ScriptedBehaviour]] = [
                     [.normal, .cut(after: 400_000), .normal, .cut(after: 900_000)],
@@ -157,7 +157,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: a file that is replaced meanwhile is fetched anew, and never mixed`() async {
+        @Test func `B4: A file replaced during the download is fetched again and never mixed`() async {
             await #expect(processExitsWith: .success) {
                 let replaced = ScriptedBehaviour.replaced(after: 2_000_000)
                 _ = await Self.seconds(
@@ -170,7 +170,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: others of the session get their connections back at once`() async {
+        @Test func `B4: Other tasks of the session get their connections back at once`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared") { world in
                     let large = Story.serve(world, size: Self.size)
@@ -183,7 +183,7 @@ extension Simulations {
                     let others = (0..<4).map { Story.serve(world, name: "other\($0)", size: 3_000_000) }
                     await world.enqueue(others.map { world.request($0) })
                     await world.advance(by: 0.5)
-                    // The recorder of requests holds all of them together to six.
+                    // The request recorder limits all of them together to six connections.
                     let urls = world.transport.underWay.map(\.request.url)
                     #expect(Set(urls).count == 5, "\(urls)")
                     #expect(urls.count { $0 == large } == 2, "\(urls)")
@@ -194,7 +194,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: a file with gaps goes on after a crash and a power cut without what was checkpointed`() async {
+        @Test func `B4: A file with gaps continues from its checkpoint after a crash or power cut`() async {
             await #expect(processExitsWith: .success) {
                 for isPowerCut in [false, true] {
                     await Simulation.run("gaps, power cut: \(isPowerCut)") { world in
@@ -212,7 +212,7 @@ extension Simulations {
                         let status = await world.status(id)
                         #expect(status?.state == .completed)
                         #expect(status?.restarts == 0)
-                        // Two seconds of four connections, and no more than the ends of parts that are asked for twice.
+                        // Two seconds of four connections, plus the ends of parts that are requested twice.
                         let again = world.transport.begun.dropFirst(asked).reduce(into: ByteRanges()) {
                             if let range = Self.range($1) { $0.insert(range) }
                         }
@@ -223,7 +223,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: suspended in the middle it gives way at once, and goes on with its gaps alone`() async {
+        @Test func `B4: A task suspended midway stops at once and later fetches only its gaps`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("suspended") { world in
                     let url = Story.serve(world, size: Self.size)
@@ -248,7 +248,7 @@ extension Simulations {
             }
         }
 
-        /// A download over four connections, all of which have broken; from then on every answer is `answer`.
+        /// A download over four connections that have all broken; from then on every response is `answer`.
         private static func broken(
             _ world: World, then answer: ScriptedBehaviour, connectivity: NetworkConnectivity = .full
         ) async -> (id: TaskID, url: String) {
@@ -268,7 +268,7 @@ extension Simulations {
             return (id, url)
         }
 
-        /// Lets the download come to its end, for which it asks for nothing that is here.
+        /// Lets the download complete, and checks that it requests no byte that it already has.
         private static func finish(_ world: World, _ id: TaskID, asking: () async -> Void) async {
             let kept = await world.status(id)?.countOfBytesReceived ?? 0
             let asked = world.transport.begun.count
@@ -282,7 +282,7 @@ extension Simulations {
             #expect(again.count == size - kept, "\(again.count) of \(size - kept)")
         }
 
-        @Test func `T8: a log-in page in place of parts costs none of the bytes behind gaps`() async {
+        @Test func `T8: A log-in page instead of parts loses none of the bytes after gaps`() async {
             await #expect(processExitsWith: .success) {
                 for connectivity in [NetworkConnectivity.full, .portal] {
                     await Simulation.run("parts and a page, \(connectivity)") { world in
@@ -305,7 +305,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: a signed link that expires while parts come costs none of the bytes behind gaps`() async {
+        @Test func `T8: A signed link that expires during a split download loses no bytes after gaps`() async {
             await #expect(processExitsWith: .success) {
                 for refusal in [401, 403, 404] {
                     await Simulation.run("parts and \(refusal)") { world in
@@ -326,7 +326,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: mirrors that have the same file share the work, and others are not believed`() async {
+        @Test func `B4: Mirrors with the same file share the work; a mirror with another file is not used`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("mirrors") { world in
                     let url = Story.serve(world, size: Self.size)
@@ -355,7 +355,7 @@ extension Simulations {
             }
         }
 
-        /// The bytes that a request asks for; nil for one without a range.
+        /// The byte range that a request asks for; nil for a request without a range.
         private static func range(_ begun: ScriptedTransport.Begun) -> Range<Int64>? {
             guard let field = begun.request.headers.first("Range") else { return nil }
             let bounds = field.dropFirst(6).split(separator: "-").compactMap { Int64($0) }

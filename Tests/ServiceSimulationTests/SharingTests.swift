@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// How tasks share hosts, connections and bandwidth.
+    /// Sharing of hosts, connections and bandwidth among tasks.
     @Suite struct SharingTests {
         @Test func aHostInTroubleIsProbedByOne() async {
             await #expect(processExitsWith: .success) {
@@ -16,7 +16,8 @@ extension Simulations {
                     await world.start()
                     await world.enqueue(urls.prefix(8).map { world.request($0) })
                     await world.enqueue(urls.suffix(4).map { world.request($0, session: "other") }, session: "other")
-                    // Six of one session and four of the other ask at once; after that the host has one pause for all.
+                    // Six of one session and four of the other start at once; after that all wait for one pause of the
+                    // host.
                     #expect(world.transport.begun.count == 10)
                     let start = world.now.bootSeconds
                     await world.advance(by: 60)
@@ -30,7 +31,7 @@ extension Simulations {
                     world.transport.setWeather { _ in .normal }
                     await world.advance(atMost: 600) { world.transport.begun.count > asked }
                     #expect(world.transport.begun.count == asked + 1)
-                    // Its head alone opens the host: the others do not wait for the probe's body.
+                    // The head of the probe's response unblocks the host: the others do not wait for the body.
                     await world.advance(by: 0.06)
                     #expect(world.transport.begun.count > asked + 1)
                     await world.advance(atMost: 3_600) { world.ledger.open.isEmpty }
@@ -83,7 +84,7 @@ extension Simulations {
                     #expect(abs(begun - start - 10) < 0.1, "The small one began after \(begun - start) seconds.")
                     await world.advance(atMost: 600) { world.ledger.open.isEmpty }
                     for id in ids { #expect(await world.status(id)?.state == .completed) }
-                    // The one that made room went on from where it was.
+                    // The task that gave up its connection continued from its last byte.
                     #expect(world.transport.begun.count == 8)
                     #expect(world.transport.begun.last?.request.headers.first("Range") != nil)
                 }
@@ -142,7 +143,7 @@ extension Simulations {
             }
         }
 
-        /// What runs leaves its connections to others when it stops: not to those that the same request is about.
+        /// A task that stops leaves its connections to other tasks, but not to those in the same request.
         @Test func aRequestThatStopsManyTasksBeginsNoneOfThem() async {
             await #expect(processExitsWith: .success) {
                 for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
@@ -179,7 +180,7 @@ extension Simulations {
                     #expect(world.ledger.open.isEmpty)
                     #expect(world.nextEvent == nil)
                     #expect(world.clock.sleepers == 0)
-                    // Of the database there may be more readers than at first.
+                    // The database may have more readers than at first.
                     #expect(OpenFiles.count(below: world.paths.partials.path) == 0)
                     #expect(OpenFiles.count(below: world.directory.path) <= idle + 6)
                     try await world.stop()

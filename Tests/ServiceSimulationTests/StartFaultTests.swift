@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// A task that takes the service down is found, and everything else goes on.
+    /// A task that crashes the service is found, and all other tasks continue.
     @Suite struct StartFaultTests {
         @Test(arguments: [1, 3, 12]) func theOneThatTakesTheServiceDownIsHeldBack(others: Int) async {
             await #expect(processExitsWith: .success) { [others] in
@@ -20,14 +20,14 @@ extension Simulations {
                     let good = world.ledger.open.filter { $0 != guilty }
                     var (faults, begun) = (0, 0)
                     for _ in 0..<2_000 {
-                        // Seen within the shortest trial: later somebody else would be under way.
+                        // The step is shorter than the shortest isolated retry; later another task could be running.
                         await world.advance(by: 0.1, inspecting: false)
                         let count = world.transport.begun.count { $0.request.url == bad }
                         guard count > begun else { continue }
                         faults += 1
                         world.service.starts.noteFault(5, at: world.now.bootSeconds)
                         try await world.crash()
-                        // What the successor of a transport tells begins anew.
+                        // The next transport counts from zero.
                         begun = world.transport.begun.count { $0.request.url == bad }
                         try await world.boot()
                     }
@@ -39,7 +39,7 @@ extension Simulations {
                     let entries = await world.journal()
                     #expect(entries.count { $0.decision == .serviceFault } == 2)
                     #expect(entries.last { $0.task == guilty }?.wait?.reason == .serviceFault)
-                    // Mended in the meantime, it is as good as any other.
+                    // Once repaired, the task runs like any other.
                     await world.resume(guilty)
                     await world.advance(by: 60)
                     #expect(await world.status(guilty)?.state == .completed)
@@ -48,7 +48,8 @@ extension Simulations {
             }
         }
 
-        /// When it comes, how many others there are, whether it began last, and how many faults it takes until it is known.
+        /// The time until the crash, the number of other tasks, whether the bad task started last, and the crashes
+        /// until it is found.
         struct LateFault: Sendable {
             var fuse: Double
             var others = 4
@@ -59,7 +60,7 @@ extension Simulations {
         static let lateFaults: [LateFault] = [
             LateFault(fuse: 5), LateFault(fuse: 7, isLast: false), LateFault(fuse: 40, isLast: false),
             LateFault(fuse: 120), LateFault(fuse: 300, others: 1),
-            // Too long for all of them to be tried one by one.
+            // The time to the crash is too long to try all of them one by one.
             LateFault(fuse: 200, faults: 3),
         ]
 
@@ -77,7 +78,7 @@ extension Simulations {
                     let guilty = late.isLast ? ids[late.others] : ids[0]
                     #expect(try await StartFaultTests.faults(of: bad, guilty, fuse: late.fuse, world) == late.faults)
                     #expect(await world.status(guilty)?.wait?.reason == .serviceFault)
-                    // One that is found is not found again.
+                    // A task that is already found is not suspected again.
                     try await world.crash()
                     try await world.boot()
                     await world.advance(by: 10_000, inspecting: false)
@@ -105,14 +106,14 @@ extension Simulations {
                     let good = await world.enqueue(world.request(other))
                     let guilty = await world.enqueue(world.request(bad) { $0.allowsExpensiveNetworkAccess = false })
                     for number in 1...3 {
-                        // When the service starts, the moment forbids it.
+                        // When the service starts, the device state does not allow the task.
                         await world.change { $0.conditions.network.isExpensive = false }
                         #expect(try await StartFaultTests.fault(of: bad, fuse: 5, within: 300, world))
                         await world.change { $0.conditions.network.isExpensive = true }
                         try await world.boot()
                         let status = await world.status(guilty)
                         #expect(status?.wait?.reason == (number < 3 ? .expensiveNetwork : .serviceFault), "\(number)")
-                        // The second time the trial of the good one is over by then.
+                        // The second time the isolated retry of the good task is over by then.
                         await world.advance(by: number == 1 ? 60 : 300, inspecting: false)
                         #expect(await world.status(good)?.state == .running, "\(number)")
                     }
@@ -123,7 +124,7 @@ extension Simulations {
             }
         }
 
-        /// Starts the service again after each fault, until the task is held back.
+        /// Restarts the service after each crash, until the task is blocked.
         private static func faults(of url: String, _ task: TaskID, fuse: Double, _ world: World) async throws -> Int {
             var faults = 0
             while faults < 10, try await fault(of: url, fuse: fuse, within: 5_000, world) {
@@ -134,8 +135,8 @@ extension Simulations {
             return faults
         }
 
-        /// Lets the service end by a fault when the URL's exchange has been under way for so long; false where that does not
-        /// happen within so many seconds.
+        /// Crashes the service once the URL's exchange has run for `fuse` seconds. Returns false if that does not
+        /// happen within `limit` seconds.
         private static func fault(of url: String, fuse: Double, within limit: Double, _ world: World) async throws
             -> Bool
         {
@@ -154,7 +155,8 @@ extension Simulations {
         @Test func whatWasFinishingWaitsUntilTheSuspectsHaveBeenTried() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
-                // The fault comes behind one commit more each time; some of them leave the good one between its bytes and its name.
+                // Each crash comes one commit later; some of them happen after the good task's bytes are complete but
+                // before the file has its final name.
                 for commits in 0..<8 {
                     await Simulation.run("a fault behind \(commits) commits") { world in
                         world.transport.setBandwidth(500_000)
@@ -174,7 +176,7 @@ extension Simulations {
                         try await world.boot()
                         let states = await (world.status(good)?.state, world.status(bad)?.state)
                         if states.0 == .finishing {
-                            // One after the other, the one that began last first.
+                            // Suspects run one after the other, the last started first.
                             #expect(states.1 == .running)
                             seen += 1
                         }

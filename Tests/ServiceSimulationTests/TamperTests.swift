@@ -8,11 +8,11 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Somebody touches partial files, or is at their places first.
+    /// Another program changes partial files, or creates files under their names first.
     @Suite struct TamperTests {
         static let size: Int64 = 6_000_000
 
-        /// What is done to a partial file.
+        /// The change that is made to a partial file.
         enum Deed: CaseIterable {
             case symlink, append, truncate, hardLink, anotherFile, remove
 
@@ -38,7 +38,7 @@ extension Simulations {
             }
         }
 
-        /// When it is done.
+        /// The time of the change.
         enum Moment: CaseIterable { case running, suspended, stopped, killed }
 
         private static func partial(_ world: World) throws -> String {
@@ -75,7 +75,8 @@ extension Simulations {
                 let standing = try FileManager.default.attributesOfItem(atPath: status?.file ?? "")
                 #expect(standing[.type] as? FileAttributeType == .typeRegular, "\(deed), \(moment)")
                 #expect(standing[.referenceCount] as? Int == 1, "\(deed), \(moment)")
-                // What is appended while nobody writes is cut off; everything else is told.
+                // Bytes appended while the service does not write are cut off; every other change is recorded in the
+                // journal.
                 if deed != .append {
                     let restarts = await world.journal().filter { $0.decision == .restarted }
                     #expect(!restarts.isEmpty, "\(deed), \(moment)")
@@ -87,10 +88,10 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: what becomes the file is what was written, whatever is done to it meanwhile`() async {
+        @Test func `B2: The final file has only bytes that the service wrote, despite outside changes`() async {
             await #expect(processExitsWith: .success) {
                 for moment in Moment.allCases {
-                    // After a kill nobody knows how much the last exchange had written: the file's length says it.
+                    // After a kill the file's length is the only record of what the last exchange wrote.
                     for deed in Deed.allCases where moment != .killed || deed != .append {
                         await Self.story(deed, moment)
                     }
@@ -98,12 +99,12 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: beside its destination a file is new, and its name tells nobody the next one`() async {
+        @Test func `B2: A partial file next to its destination is new and has an unguessable name`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared directory") { world in
                     let shared = try TemporaryDirectory(in: "/tmp")
                     let url = Mirror.serve(world, "host", seed: 1, size: Self.size, tag: "\"a\"")
-                    // The names of older services, which anybody could work out.
+                    // The predictable names that earlier versions of the service used.
                     let tag = String(
                         world.paths.state.path.utf8.reduce(2_166_136_261 as UInt32) {
                             ($0 ^ UInt32($1)) &* 16_777_619
@@ -134,7 +135,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B1: a directory in the place of a file that may be replaced fails at once, and the bytes are kept`()
+        @Test func `B1: A directory at the destination fails an overwrite at once, and the bytes are kept`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -144,7 +145,7 @@ extension Simulations {
                     var request = world.request(url) { $0.destination?.overwrite = true }
                     let name = request.destination?.filename ?? ""
                     let id = await world.enqueue(request)
-                    // It was not there when the task was accepted.
+                    // The directory did not exist when the task was accepted.
                     mkdir("\(world.downloads)/\(name)", 0o755)
                     let done = await world.advance(atMost: 60) { world.ledger.open.isEmpty }
                     let status = await world.status(id)
@@ -153,7 +154,7 @@ extension Simulations {
                     #expect(status?.error?.message.contains("is a directory") == true)
                     let content = SeededContent(seed: 1, size: 100_000)
                     #expect(try content.firstMismatch(inFileAt: status?.file ?? "") == nil)
-                    // Where it can be seen, it is refused.
+                    // If the directory already exists, the request is refused.
                     request.headers = nil
                     let refused = await world.call { [service = world.service, request] in
                         do throws(Problem) {

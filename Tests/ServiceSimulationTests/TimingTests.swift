@@ -6,14 +6,14 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// When attempts are made, to the second.
+    /// The times of attempts, to the second.
     @Suite struct TimingTests {
         @Test func retryAfterInSecondsIsObeyed() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("Retry-After in seconds") { world in
                     let begins = await Story.begins(
                         world, [.status(503, retryAfter: "90"), .status(429, retryAfter: "7200")])
-                    // From the moment of the answer; a wish of more than an hour is obeyed for an hour.
+                    // Counted from the time of the response; a Retry-After of more than an hour is treated as an hour.
                     #expect(begins.count == 3)
                     #expect(Story.gaps(begins) == [90.05, 3_600.05])
                 }
@@ -78,7 +78,7 @@ extension Simulations {
                     #expect(status?.state == .failed)
                     #expect(status?.error?.code == .timedOut)
                     let lived = (status?.endedAt?.timeIntervalSince1970 ?? 0) - start
-                    // The last boot is three seconds old when its service starts: they were seen to pass as well.
+                    // The last boot is three seconds old when its service starts: these seconds count too.
                     #expect(abs(lived - (24 * day - 3)) < 1, "It ended after \(lived / day) days.")
                 }
             }
@@ -94,7 +94,7 @@ extension Simulations {
                     world.survivesFailedCommits = true
                     await world.advance(by: 59)
                     world.commits.shut()
-                    // Not without end: the world comes to rest in between.
+                    // The retries do not loop: the service becomes idle in between.
                     await world.advance(by: 30)
                     world.commits.open()
                     await world.advance(by: 30)
@@ -105,7 +105,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A task whose time is over and that cannot come to rest keeps no other from its start`() async {
+        @Test func `A timed-out task that cannot finish does not keep other tasks from starting`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("timeout of an upload that cannot be concluded") { world in
                     let path = world.directory.path("source")
@@ -121,7 +121,7 @@ extension Simulations {
                             $0.source = path
                             $0.resourceTimeout = 60
                         })
-                    // The answer to it cannot be kept.
+                    // The response to the upload cannot be stored.
                     let (files, aside) = (world.paths.files.path, world.directory.path("aside"))
                     try FileManager.default.moveItem(atPath: files, toPath: aside)
                     await world.advance(by: 90, inspecting: false)
@@ -131,10 +131,10 @@ extension Simulations {
                     #expect(world.transport.begun.contains { $0.request.url == other })
                     #expect(await world.status(later)?.state == .completed)
                     try FileManager.default.moveItem(atPath: aside, toPath: files)
-                    // It runs until its answer is kept, though nothing is on its way any more.
+                    // The task runs until its response is stored, though nothing is transferred any longer.
                     await world.advance(by: 30, inspecting: false)
                     await world.inspect()
-                    // It is done, however late that can be written down.
+                    // The task is completed, however late the service can record it.
                     #expect(await world.status(id)?.state == .completed)
                     try await world.stop()
                 }
@@ -200,7 +200,7 @@ extension Simulations {
             }
         }
 
-        /// No server is asked in vain, and it may be over at any moment.
+        /// Pauses stay short: no server is contacted, and the shortage may end at any time.
         @Test func troubleOfThisMachineMakesNoPauseGrow() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no descriptors", jitter: 0.99) { world in
@@ -208,7 +208,7 @@ extension Simulations {
                     world.transport.setWeather { _ in .noDescriptors }
                     await world.start()
                     let id = await world.enqueue(world.request(url))
-                    // Long enough for the pauses after a server's failures to be of minutes.
+                    // Long enough for the pauses after a server's failures to reach minutes.
                     await world.advance(by: 900, inspecting: false)
                     #expect(await world.status(id)?.lastError?.code == .inputOutput)
                     world.transport.setWeather { _ in .normal }
@@ -238,7 +238,7 @@ extension Simulations {
     }
 }
 
-/// What several tests tell alike.
+/// Helpers shared by several tests.
 enum Story {
     static func serve(
         _ world: World, host: String = "host", name: String = "file", size: Int64, script: [ScriptedBehaviour] = []
@@ -249,7 +249,7 @@ enum Story {
         return url
     }
 
-    /// The moments at which a task asks that meets `script` and then good weather.
+    /// The times of the attempts of a task whose server follows `script` and then behaves normally.
     static func begins(_ world: World, _ script: [ScriptedBehaviour]) async -> [Double] {
         let url = serve(world, size: 50_000, script: script)
         await world.start()

@@ -6,12 +6,12 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Files that are replaced, and answers that only look as if they were.
+    /// Files that are replaced, and responses that only look like a replacement.
     @Suite struct VersionTests {
         private static let url = "http://host.example/file"
         private static let size: Int64 = 3_000_000
 
-        /// Serves a zip that breaks off in the middle, and then what `script` says.
+        /// Serves a zip whose transfer breaks off in the middle, and then follows `script`.
         private static func serve(
             _ world: World, _ script: [ScriptedBehaviour] = [],
             adjust: (inout ScriptedVersion, inout ScriptedVersion) -> Void = { _, _ in }
@@ -25,7 +25,7 @@ extension Simulations {
             world.transport.serve(url, ScriptedResource([first, second], script: script))
         }
 
-        /// A download of it, to its end or until nothing happens for `limit` seconds.
+        /// Downloads the file, until the download ends or nothing happens for `limit` seconds.
         private static func download(
             _ name: String, limit: Double = 90_000, serving prepare: @escaping @Sendable (World) -> Void,
             meanwhile: @escaping @Sendable (World, TaskID) async -> Void = { _, _ in },
@@ -43,7 +43,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a file replaced within the second is not mixed, whatever weak validators stay`() async {
+        @Test func `B2: A file replaced within one second is not mixed, even with equal weak validators`() async {
             await #expect(processExitsWith: .success) {
                 for tag in ["W/\"a\"", nil] {
                     await Self.download("same second, \(tag ?? "no tag")") { world in
@@ -62,7 +62,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: a log-in page in place of the rest costs no byte and is not taken for the file`() async {
+        @Test func `T8: A log-in page instead of the rest loses no bytes and is not saved as the file`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("two pages") { world in
                     Self.serve(world, [.cut(after: 1_500_000), .page, .page])
@@ -82,7 +82,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: what answers so again and again is the new version, after three quarters of an hour`() async {
+        @Test func `T8: A response repeated for 40 minutes is accepted as the new version`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("a page for good") { world in
                     Self.serve(world, [.replaced(after: 1_500_000)]) { _, second in
@@ -99,7 +99,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: while the network wants a log-in its answers count for nothing, and then it goes on at once`()
+        @Test func `T8: Responses behind a captive portal do not count; the download then continues at once`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -122,7 +122,7 @@ extension Simulations {
             }
         }
 
-        /// A download of a URL whose first answers are pages, to its end.
+        /// Downloads a URL whose first responses are pages, until the download ends.
         private static func downloadAfterPages(
             _ url: String, pages: Int, isBehindPortal: Bool = false,
             meanwhile: @escaping @Sendable (World, TaskID) async -> Void,
@@ -143,7 +143,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A page that comes first instead of a file is not saved, and the file that comes later is`()
+        @Test func `T8: A page sent instead of a file is not saved, and the later file is`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -159,7 +159,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A page that comes twice instead of a file is saved, and the task says so`() async {
+        @Test func `T8: A page sent twice instead of a file is saved, and the task says so`() async {
             await #expect(processExitsWith: .success) {
                 await Self.downloadAfterPages("http://host.example/big.iso", pages: 100) { _, _ in
                 } check: { world, status in
@@ -169,7 +169,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: While the network wants a log-in no page is saved as a new file`() async {
+        @Test func `T8: While the network requires a log-in, no page is saved as a new file`() async {
             await #expect(processExitsWith: .success) {
                 for url in ["http://host.example/big.iso", "http://host.example/", "http://host.example/a.html"] {
                     await Self.downloadAfterPages(url, pages: 400, isBehindPortal: true) { world, id in
@@ -188,7 +188,7 @@ extension Simulations {
             }
         }
 
-        /// A tus server that has taken 1 MB of an upload when `script` begins.
+        /// Serves a tus server that has received 1 MB of an upload when `script` begins.
         private static func serveUpload(_ world: World, _ script: [ScriptedBehaviour]) {
             let version = ScriptedVersion(seed: 1, size: size, entityTag: nil)
             world.transport.setBandwidth(1_000_000)
@@ -198,13 +198,13 @@ extension Simulations {
                 "http://host.example/upload", ScriptedResource([version], script: [.cut(after: 1_000_000)] + script))
         }
 
-        /// The server's answers to the query and to the rest.
+        /// The server's responses to the offset query and to the rest of the upload.
         private static let resumption = [
             ScriptedBehaviour.says(204, ["Upload-Offset": "1000000", "Tus-Resumable": "1.0.0"]),
             .says(204, ["Upload-Offset": "\(size)", "Tus-Resumable": "1.0.0"]),
         ]
 
-        /// An upload to it, to its end.
+        /// Uploads to this server, until the upload ends.
         private static func upload(
             _ name: String, _ script: [ScriptedBehaviour], snapshot: SnapshotPolicy? = nil,
             meanwhile: @escaping @Sendable (World, TaskID) async -> Void
@@ -232,7 +232,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: a log-in page in place of an upload's server loses nothing and is not its answer`() async {
+        @Test func `T8: A log-in page instead of the upload's server loses no bytes and is not its response`() async {
             await #expect(processExitsWith: .success) {
                 await Self.upload("two pages for an upload", [.page, .page] + Self.resumption) { world, id in
                     await world.advance(by: 10)
@@ -243,7 +243,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: while the network wants a log-in an upload is held, and then goes on at once`() async {
+        @Test func `T8: An upload waits while the network requires a log-in, and then continues at once`() async {
             await #expect(processExitsWith: .success) {
                 await Self.upload("portal for an upload", Array(repeating: .page, count: 400)) { world, id in
                     await world.change { $0.conditions.network.connectivity = .portal }
@@ -260,7 +260,7 @@ extension Simulations {
             }
         }
 
-        /// Numbers of devices and of inodes in the rows become others, as they do when file systems are mounted anew.
+        /// Changes the device and inode numbers in the rows, as happens when file systems are mounted again.
         private static func renumber(_ keys: [String], in database: URL) async {
             let program = """
                 import json, sqlite3, sys
@@ -283,7 +283,7 @@ extension Simulations {
             #expect(outcome?.code == 0 && outcome?.output != "0\n", "\(outcome?.errors ?? "")")
         }
 
-        @Test func `T8: an upload goes on behind a reboot that has numbered devices anew`() async {
+        @Test func `T8: An upload continues after a reboot that changed device numbers`() async {
             await #expect(processExitsWith: .success) {
                 for snapshot in [nil, SnapshotPolicy.copy] {
                     await Self.upload("other devices", Self.resumption, snapshot: snapshot) { world, id in
@@ -297,7 +297,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: a new version that looks like one is fetched at once`() async {
+        @Test func `B2: A new version that is plausible is fetched at once`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("a new version") { world in
                     Self.serve(world, [.replaced(after: 1_500_000)])

@@ -10,21 +10,21 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A whole transfer service in virtual time, with everything around it scripted.
+/// A whole transfer service in virtual time, with a scripted environment.
 ///
-/// Time goes on only when ``advance(by:)`` says so, and only while nothing runs any more. After every step the
-/// invariants are checked; what breaks one is recorded as an issue, together with the world's seed.
+/// Time advances only in ``advance(by:)``, and only while nothing runs. After every step the invariants are checked. A
+/// violation is recorded as an issue, together with the world's seed.
 final class World {
     let seed: UInt64
     let directory: TemporaryDirectory
     let paths: ServicePaths
-    /// The directory of downloads with a destination: a file system of its own where the seed is odd.
+    /// The directory for downloads with a destination: a separate file system if the seed is odd.
     let downloads: String
     private let mounts: TemporaryDirectory
     private let mountInfo: String
-    /// What the device says; each service begins with it and is told of changes by ``tell(_:)``.
+    /// The device state. Each service starts with it and is notified of changes by ``tell(_:)``.
     private(set) var moment = DeviceMoment()
-    /// What services have said of discretionary work, in order.
+    /// The services' reports of discretionary work, in order.
     let activity = ActivityRecorder()
     private(set) var clock: ManualClock
     private(set) var transport: ScriptedTransport
@@ -33,17 +33,18 @@ final class World {
     private(set) var commits: CommitGate
     let random: SharedRandom
     var ledger = Ledger()
-    /// Whether the service lives on when a commit fails; otherwise time stops there, for it to be crashed.
+    /// Whether the service continues when a commit fails; otherwise time stops there, so that a test can crash the
+    /// service.
     var survivesFailedCommits = false
     var inspector = Inspector()
     let requests = RequestRecorder()
     private var running: Task<Void, any Error>?
-    /// Services that have died: they are never run again, and never taken apart either, as with a power cut.
+    /// Crashed services. They never run again and are never deinitialized, as after a power cut.
     private var graveyard: [(TransferService, Store, ManualClock, ScriptedTransport)] = []
     private var boots = 1
     private var failures: Set<String> = []
 
-    /// - Parameter bootID: the real one where real processes take part.
+    /// - Parameter bootID: the machine's real boot ID in tests with real processes.
     init(seed: UInt64 = 1, jitter: Double? = nil, bootID: String = "boot-1") throws {
         self.seed = seed
         let parent = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : nil
@@ -60,7 +61,7 @@ final class World {
         commits = CommitGate()
         store = try Store(paths: paths, now: clock.now())
         store.add(transactionObserver: commits)
-        // Services keep it open, and tests count what is open in the world's own directory.
+        // Services keep this file open, and tests count the open files below the world's own directory.
         mounts = try TemporaryDirectory(in: parent)
         mountInfo = mounts.path("mountinfo")
         try Self.mounts(downloads: seed.isMultiple(of: 2) ? nil : downloads)
@@ -69,9 +70,9 @@ final class World {
         transport.setObserver { [requests] in requests.note($0, $1) }
     }
 
-    /// The mounts as services see them.
+    /// The mount table that services read.
     ///
-    /// - Parameter downloads: a directory that is a file system of its own.
+    /// - Parameter downloads: a directory that is a separate file system.
     private static func mounts(downloads: String?) -> String {
         let root = "1 0 0:1 / / rw - tmpfs root rw\n"
         return root + (downloads.map { "2 1 0:2 / \($0) rw - tmpfs downloads rw\n" } ?? "")
@@ -105,7 +106,7 @@ final class World {
         await settle()
     }
 
-    /// Stops the service in order.
+    /// Stops the service gracefully.
     func stop() async throws {
         await call { [service] in await service.stop() }
         try await running?.value
@@ -113,7 +114,7 @@ final class World {
         try store.close()
     }
 
-    /// A new service on what the last one left.
+    /// Starts a new service on the state that the last one left.
     func boot() async throws {
         store = try Store(paths: paths, now: clock.now())
         commits = CommitGate()
@@ -124,7 +125,7 @@ final class World {
         await inspect()
     }
 
-    /// A new service where the last one could not even begin.
+    /// Starts a new service after the last one failed to start.
     func bootAnew() async throws {
         try? await running?.value
         try store.close()
@@ -132,17 +133,17 @@ final class World {
         try await boot()
     }
 
-    /// Stops in order, and starts again in another boot where `off` is given.
+    /// Stops the service gracefully and starts it again; in another boot if `off` is given.
     func restart(off seconds: Double? = nil) async throws {
         try await stop()
         replaceClock(off: seconds)
         try await boot()
     }
 
-    /// The process dies: nothing that it holds in memory is left.
+    /// Crashes the process: everything in its memory is lost.
     func crash() async throws {
         commits.shut()
-        // What the object of the dead process still does is not written any more.
+        // The object of the dead process can no longer write.
         service.starts.close()
         clock.halt()
         let old = (service, store, clock, transport)
@@ -154,7 +155,7 @@ final class World {
         running = nil
     }
 
-    /// The machine loses power: what was not synced may be gone or be anything.
+    /// Cuts the machine's power: bytes that were not synced may be missing or arbitrary.
     func cutPower(off seconds: Double) async throws {
         try await crash()
         replaceClock(off: seconds)
@@ -171,12 +172,12 @@ final class World {
         transport = transport.successor(clock: clock)
     }
 
-    /// A process that dies closes its files.
+    /// Closes the files of a process that died.
     private func closeLeftDescriptors() {
         for (descriptor, path) in OpenFiles.all() where path.hasPrefix(directory.path) { close(descriptor) }
     }
 
-    /// Lets the device say something else; a service that runs hears of it.
+    /// Changes the device state, and notifies a running service.
     func change(_ change: (inout DeviceMoment) -> Void) async {
         change(&moment)
         guard running != nil, !isDying else { return }
@@ -185,7 +186,7 @@ final class World {
 
     // MARK: Time
 
-    /// Waits until nothing happens any more at this moment.
+    /// Waits until nothing more happens at this instant.
     func settle() async {
         while true {
             await ProcessQuiescence.wait()
@@ -194,12 +195,12 @@ final class World {
         }
     }
 
-    /// The next moment at which something happens by itself; nil when nothing ever will.
+    /// The time of the next event; nil if no event is scheduled.
     var nextEvent: Double? {
         [clock.nextWaking, transport.nextStep].compactMap(\.self).min()
     }
 
-    /// Lets time go on, event by event, and checks the invariants after each.
+    /// Advances time event by event, and checks the invariants after each.
     func advance(by seconds: Double, inspecting: Bool = true) async {
         let end = clock.now().bootSeconds + seconds
         await settle()
@@ -213,7 +214,7 @@ final class World {
         await settle()
     }
 
-    /// Lets time go on until `condition` holds; false when it does not within `seconds`.
+    /// Advances time until `condition` holds; returns false if it does not within `seconds`.
     @discardableResult
     func advance(atMost seconds: Double, until condition: () -> Bool) async -> Bool {
         let end = clock.now().bootSeconds + seconds
@@ -228,9 +229,9 @@ final class World {
         }
     }
 
-    /// Calls the service as a client does, and lets happen what has to until it answers.
+    /// Calls the service as a client does, and lets everything happen that it needs to return.
     ///
-    /// - Returns: nil when the service died in the meantime.
+    /// - Returns: nil if the service died in the meantime.
     @discardableResult
     func call<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
         let answer = Answer<Value>()
@@ -252,7 +253,7 @@ final class World {
     // MARK: Findings
 
     func fail(_ comment: String) {
-        // The same again and again says nothing new.
+        // A repeated failure adds no information.
         guard failures.count < 10, failures.insert(comment).inserted else { return }
         Issue.record("seed \(seed), at \(now.bootSeconds) (\(now.bootID)): \(comment)")
     }
@@ -262,7 +263,7 @@ final class World {
     }
 }
 
-/// What a call that is under way hands over.
+/// The result of a call that is still running.
 private final class Answer<Value: Sendable>: Sendable {
     private let state = Mutex<Value?>(nil)
 

@@ -7,9 +7,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The service dies after every n-th write with apps in every state; their processes live on.
+    /// The service crashes after every n-th write, with apps in every state; their processes keep running.
     @Suite struct AppCrashTests {
-        @Test func `T9: after every write the next service delivers everything, and completes no wake twice`() async {
+        @Test func `T9: After a crash at any write the service delivers everything, each wake once`() async {
             await #expect(processExitsWith: .success) {
                 var writes = 0
                 var goesOn = true
@@ -33,7 +33,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: at random moments services and processes die, and nothing is lost`() async {
+        @Test func `T9: Random crashes of services and processes lose nothing`() async {
             print("apps: seeds \(Rounds.seeds(default: 6))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 6) {
@@ -71,9 +71,9 @@ extension Simulations {
     }
 }
 
-/// Three apps and what they have to hear.
+/// Three apps and the events that they have to receive.
 ///
-/// One is suspended when its transfers end, one is dead and asked for a password besides, and one does not link the
+/// One is suspended when its transfers end. One is dead and is also asked for a password. One does not link the
 /// library.
 struct AppCast {
     let app: AppWorld
@@ -123,7 +123,7 @@ struct AppCast {
         for id in all where !app.isDying { await app.enqueue(id, "s", urls[id] ?? []) }
     }
 
-    /// Everybody behaves from here on: everything is told, and everybody comes to rest.
+    /// Makes every app behave from here on: all events are delivered, and all processes become idle.
     func finish() async {
         let app = app
         await enqueue()

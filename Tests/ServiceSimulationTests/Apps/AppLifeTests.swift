@@ -9,7 +9,7 @@ import Transfers
 extension Simulations {
     /// Apps with their processes, in the service and in virtual time.
     @Suite struct AppLifeTests {
-        @Test func `T9: a dead app is launched when the last task ends, once for all, and sleeps after`() async {
+        @Test func `T9: A dead app is launched once, when its last task ends, and is suspended after`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one launch") { app in
                     await app.start()
@@ -20,7 +20,7 @@ extension Simulations {
                     await app.enqueue(id, "s", [small, large])
                     await app.enqueue(id, "t", [small, large])
                     await app.advance(by: 5)
-                    // Something has ended, but not the last of it.
+                    // One task has ended, but not the last one.
                     #expect(await app.kept(id, "s").count == 1)
                     #expect(app.host.launches.isEmpty)
                     await app.advance(atMost: 120) {
@@ -35,7 +35,7 @@ extension Simulations {
                     #expect(app.record.completed.count == 2)
                     let process = try #require(status?.processID)
                     #expect(app.host.isSuspended(process))
-                    // The same process is resumed for what comes next.
+                    // The same process is resumed for the next event.
                     await app.enqueue(id, "s", [small], from: 3)
                     await app.advance(atMost: 60) { await app.isThrough(id, "s", 3) }
                     await app.advance(by: 1)
@@ -46,7 +46,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: two sessions that end at one moment share one launch`() async {
+        @Test func `T9: Two sessions that end at the same time share one launch`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared launch") { app in
                     await app.start()
@@ -64,7 +64,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T11: who goes wrong on every wake is launched ever more rarely, by the clock`() async {
+        @Test func `T11: An app that fails on every wake is launched after ever longer pauses`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("faults") { app in
                     await app.start()
@@ -78,11 +78,11 @@ extension Simulations {
                     let pauses = zip(times.dropFirst(), times).map { ($0 - $1).rounded() }
                     #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 128])
                     #expect(await app.status(id)?.launchesPausedUntil != nil)
-                    // A crash does not make it forget.
+                    // The pauses survive a crash.
                     try await app.crash()
                     await app.advance(by: 20)
                     #expect(app.host.launches.count == times.count)
-                    // Nothing was lost by it.
+                    // No events were lost.
                     app.programs[id]?.status = 0
                     await app.advance(atMost: 600) { await app.kept(id, "s").isEmpty }
                     #expect(await app.kept(id, "s").isEmpty)
@@ -92,7 +92,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T11: who cannot be started is tried again like who crashes`() async {
+        @Test func `T11: An app that cannot be started is retried like one that crashes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("cannot start") { app in
                     await app.start()
@@ -112,7 +112,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T11: who does not complete in time is ended once, though its end takes long`() async {
+        @Test func `T11: An app that exceeds its wake limit is killed once, even if it exits slowly`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("never completes") { app in
                     await app.start()
@@ -139,7 +139,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: who connects again gets its unacknowledged commands again, and no others`() async {
+        @Test func `L1: An app that reconnects gets only its unacknowledged commands again`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("connects again") { app in
                     await app.start()
@@ -167,7 +167,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: another process of a running app is a guest: it is told nothing and changes nothing`() async {
+        @Test func `L1: A secondary process of a running app gets no commands and changes no state`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("guests") { app in
                     await app.start()
@@ -195,7 +195,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: who was not launched by the service is never suspended, and hears all the same`() async {
+        @Test func `L1: A process not launched by the service is never suspended, but gets events`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("unmanaged") { app in
                     await app.start()
@@ -219,7 +219,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: sessions that launch an app need the mode, and the refusal names the key`() async {
+        @Test func `T9: Sessions that launch an app need the background mode; a refusal names the key`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("modes") { app in
                     await app.start()
@@ -231,7 +231,7 @@ extension Simulations {
                     #expect(problem.detail?.contains("X-Nightshift-BackgroundModes") == true)
                     await app.ask { apps, _ in try await apps.mayKeepSessions(id, launchEvents: false) }
                     await app.ask { apps, _ in try await apps.mayKeepSessions(other, launchEvents: true) }
-                    // Without launch events nothing launches it.
+                    // Without launch events nothing launches the app.
                     var settings = SessionSettings()
                     settings.sessionSendsLaunchEvents = false
                     await app.enqueue(other, "s", [app.serve("one")], settings: settings)
@@ -243,7 +243,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: the delay for new tasks grows with each wake, and survives a crash`() async {
+        @Test func `T9: The delay for new tasks grows with each wake, and survives a crash`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("start delay") { app in
                     await app.start()
@@ -265,7 +265,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: who waits for an app's end is not left waiting when the service stops`() async {
+        @Test func `L1: A caller waiting for an app to exit returns when the service stops`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("stop during quit") { app in
                     await app.start()

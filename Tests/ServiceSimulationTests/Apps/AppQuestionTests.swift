@@ -7,9 +7,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// What servers and begin dates ask of apps.
+    /// Challenges from servers and begin dates that an app has to answer.
     @Suite struct AppQuestionTests {
-        /// A program that gives these passwords, one after the other.
+        /// A program that answers with these passwords, one after the other.
         private static func program(answering passwords: [String]) -> ScriptedProgram {
             var program = ScriptedProgram(sessions: ["s"])
             program.answer = { message in
@@ -27,7 +27,7 @@ extension Simulations {
         private static let guarded = ScriptedProtection.basic(
             host: "guarded.example", realm: "files", user: "anna", password: "right")
 
-        @Test func `T10: many tasks with one origin are asked about once, and the answer serves all`() async {
+        @Test func `T10: Tasks of one origin cause one challenge, and its answer serves them all`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one question") { app in
                     await app.start()
@@ -39,13 +39,13 @@ extension Simulations {
                     #expect(app.record.questions.count + pending.count == 1)
                     await app.advance(atMost: 600) { await app.isThrough(id, "s", 20) }
                     #expect(app.record.questions.count == 1)
-                    // Those that come later find the answer.
+                    // Later tasks use the same answer.
                     let late = app.serve("guarded.example/late", protection: Self.guarded)
                     await app.enqueue(id, "s", [late], from: 21)
                     await app.advance(atMost: 600) { await app.isThrough(id, "s", 21) }
                     #expect(app.record.questions.count == 1)
                     #expect(await app.ended(id, "s").allSatisfy { $0.response?.status == 200 })
-                    // Answers are not kept on disk: the next service asks again.
+                    // Answers are not stored on disk: the next service asks again.
                     try await app.crash()
                     await app.enqueue(id, "s", [app.serve("guarded.example/new", protection: Self.guarded)], from: 22)
                     await app.advance(atMost: 600) { await app.isThrough(id, "s", 22) }
@@ -55,7 +55,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: what one proxy was answered is not shown to the session's next one`() async {
+        @Test func `T10: A credential for one proxy is not sent to the session's next proxy`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("two proxies") { app in
                     await app.start()
@@ -89,7 +89,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: a crash while one is asked leaves nobody waiting for ever`() async {
+        @Test func `T10: A crash during a challenge leaves no task waiting for ever`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crash in question") { app in
                     await app.start()
@@ -101,7 +101,7 @@ extension Simulations {
                     await app.enqueue(id, "s", urls)
                     await app.advance(by: 5)
                     try await app.crash()
-                    // The task that asked goes; the others have to ask for themselves.
+                    // The task with the challenge is cancelled; the others have to ask themselves.
                     let asked = try #require(await app.kept(id, "s").first?.task.id)
                     await app.ask { _ = try await $1.cancel(asked, producingResumeData: false) }
                     app.programs[id]?.answer = answer
@@ -112,7 +112,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: a credential that is refused is asked about again, with the count`() async {
+        @Test func `T10: A refused credential causes a new challenge with the failure count`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("refused") { app in
                     await app.start()
@@ -129,7 +129,7 @@ extension Simulations {
         @Test(arguments: [
             MessageAnswer.Disposition.performDefaultHandling, .rejectProtectionSpace, .cancel,
         ])
-        func `T10: without a credential the response is the answer, or the task ends`(
+        func `T10: Without a credential the app gets the server's response, or the task ends`(
             _ disposition: MessageAnswer.Disposition
         ) async {
             await #expect(processExitsWith: .success) { [name = disposition.rawValue as String] in
@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: a certificate that the app trusts is trusted, and one that it does not ends the task`() async {
+        @Test func `T10: A certificate that the app trusts is accepted; one that it rejects ends the task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("server trust") { app in
                     await app.start()
@@ -173,7 +173,7 @@ extension Simulations {
                     await app.enqueue(id, "s", [app.serve("unknown.example/1", protection: unknown)])
                     await app.advance(atMost: 60) { await app.isThrough(id, "s", 1) }
                     #expect(await app.ended(id, "s").map(\.state) == [.completed])
-                    // Another app's trust is its own.
+                    // One app's trust does not apply to another app.
                     await app.enqueue(other, "s", [app.serve("unknown.example/1", protection: unknown)], from: 2)
                     await app.advance(atMost: 60) { await app.isThrough(other, "s", 1) }
                     let refused = await app.ended(other, "s").first
@@ -184,7 +184,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: who does not answer has the resource timeout`() async {
+        @Test func `T10: Tasks whose challenge gets no answer end with the resource timeout`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no answer") { app in
                     await app.start()
@@ -206,7 +206,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: an answer to what is not asked any more, or wants no answer, is refused`() async {
+        @Test func `T10: An answer to a closed challenge, or to another kind of message, is refused`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong answers") { app in
                     await app.start()
@@ -235,7 +235,7 @@ extension Simulations {
                     #expect(await type(id, question, .useCredential, app) == "/problems/invalid")
                     #expect(await type(id, question, .continueLoading, app) == "/problems/invalid")
                     #expect(await type(other, question, .performDefaultHandling, app) == "/problems/not-found")
-                    // A question is not acknowledged away.
+                    // Acknowledging a challenge does not remove it.
                     await app.ask { try await $1.acknowledge(id, "s", [question]) }
                     #expect(await type(id, question, .performDefaultHandling, app) == nil)
                     #expect(await type(id, question, .performDefaultHandling, app) == "/problems/not-found")
@@ -244,7 +244,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: a delayed request may be replaced, for another origin too, or be cancelled`() async {
+        @Test func `T10: A delayed request may be replaced, also by another origin, or cancelled`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("delayed requests") { app in
                     await app.start()
@@ -275,14 +275,14 @@ extension Simulations {
                     #expect(app.host.launches.isEmpty)
                     try await app.crash()
                     await app.advance(atMost: 100) { await app.isThrough(id, "s", 3) }
-                    // The app was launched for it, once.
+                    // The app was launched for it once.
                     #expect(app.host.launches.map { $0.environment["NIGHTSHIFT_WAKE"] } == ["delayedRequest"])
                     #expect(app.record.questions.map(\.kind) == [.delayedRequest, .delayedRequest, .delayedRequest])
                     let tasks = await app.ended(id, "s")
                     #expect(tasks.map(\.state) == [.completed, .completed, .cancelled])
                     let begun = app.world.transport.begun.map(\.request)
                     #expect(begun.map(\.url).sorted() == [elsewhere, url].sorted())
-                    // What was given for one origin is not for another.
+                    // Credentials for one origin are not sent to another.
                     let moved = try #require(begun.first { $0.url == elsewhere })
                     #expect(moved.credential == nil)
                     #expect(moved.headers.first("Authorization") == nil)
@@ -291,7 +291,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: a begin date that passed on the way to the service is asked about at once`() async {
+        @Test func `T10: A begin date that has already passed is submitted to the app at once`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a begin date that has passed") { app in
                     await app.start()

@@ -7,7 +7,7 @@ import Transfers
 extension Simulations {
     /// Tasks of apps that are given other URLs.
     @Suite struct AppRetargetTests {
-        @Test func `T7: what the old URL's server asked goes with it`() async {
+        @Test func `T7: A challenge from the old URL's server is removed when the URL changes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retargeted question") { app in
                     await app.start()

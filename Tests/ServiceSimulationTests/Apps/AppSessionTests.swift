@@ -7,9 +7,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Sessions of apps: what is taken, told, and forgotten.
+    /// Sessions of apps: accepted tasks, delivered messages, and removal.
     @Suite struct AppSessionTests {
-        @Test func `T1: a task asked for again by its number is not taken twice`() async {
+        @Test func `T1: A task enqueued again under its number is not accepted twice`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("asked again") { app in
                     await app.start()
@@ -18,7 +18,7 @@ extension Simulations {
                     let first = await app.enqueue(id, "s", [url, url])
                     #expect(first.count == 2)
                     #expect(await app.enqueue(id, "s", [url, url]) == first)
-                    // The answer got lost, and two requests are under way at once.
+                    // The response got lost, and two requests run at once.
                     let twins = await app.ask { _, transfers in
                         let request = SessionEnqueueRequest(tasks: [
                             SessionTaskRequest(taskIdentifier: 3, request: TaskRequest(url: url))
@@ -30,7 +30,7 @@ extension Simulations {
                     #expect(twins?.0 == twins?.1)
                     try await app.crash()
                     #expect(await app.enqueue(id, "s", [url, url]) == first)
-                    // One that is new among those that are known.
+                    // One new task among known ones.
                     let more = await app.enqueue(id, "s", [url, url, url, url])
                     #expect(more.dropLast() == first + (twins?.0 ?? []))
                     #expect(Set(more).count == 4)
@@ -43,7 +43,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T1: a task made from resume data and asked for twice at once is one task`() async {
+        @Test func `T1: A task created from resume data and requested twice at once is one task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("resume data twice") { app in
                     await app.start()
@@ -69,7 +69,7 @@ extension Simulations {
                     try await app.crash()
                     #expect(await app.ask { try await $1.enqueue(id, "s", asked) } == twins?.0)
                     await app.advance(by: 60)
-                    // It went on, and ended, and both were told, in that order.
+                    // The task continued and ended, and both events were delivered in that order.
                     let told = app.record.sightings.filter { $0.task == 2 }.map(\.kind)
                     #expect(told == [.resumed, .ended])
                     try await app.stop()
@@ -77,7 +77,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T6: messages come in order, once, and are forgotten with their files when acknowledged`() async {
+        @Test func `T6: Messages arrive once, in order, and acknowledging removes them with their files`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("messages") { app in
                     await app.start()
@@ -86,7 +86,7 @@ extension Simulations {
                     var settings = SessionSettings()
                     settings.sessionSendsLaunchEvents = false
                     await app.enqueue(id, "s", urls, settings: settings)
-                    // Nobody reads: nothing is lost.
+                    // No process reads the messages: none is lost.
                     await app.advance(atMost: 600) { await app.kept(id, "s").count == 100 }
                     let kept = await app.kept(id, "s")
                     #expect(kept.map(\.id) == kept.map(\.id).sorted())
@@ -100,14 +100,14 @@ extension Simulations {
                     #expect(app.record.sightings.map(\.message) == kept.map(\.id))
                     #expect(await app.kept(id, "s").isEmpty)
                     #expect(!files.contains { FileManager.default.fileExists(atPath: $0) })
-                    // Again, and to nobody: no harm.
+                    // Acknowledging again, with no reader, does no harm.
                     await app.ask { try await $1.acknowledge(id, "s", kept.map(\.id)) }
                     app.host.end(process, .exited(0))
                     await app.step()
                     _ = try app.startByUser(id)
                     await app.advance(by: 5)
                     #expect(app.record.sightings.count == 100)
-                    // As if the service had died between forgetting a message and removing its file.
+                    // Simulates a crash between deleting a message and removing its file.
                     try Data([1]).write(to: URL(filePath: files[0]))
                     try await app.crash()
                     #expect(!FileManager.default.fileExists(atPath: files[0]))
@@ -116,7 +116,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T7: one process reads a session, and another one once it is dead`() async {
+        @Test func `T7: One process reads a session; another process reads it once the first is dead`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("readers") { app in
                     await app.start()
@@ -137,7 +137,7 @@ extension Simulations {
                         return problem.type
                     }
                     #expect(await read(app, id, second) == "/problems/session-in-use")
-                    // A session of the same name of another app is another session.
+                    // Another app's session of the same name is a different session.
                     #expect(await read(app, other, second) == nil)
                     app.actors[first]?.disconnect()
                     await app.step()
@@ -153,7 +153,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T6: what is not acknowledged survives a crash after every write`() async {
+        @Test func `T6: Unacknowledged messages survive a crash after every write`() async {
             await #expect(processExitsWith: .success) {
                 var writes = 0
                 var goesOn = true
@@ -189,7 +189,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: an app in front is told of progress four times a second`() async {
+        @Test func `T9: An app in the foreground receives progress four times a second`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress in front") { app in
                     await app.start()
@@ -199,7 +199,7 @@ extension Simulations {
                     let session = SessionID(app: id, identifier: "s")
                     await app.ask { apps, _ in _ = try await apps.launch(id, LaunchRequest()) }
                     await app.enqueue(id, "s", [url])
-                    // It is under way.
+                    // The transfer is running.
                     await app.advance(by: 2)
                     let before = app.record.progress[session] ?? 0
                     await app.advance(by: 10)
@@ -209,7 +209,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: progress is not sent to those who cannot read it, and is again to the next process`() async {
+        @Test func `T9: Suspended apps get no progress; the next process does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress") { app in
                     await app.start()
@@ -230,11 +230,11 @@ extension Simulations {
                     await app.advance(by: 10)
                     await app.ask { apps, _ in _ = try await apps.activate(id) }
                     await app.step()
-                    // What is there when it goes on is at most what it is now.
+                    // After the app resumes, at most the current progress is delivered.
                     #expect((app.record.progress[session] ?? 0) <= before + 1)
                     await app.advance(by: 10)
                     #expect((app.record.progress[session] ?? 0) > before + 5)
-                    // It ends suspended; the process that comes after is not taken for suspended.
+                    // The process is killed while suspended; the next process is not treated as suspended.
                     await app.ask { apps, _ in _ = try await apps.background(id) }
                     await app.step()
                     app.host.end(process, .signalled(9))
@@ -248,7 +248,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: tasks added in the background begin after the delay, with the reason`() async {
+        @Test func `T9: Tasks added in the background start after the relaunch delay and say so`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("relaunch delay") { app in
                     await app.start()
@@ -268,7 +268,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: a force quit begins none of the tasks that it cancels`() async {
+        @Test func `T13: A force quit starts none of the tasks that it cancels`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a force quit") { app in
                     app.world.transport.setWeather { _ in .silent }
@@ -290,7 +290,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: a force quit cancels with the reason, and downloads keep what they have`() async {
+        @Test func `T13: A force quit cancels tasks with its reason, and downloads keep their bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("force quit") { app in
                     await app.start()
@@ -308,7 +308,7 @@ extension Simulations {
                     #expect(told.map(\.kind) == [.ended, .ended, .ended])
                     #expect(told.allSatisfy { $0.task.state == .cancelled && $0.task.error?.code == .forceQuit })
                     #expect(told.map { $0.task.resumeData != nil } == [true, false, false])
-                    // Somebody else's goes on, and nothing wakes the app.
+                    // The other app's transfer continues, and nothing wakes the app that was quit.
                     #expect(app.world.transport.underWay.count == 1)
                     await app.advance(by: 100)
                     #expect(!app.host.launches.contains { $0.app == id })
@@ -321,7 +321,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T6: without an app there are no messages`() async {
+        @Test func `T6: A task without an app causes no messages`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no app") { app in
                     await app.start()
@@ -335,7 +335,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T12: invalidating forgets tasks, messages and files`() async {
+        @Test func `T12: Invalidating a session removes its tasks, messages and files`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("invalidated") { app in
                     await app.start()
@@ -357,7 +357,7 @@ extension Simulations {
 }
 
 extension AppWorld {
-    /// Whether the app has handled the end of so many tasks of a session.
+    /// Whether the app has handled the end of this many tasks of a session.
     func isThrough(_ app: AppID, _ session: String, _ count: Int) async -> Bool {
         guard Set(record.tasks(app, session)).count == count else { return false }
         return await kept(app, session).isEmpty

@@ -5,9 +5,9 @@ import SimulationSupport
 import Store
 import Transfers
 
-/// What programs do as long as they run.
+/// The actions of running programs.
 extension AppWorld {
-    /// Lets every process that runs do the next thing; false when nobody has anything to do.
+    /// Lets every running process perform its next action; returns false if none had one.
     func letProgramsAct() async -> Bool {
         let living = host.living
         for pid in actors.keys where !living.contains(pid) {
@@ -24,7 +24,7 @@ extension AppWorld {
         return false
     }
 
-    /// A process that its user starts.
+    /// Starts a process as the user would.
     func startByUser(_ app: AppID) throws -> Int32 {
         let process = try host.startByUser()
         actors[process.pid] = ScriptedActor(process.pid, app)
@@ -61,7 +61,7 @@ extension AppWorld {
         return true
     }
 
-    /// Takes up a session; false where that cannot be done now.
+    /// Attaches to a session; returns false if that is not possible now.
     private func read(_ session: String, _ actor: ScriptedActor) async -> Bool {
         guard !actor.attached.contains(session), !isDying else { return false }
         let (pid, app) = (actor.process, actor.app)
@@ -69,7 +69,7 @@ extension AppWorld {
         case .success(let events):
             actor.follow(session, events)
             return true
-        // Not made yet, or another process of the app has it.
+        // The session does not exist yet, or another process of the app reads it.
         case .failure(let problem):
             if problem.type != "/problems/no-session", problem.type != "/problems/session-in-use", !isDying {
                 world.fail("Messages are not to be had: \(problem)")
@@ -131,7 +131,7 @@ extension AppWorld {
         }
     }
 
-    /// Does one thing that it was told.
+    /// Executes one command that the process has received.
     private func work(_ actor: ScriptedActor, _ program: ScriptedProgram) async -> Bool {
         guard !isDying else { return false }
         for command in actor.commands {

@@ -10,14 +10,14 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A ``World`` with apps: both services over one store, processes that are scripted, and programs that behave as told.
+/// A ``World`` with apps: both services over one store, scripted processes, and scripted programs.
 final class AppWorld {
     let world: World
     private(set) var host: ScriptedProcessHost
     private(set) var apps: AppService
-    /// The programs, by the app's id.
+    /// The programs by app ID.
     var programs: [AppID: ScriptedProgram] = [:]
-    /// The processes of programs, by their numbers.
+    /// The processes of programs by process ID.
     var actors: [Int32: ScriptedActor] = [:]
     var record = DeliveryRecord()
     private var running: Task<Void, any Error>?
@@ -68,7 +68,7 @@ final class AppWorld {
         await step()
     }
 
-    /// The service dies, and the next one begins. The processes of apps live on.
+    /// Crashes the service and starts the next one. The processes of apps keep running.
     func crash() async throws {
         world.commits.shut()
         let old = (apps, host, actors)
@@ -86,7 +86,7 @@ final class AppWorld {
         await startApps()
     }
 
-    /// Stops both services in order.
+    /// Stops both services gracefully.
     func stop() async throws {
         for actor in actors.values { actor.loseService() }
         host.endAll()
@@ -98,7 +98,7 @@ final class AppWorld {
 
     // MARK: - Time
 
-    /// Lets everybody do what there is to do at this moment.
+    /// Lets every process do everything that is due now.
     func step() async {
         await world.settle()
         for _ in 0..<500 {
@@ -115,7 +115,7 @@ final class AppWorld {
         await step()
     }
 
-    /// Lets time go on until `condition` holds; false when it does not within `seconds`.
+    /// Advances time until `condition` holds; returns false if it does not within `seconds`.
     @discardableResult
     func advance(atMost seconds: Double, until condition: () async -> Bool) async -> Bool {
         let end = world.now.bootSeconds + seconds
@@ -132,7 +132,7 @@ final class AppWorld {
 
     // MARK: - Apps
 
-    /// Installs an entry for an app and says how its program behaves.
+    /// Installs a desktop entry for an app and sets how its program behaves.
     @discardableResult
     func install(_ name: String, _ program: ScriptedProgram = ScriptedProgram(), keys: String = "") throws -> AppID {
         let id = AppID(rawValue: "org.example.\(name)")
@@ -144,7 +144,7 @@ final class AppWorld {
         return id
     }
 
-    /// Runs a method of one of the services that throws problems.
+    /// Calls a method of one of the services that may throw a ``Problem``.
     func call<Value: Sendable>(
         _ body: @escaping @Sendable (AppService, TransferService) async throws -> Value
     ) async -> Result<Value, Problem>? {
@@ -159,7 +159,7 @@ final class AppWorld {
         }
     }
 
-    /// The same where it has to succeed, unless the service dies meanwhile.
+    /// Calls a method that has to succeed, unless the service dies meanwhile.
     @discardableResult
     func ask<Value: Sendable>(
         _ body: @escaping @Sendable (AppService, TransferService) async throws -> Value
@@ -177,7 +177,7 @@ final class AppWorld {
         try? await apps.app(id)
     }
 
-    /// The app's session has tasks for these URLs, numbered from 1 on. Asked again it stays at that.
+    /// Enqueues tasks for these URLs in the app's session, numbered from `first`. Repeating the call adds no tasks.
     @discardableResult
     func enqueue(
         _ app: AppID, _ session: String, _ urls: [String], from first: Int64 = 1, settings: SessionSettings = .init(),
@@ -192,7 +192,7 @@ final class AppWorld {
                 tasks[index].request.connections = 1
                 adjust(&tasks[index])
             }
-            // The session alone.
+            // Creates only the session.
             guard !tasks.isEmpty else { return [] }
             return try await transfers.enqueue(
                 app, session, SessionEnqueueRequest(tasks: tasks),
@@ -200,19 +200,19 @@ final class AppWorld {
         } ?? []
     }
 
-    /// Seconds for which tasks that the app adds now do not start, as its row says.
+    /// The seconds by which new tasks of the app are delayed, according to its row.
     func startDelay(_ app: AppID) async -> Double? {
         let record = try? await world.store.read { try $0.app(app) }
         return record?.startsPausedUntil(now: world.now).map { $0 - world.now.wallSeconds }
     }
 
-    /// The session's messages as they are kept.
+    /// The stored messages of the session.
     func kept(_ app: AppID, _ session: String) async -> [StoredMessage] {
         let id = SessionID(app: app, identifier: session)
         return (try? await world.store.read { try $0.messages(id, after: 0, limit: 1_000) }) ?? []
     }
 
-    /// An origin's file.
+    /// Serves a file at an origin.
     @discardableResult
     func serve(
         _ name: String, size: Int64 = 20_000, script: [ScriptedBehaviour] = [],
@@ -227,7 +227,7 @@ final class AppWorld {
 }
 
 extension Simulation {
-    /// Runs a story with apps and says which one it was when it fails.
+    /// Runs a simulation with apps, and names it if it fails.
     static func run(_ name: String, seed: UInt64 = 1, apps body: (AppWorld) async throws -> Void) async {
         do {
             let world = try AppWorld(seed: seed)

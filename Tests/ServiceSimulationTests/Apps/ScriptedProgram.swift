@@ -4,21 +4,22 @@ import Sessions
 import Synchronization
 import Transfers
 
-/// How an app's program behaves.
+/// The behaviour of an app's program.
 struct ScriptedProgram {
-    /// It links the library: connects, reads, and does what it is told. Otherwise its exit status is all it has to say.
+    /// Whether the program links the library: it connects, reads messages and executes commands. Otherwise the service
+    /// sees only its exit status.
     var links = true
-    /// For one that does not link the library: nil lets it run on.
+    /// The exit status of a program that does not link the library; nil lets it keep running.
     var status: Int32? = 0
-    /// What its sessions are called: it takes them up as it starts.
+    /// The identifiers of its sessions, to which it attaches at its start.
     var sessions: [String] = []
-    /// Whether it reads its messages.
+    /// Whether the program reads its messages.
     var reads = true
-    /// Whether it calls the completion handlers of its wakes.
+    /// Whether the program calls the completion handlers of its wakes.
     var completes = true
-    /// Whether it does what it is told beside that.
+    /// Whether the program executes all other commands.
     var obeys = true
-    /// How many times more it dies instead of handling a wake.
+    /// The number of times that the program still crashes instead of handling a wake.
     var crashes = 0
     var answer: @Sendable (SessionMessage) -> MessageAnswer? = { message in
         MessageAnswer(
@@ -26,7 +27,7 @@ struct ScriptedProgram {
     }
 }
 
-/// What apps have seen of their sessions.
+/// The events that apps have received from their sessions.
 struct DeliveryRecord {
     struct Sighting: Hashable {
         var app: AppID
@@ -36,11 +37,11 @@ struct DeliveryRecord {
         var task: Int64
     }
 
-    /// Every message as it came, again where it came again.
+    /// Every message in the order of arrival, including repeated ones.
     var sightings: [Sighting] = []
-    /// What the service has said is forgotten.
+    /// Messages that the service has confirmed as removed.
     var acknowledged: Set<Sighting> = []
-    /// How far wakes are completed for good.
+    /// The last message of each session whose wake the service has confirmed as completed.
     var completed: [SessionID: Int64] = [:]
     var progress: [SessionID: Int] = [:]
     var questions: [SessionMessage] = []
@@ -51,16 +52,16 @@ struct DeliveryRecord {
     }
 }
 
-/// One process of a program: what the service sends it gathers here until it acts.
+/// One process of a program. It collects what the service sends until it acts.
 final class ScriptedActor {
     let process: Int32
     let app: AppID
-    /// What is going to be tried next time.
+    /// Whether the process tries to connect at its next action.
     var hasToConnect = true
     var hello: ProcessHello?
-    /// Commands that it has not finished.
+    /// Commands that the process has not finished.
     var commands: [ProcessCommand] = []
-    /// Sessions whose messages it reads.
+    /// Sessions whose messages the process reads.
     var attached: Set<String> = []
     private let inbox = Inbox()
     private var readers: [Task<Void, Never>] = []
@@ -85,10 +86,10 @@ final class ScriptedActor {
             })
     }
 
-    /// What has come since.
+    /// Returns what has arrived since the last call.
     func takeNews() -> [News] { inbox.take() }
 
-    /// Its streams break.
+    /// Breaks the streams of the process.
     func disconnect() {
         for reader in readers { reader.cancel() }
         readers = []
@@ -97,7 +98,7 @@ final class ScriptedActor {
         hasToConnect = true
     }
 
-    /// The service is gone, and with it what it had asked for.
+    /// Removes the connection and all pending requests after the service has gone.
     func loseService() {
         disconnect()
         commands = []
