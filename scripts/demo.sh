@@ -204,7 +204,7 @@ end "$work"
 wait "$work" 2>/dev/null || true
 work=
 printf '  $ nightshift journal --since 2m | grep counting\n'
-timeout 60 "$bin/nightshift" journal --since 2m | grep -E 'counting|dozes:|A window|stands still|goes on' | sed 's/^/  | /' | cut -c1-150
+timeout 60 "$bin/nightshift" journal --since 2m | grep -E 'counting|dozing|maintenance window' | sed 's/^/  | /' | cut -c1-150
 
 cuts=$(sed -n 's/.* \([0-9]*\) cut.*/\1/p' <<<"$totals")
 say "One whole film, through a suspended and killed app, a killed service and $cuts cut connections." \

@@ -60,7 +60,7 @@ import Testing
         let list = try await service.cli(["list", "--all"])
         #expect(list.code == 0)
         #expect(list.output.contains("\(ids[0])") && list.output.contains("\(ids[2])"), "\(list.output)")
-        #expect(list.errors.contains("task \(ids[1]) cannot be read"), "\(list.errors)")
+        #expect(list.errors.contains("transfer \(ids[1]) cannot be read"), "\(list.errors)")
         #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).unreadable?.map(\.id) == [ids[1]])
         await #expect(throws: Problem.self) { try await service.api.task(ids[1]) }
         #expect(try await service.cli(["doctor"]).output.contains("nightshift remove \(ids[1])"))
@@ -102,7 +102,7 @@ import Testing
         #expect(try await service.cli(["app", "list"]).errors.contains("nightshift app remove \(id)"))
         #expect(try await service.cli(["app", "launch", id]).errors.contains("cannot be read"))
         let doctor = try await service.cli(["doctor"]).output
-        #expect(doctor.contains("nightshift app remove \(id)") && doctor.contains("the defaults hold"), "\(doctor)")
+        #expect(doctor.contains("nightshift app remove \(id)") && doctor.contains("the defaults are used"), "\(doctor)")
         #expect(try await service.api.get("/v1/device", as: DeviceStatus.self).settings == DeviceSettings())
         let sessions = try await service.api.get("/v1/sessions", as: SessionList.self).sessions
         #expect(sessions.map(\.id) == [.terminal] && sessions[0].unreadable != nil)

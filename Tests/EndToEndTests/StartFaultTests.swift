@@ -98,7 +98,7 @@ struct StartFaultTests {
             #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
         }
         let doctor = try await service.cli(["doctor"])
-        #expect(doctor.output.contains("task \(guilty) took the service down"), "\(doctor.output)")
+        #expect(doctor.output.contains("crashed while it ran transfer \(guilty)"), "\(doctor.output)")
         // A stop in order and a plain kill leave it as it is.
         try await service.stop()
         try await service.start()

@@ -138,7 +138,7 @@ import app_probe
         #expect(try await app.service.waitForEnd(now).state == .completed)
         #expect(try await app.api.task(waiting).state == .waiting)
         let why = try await app.service.cli(["why", "\(waiting)"]).output
-        #expect(why.contains("dozes"), "\(why)")
+        #expect(why.contains("dozing"), "\(why)")
         try await app.service.doze(.window)
         #expect(try await app.service.waitForEnd(waiting).state == .completed)
         #expect(try await app.status().background.stints.last?.windows == 1)

@@ -62,7 +62,7 @@ import app_probe
         try await world.move(52.5036)
         #expect(try await app.wait(for: .located, count: 2).text == "52.5036,13.5,8.0")
         let shown = try await world.service.cli(["location"])
-        #expect(shown.output.contains("\(app.app) asks where the device is, to 10 m, since"), "\(shown.output)")
+        #expect(shown.output.contains("\(app.app) requests updates, accurate to 10 m, since"), "\(shown.output)")
         let why = try await world.service.cli(["why", app.app])
         #expect(why.output.contains("keeps the receiver on"), "\(why.output)")
 
