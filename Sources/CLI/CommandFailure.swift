@@ -1,11 +1,11 @@
 import NightshiftAPI
 
-/// Why a command ends without having done its work.
+/// The reason why a command ends without success.
 struct CommandFailure: Error, Sendable {
     var status: ExitStatus
-    /// For a person; holds no credential.
+    /// The message for people. It contains no credential.
     var message: String
-    /// What the service said, where it is the one that refused.
+    /// The service's refusal, if the service refused the request.
     var problem: Problem?
 
     static func usage(_ message: String) -> CommandFailure {
@@ -22,7 +22,8 @@ struct CommandFailure: Error, Sendable {
 }
 
 extension CommandFailure {
-    /// A refusal of the service: 400 and 422 are mistakes in what was typed, 503 is a service that cannot work.
+    /// Creates the failure for a refusal by the service. 400, 413 and 422 are mistakes in the command line; with 503
+    /// the service cannot work.
     init(_ problem: Problem) {
         let status: ExitStatus =
             switch problem.status {
@@ -34,7 +35,7 @@ extension CommandFailure {
     }
 }
 
-/// How an error is written with `--json`: problem details (RFC 9457) and the exit code, on standard error.
+/// The JSON of an error with `--json`: problem details (RFC 9457) and the exit code, on standard error.
 struct ErrorReport: Encodable {
     var type: String
     var title: String

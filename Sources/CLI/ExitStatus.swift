@@ -1,13 +1,13 @@
-/// What the program's exit code says.
+/// The exit codes of the program.
 package enum ExitStatus: Int32, Sendable {
-    /// Everything that was asked for is whole and in its place.
+    /// Everything that was requested has completed.
     case whole = 0
-    /// A transfer failed, or the service refused what was asked.
+    /// A transfer failed, or the service refused a request.
     case failed = 1
-    /// The command line, or a value in it, makes no sense.
+    /// The command line, or a value in it, is not valid.
     case usage = 2
-    /// The service does not answer and could not be started, or says that it cannot work now.
+    /// The service does not respond and could not be started, or reports that it cannot work now.
     case unreachable = 3
-    /// ^C: the transfers go on without this program (128 + SIGINT, as shells count).
+    /// The user pressed ^C: the transfers continue without this program (128 + SIGINT, as in shells).
     case interrupted = 130
 }

@@ -1,15 +1,15 @@
-/// Commands and options of curl, wget, aria2, systemctl and docker, with what does the same here.
+/// Commands and options of curl, wget, aria2, systemctl and docker, with their equivalents in nightshift.
 enum FamiliarWords {
-    /// The hint about a command that only other programs have.
+    /// Returns a hint if another program has the command `word`.
     ///
     /// - Parameter path: the commands before it: "nightshift", "nightshift app".
     static func command(_ word: String, after path: String) -> String? {
         path == "nightshift" ? commands[word] : nil
     }
 
-    /// The hint about an option that only other programs have.
+    /// Returns a hint if another program has the option `word`.
     ///
-    /// - Parameter path: the commands before it. Options before any command are read as those of a download.
+    /// - Parameter path: the commands before it. Options before any command are treated as those of a download.
     static func option(_ word: String, of path: String) -> String? {
         switch path {
         case "nightshift", "nightshift get": downloads[word]

@@ -2,27 +2,27 @@ package import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Everything a command knows of the world around it: one value, so that tests can make up a world.
+/// The environment of a command as one value, so that tests can replace all of it.
 package struct Invocation: Sendable {
-    /// Without the program's name.
+    /// The arguments without the program's name.
     package var arguments: [String]
     package var environment: [String: String]
-    /// Where relative paths start.
+    /// The directory where relative paths start.
     var directory: WorkingDirectory
     package var homeDirectory: String
-    /// This program's own file.
+    /// The path of this program.
     package var executable: String
     package var output: Output
     package var errors: Output
     package var timeZone: TimeZone
-    /// In octal digits; nil leaves new files to the umask of the service.
+    /// The umask in octal digits. If it is nil, new files get the umask of the service.
     package var umask: String?
     package var now: @Sendable () -> Date
-    /// Asks the person at the terminal, yes or no; nil without a terminal.
+    /// Asks the user a question on the terminal, and returns whether the answer is yes; nil without a terminal.
     package var confirm: @Sendable (_ question: String) -> Bool? = { _ in nil }
-    /// How long a shell that completes a word waits for the service: a person waits at the prompt.
+    /// The longest time that a completion waits for the service, because the user is waiting at the prompt.
     package var completionTimeout: Duration = .seconds(1)
-    /// A sentence about an argument or a variable that cannot be used as it is.
+    /// A sentence about an argument or a variable that cannot be used.
     var mistake: String?
 
     package init(
@@ -42,7 +42,7 @@ package struct Invocation: Sendable {
         self.now = now
     }
 
-    /// The world of this process.
+    /// The environment of this process.
     package static func ofThisProcess() -> Invocation {
         let environment = ProcessInfo.processInfo.environment
         let arguments = ArgumentBytes(ArgumentBytes.ofThisProcess)
@@ -64,13 +64,13 @@ package struct Invocation: Sendable {
         return invocation
     }
 
-    /// Throws where this process was given something that it cannot use.
+    /// Throws if an argument or a variable of this process cannot be used.
     func check() throws {
         if let mistake { throw CommandFailure.usage(mistake) }
         if let home = environment["NIGHTSHIFT_HOME"], !home.isEmpty { _ = try absolute(home) }
     }
 
-    /// Read from `/proc`, since umask(2) tells it only by changing it; nil where that is not there.
+    /// Returns the umask from `/proc`, because umask(2) returns it only by changing it; nil without `/proc`.
     private static func umaskOfThisProcess() -> String? {
         let status = KernelFile.text("/proc/self/status") ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
@@ -97,7 +97,7 @@ package struct Invocation: Sendable {
                 environment: environment.merging(home.map { ["NIGHTSHIFT_HOME": $0] } ?? [:]) { $1 }))
     }
 
-    /// `NIGHTSHIFT_HOME` as an absolute path; ``check()`` has found that there is one.
+    /// `NIGHTSHIFT_HOME` as an absolute path. ``check()`` has verified that the path can be made absolute.
     private var home: String? {
         environment["NIGHTSHIFT_HOME"].flatMap { $0.isEmpty ? nil : (try? absolute($0)) ?? $0 }
     }
@@ -106,13 +106,13 @@ package struct Invocation: Sendable {
         TimeText(now: now(), timeZone: timeZone)
     }
 
-    /// The path as it is meant from the current directory, without `.` and `..`.
+    /// Returns an absolute path for a path that is relative to the current directory. It has no `.` and `..`.
     func absolute(_ path: String) throws -> String {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
         return try PhysicalPath.resolved(isAbsolute ? path : directory.resolved() + "/" + path)
     }
 
-    /// A document on standard output: the whole of what `--json` promises.
+    /// Writes a JSON document to standard output, which is the complete output of a command with `--json`.
     func json(_ value: some Encodable) throws {
         output.write(try JSON.encode(value) + Data("\n".utf8))
     }

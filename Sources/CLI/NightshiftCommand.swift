@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// The root of the command line.
+/// The root command.
 struct NightshiftCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nightshift",

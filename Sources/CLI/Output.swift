@@ -7,17 +7,17 @@ import Synchronization
     import Musl
 #endif
 
-/// Where a command's words go: standard output, standard error, or a test's ear.
+/// The destination of a command's output: standard output, standard error, or a test.
 package struct Output: Sendable {
-    /// Whether a person's terminal is at the other end, so that lines may be redrawn.
+    /// Whether the output is a terminal, so that lines may be redrawn.
     package var isTerminal: Bool
-    /// Whether words may be coloured.
+    /// Whether colours may be used.
     package var allowsColor: Bool
     package var size: @Sendable () -> TerminalSize
     package var write: @Sendable (_ bytes: Data) -> Void
-    /// Why some of what was written did not get there: the first error number, nil where there was none.
+    /// The number of the first write error; nil if everything was written.
     package var failure: @Sendable () -> Int32?
-    /// Whether nobody reads what is still to be written.
+    /// Whether nobody reads further output.
     package var isAbandoned: @Sendable () -> Bool
 
     package init(
@@ -60,8 +60,8 @@ package struct TerminalSize: Hashable, Sendable {
 }
 
 extension Output {
-    /// An open descriptor of this process; `COLUMNS` and `LINES` outrank what the terminal says, `NO_COLOR` and a
-    /// dumb terminal forbid colour.
+    /// Creates the output for an open descriptor of this process. `COLUMNS` and `LINES` override the terminal's size.
+    /// `NO_COLOR` and `TERM=dumb` turn colours off.
     init(descriptor: Int32, environment: [String: String]) {
         let isTerminal = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
         let writer = DescriptorWriter(descriptor)
@@ -83,7 +83,7 @@ extension Output {
     }
 }
 
-/// Writes all of what it is given to a descriptor, and keeps the first error. Thread-safe.
+/// Writes data to a descriptor completely, and keeps the first error. Thread-safe.
 private final class DescriptorWriter: Sendable {
     private let descriptor: Int32
     private let firstError = Mutex<Int32?>(nil)
@@ -93,7 +93,7 @@ private final class DescriptorWriter: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Nil where all was written, and where the reader went away: it had enough.
+    /// The first error. Nil if everything was written, or if the reader closed the pipe, which is not an error.
     var failure: Int32? { firstError.withLock { $0 } }
 
     var isAbandoned: Bool { hasNoReader.load(ordering: .relaxed) || failure != nil }
@@ -116,7 +116,8 @@ private final class DescriptorWriter: Sendable {
         switch error {
         case EINTR: return true
         case EAGAIN:
-            // Another program has set the open file to non-blocking, which holds for all that have it.
+            // Another program has made the open file description non-blocking, which affects all processes that share
+            // it.
             var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&place, 1, -1)
             return true

@@ -8,7 +8,7 @@ protocol ClientCommand: ParsableCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus
 }
 
-/// The `nightshift` program from its arguments to its exit code.
+/// The `nightshift` program, from its arguments to its exit code.
 package enum Program {
     package static func run(_ invocation: Invocation) async -> ExitStatus {
         let status = await perform(invocation)
@@ -43,7 +43,7 @@ package enum Program {
         }
     }
 
-    /// What the argument parser has to say: help and versions on standard output, mistakes on standard error.
+    /// Prints a message of the argument parser: help and versions on standard output, mistakes on standard error.
     private static func report(parserError error: any Error, _ invocation: Invocation) -> ExitStatus {
         switch NightshiftCommand.exitCode(for: error) {
         case .success:

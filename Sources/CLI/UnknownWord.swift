@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// A word of the arguments that is neither a command nor an option, though it stands where one does.
+/// Finds a word in the arguments that is in the place of a command or an option, but is neither.
 ///
-/// The parser checks what a command was given before it tells of an option that it does not know: the value behind such an
-/// option looks like one more argument, and what is said of that leads astray.
+/// The parser checks the arguments of a command before it reports an unknown option. The value after an unknown option
+/// then counts as one more argument, and the parser's message is misleading.
 enum UnknownWord {
-    /// What to say about the first such word of `arguments`; nil where there is none.
+    /// Returns the message about the first unknown word of `arguments`; nil if all are known.
     static func message(_ arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = NightshiftCommand.self
         var path = "nightshift"
@@ -27,7 +27,7 @@ enum UnknownWord {
     }
 
     private static func commandMessage(_ word: String, _ path: String, _ known: [String]) -> String {
-        // Not repeated: it may hold a password.
+        // The word is not repeated, because it may contain a password.
         if word.contains("://") {
             return "Type a command before the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
         }
@@ -41,7 +41,7 @@ enum UnknownWord {
         let words = arguments.prefix { $0 != "--" }.flatMap(optionNames)
         guard let word = words.first(where: { !known.contains($0) }) else { return nil }
         if let hint = FamiliarWords.option(word, of: path) { return "'\(path)' has no option '\(word)'. \(hint)" }
-        // Letters are too short to be near to one another.
+        // Options of one letter are too short for a comparison.
         let near = word.hasPrefix("--") ? known.filter { $0.hasPrefix("--") && isNear($0, word) }.sorted() : []
         return "'\(path)' has no option '\(word)'.\(question(near)) '\(path) --help' lists the options."
     }
@@ -50,7 +50,7 @@ enum UnknownWord {
         guesses.isEmpty ? "" : " Did you mean \(guesses.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 
-    /// One letter is missing, too much, another, or two have changed places; or the rest is not typed yet.
+    /// Whether `word` is the beginning of `name`, or differs from it by one letter or by two swapped letters.
     private static func isNear(_ name: String, _ word: String) -> Bool {
         guard word.count > 1 else { return false }
         return name.hasPrefix(word) || name.difference(from: word).count <= 2
@@ -60,15 +60,15 @@ enum UnknownWord {
         [command.configuration.commandName].compactMap(\.self) + command.configuration.aliases
     }
 
-    /// The options that `word` names, without a value: several letters may follow one hyphen. Empty for what is none, such as a
-    /// number below zero.
+    /// Returns the options in `word`, without a value. Several letters may follow one hyphen. Returns nothing for words
+    /// that are not options, such as a negative number.
     private static func optionNames(_ word: String) -> [String] {
         if let match = word.prefixMatch(of: /--[A-Za-z][A-Za-z0-9-]*/) { return [String(match.output)] }
         guard let match = word.wholeMatch(of: /-([A-Za-z]+)/) else { return [] }
         return match.output.1.map { "-\($0)" }
     }
 
-    /// All that the help of a command and of what it does by default tells of: the parser has no other list for us.
+    /// Returns all options in the help of a command and of its default subcommand. The parser offers no other list.
     private static func options(_ command: any ParsableCommand.Type) -> Set<String> {
         let help = NightshiftCommand.helpMessage(for: command, includeHidden: true)
         let told = help.matches(of: /(?:^|[\s,\/\[(])(--?[A-Za-z][A-Za-z0-9-]*)/).map { String($0.output.1) }

@@ -6,20 +6,20 @@ import Foundation
     import Musl
 #endif
 
-/// The directory that relative paths start from.
+/// The directory where relative paths start.
 enum WorkingDirectory: Hashable, Sendable {
     /// An absolute path.
     case path(String)
     /// The directory was removed, or cannot be reached from the root.
     case missing
-    /// The path is not UTF-8; it is shown with its bytes escaped.
+    /// The path is not UTF-8. The value is the path with escaped bytes.
     case unreadable(String)
 
     static var ofThisProcess: WorkingDirectory {
         guard let path = getcwd(nil, 0) else { return .missing }
         defer { free(path) }
         let bytes = ArgumentBytes.bytes(path)
-        // Linux tells of a directory outside the root like this.
+        // For a directory outside the root, Linux returns a path without a leading slash.
         guard bytes.first == UInt8(ascii: "/") else { return .missing }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return .unreadable(ArgumentBytes.escaped(bytes))
@@ -27,7 +27,7 @@ enum WorkingDirectory: Hashable, Sendable {
         return .path(text)
     }
 
-    /// - Throws: ``CommandFailure`` where there is none that can be named.
+    /// - Throws: ``CommandFailure`` if the directory does not exist or its path is not UTF-8.
     func resolved() throws -> String {
         switch self {
         case .path(let path): return path
@@ -43,14 +43,15 @@ enum WorkingDirectory: Hashable, Sendable {
     }
 }
 
-/// Paths as the kernel walks them.
+/// Resolves paths as the kernel does.
 enum PhysicalPath {
-    /// The path without `.` and `..`. A `..` leads to the parent of what a symbolic link before it points to (path_resolution(7)).
+    /// Returns the path without `.` and `..`. After a symbolic link, `..` is the parent of the link's target
+    /// (path_resolution(7)).
     ///
-    /// Links that no `..` follows stay in it.
+    /// Other symbolic links stay in the path.
     ///
-    /// - Parameter path: an absolute one.
-    /// - Throws: ``CommandFailure`` where a `..` follows something that is not there.
+    /// - Parameter path: an absolute path.
+    /// - Throws: ``CommandFailure`` if the path before a `..` does not exist.
     static func resolved(_ path: String) throws -> String {
         var result = ""
         for part in path.utf8.split(separator: UInt8(ascii: "/")) {
@@ -65,18 +66,18 @@ enum PhysicalPath {
         return result.isEmpty ? "/" : result
     }
 
-    /// The path without its last component.
+    /// Returns the path without its last component.
     static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
     }
 
-    /// The last component.
+    /// Returns the last component.
     static func name(of path: String) -> String {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
-    /// Where the symbolic links in the path lead; empty for the root.
+    /// Returns the path with all symbolic links resolved; empty for the root.
     private static func real(_ path: String) throws -> String {
         guard !path.isEmpty else { return "" }
         guard let found = realpath(path, nil) else {

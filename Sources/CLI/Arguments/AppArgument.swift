@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NightshiftAPI
 
-/// The app that a command is about: an entry's id, with or without `.desktop`, or the path of a program.
+/// The app that a command is about: the id of a desktop entry, with or without `.desktop`, or the path of a program.
 struct AppArgument: Hashable, Sendable {
     var text: String
 
@@ -16,7 +16,7 @@ struct AppArgument: Hashable, Sendable {
 }
 
 extension Invocation {
-    /// A slash makes it a path, meant from the current directory.
+    /// Returns the app's id. Text with a slash is a path, relative to the current directory.
     func appID(_ argument: AppArgument) throws -> AppID {
         let text = argument.text
         if text.contains("/") { return AppID(rawValue: try absolute(text)) }

@@ -4,14 +4,15 @@
     import Musl
 #endif
 
-/// The words of the command line as bytes, which need not be UTF-8.
+/// The arguments as bytes, which need not be UTF-8.
 ///
-/// A URL keeps every byte, percent-encoded: `caf\xe9` becomes `caf%E9`. Any other word is sent to the service as JSON, which has no
-/// form for bytes that are not UTF-8 (RFC 8259, section 8.1). Such a word is a mistake and never changed.
+/// A URL keeps every byte, percent-encoded: `caf\xe9` becomes `caf%E9`. Any other argument is sent to the service as
+/// JSON, which cannot represent bytes that are not UTF-8 (RFC 8259, section 8.1). Such an argument is an error. It is
+/// never changed.
 struct ArgumentBytes {
-    /// The words as text. A word that cannot be kept has U+FFFD in it, and ``mistake`` says so.
+    /// The arguments as text. An argument that is not UTF-8 contains U+FFFD, and ``mistake`` reports it.
     private(set) var words: [String] = []
-    /// A sentence about the first word that cannot be kept; nil where there is none.
+    /// A sentence about the first argument that is not UTF-8; nil if all are.
     private(set) var mistake: String?
 
     init(_ arguments: [[UInt8]]) {
@@ -42,7 +43,7 @@ struct ArgumentBytes {
         UnsafeBufferPointer(start: text, count: strlen(text)).map { UInt8(bitPattern: $0) }
     }
 
-    /// The bytes with each one that is not ASCII, or not visible, written as `\xe9`.
+    /// Returns the bytes as text, with each non-ASCII or control byte written as `\xe9`.
     static func escaped(_ bytes: [UInt8]) -> String {
         bytes.map { byte in
             guard byte < 0x20 || byte >= 0x7F else { return String(Unicode.Scalar(byte)) }
@@ -50,18 +51,18 @@ struct ArgumentBytes {
         }.joined()
     }
 
-    /// Nil for a word that is neither UTF-8 nor a URL.
+    /// Returns the argument as text; nil if it is neither UTF-8 nor a URL.
     private static func text(_ bytes: [UInt8]) -> String? {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         guard isURL(bytes) else { return nil }
         return URLBytes.text(bytes)
     }
 
-    /// Whether the word is a URL, or an option with one, such as `--mirror=https://...`.
+    /// Whether the argument is a URL, or an option with a URL, such as `--mirror=https://...`.
     private static func isURL(_ bytes: [UInt8]) -> Bool {
         var value = bytes[...]
         if value.starts(with: "--".utf8), let equals = value.firstIndex(of: UInt8(ascii: "=")) {
-            // A name that is not UTF-8 would be encoded with the URL.
+            // An option name that is not UTF-8 would be percent-encoded with the URL.
             guard value[..<equals].allSatisfy({ $0 < 0x80 }) else { return false }
             value = value[(equals + 1)...]
         }
@@ -69,7 +70,7 @@ struct ArgumentBytes {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// The word in quotes, or nothing where it may hold a secret.
+    /// Returns the argument in quotes, or nothing if it may contain a secret.
     private static func shown(_ bytes: [UInt8], after previous: String?) -> String {
         let word = escaped(bytes)
         guard !SecretArguments.mayBeSecret(word, after: previous), !word.contains("://") else { return "" }
@@ -77,9 +78,9 @@ struct ArgumentBytes {
     }
 }
 
-/// A URL as it was typed or listed, byte by byte.
+/// The bytes of a URL from the command line or a list.
 enum URLBytes {
-    /// The bytes as text: as they are where they are UTF-8, else each one beyond ASCII percent-encoded.
+    /// Returns the bytes as text. If they are not UTF-8, each non-ASCII byte is percent-encoded.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return bytes.map { byte in

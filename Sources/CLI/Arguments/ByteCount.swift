@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// A number of bytes as typed: `500K`, `2M`, `1.5M`, `100000`; K, M and G are powers of 1024, as with curl and wget.
+/// Parses a number of bytes: `500K`, `2M`, `1.5M`, `100000`. K, M and G are powers of 1024, as in curl and wget.
 enum ByteCount {
-    /// Nil for what is none.
+    /// Returns nil if `text` is not a number of bytes.
     static func parse(_ text: some StringProtocol) -> Int64? {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let factor: Double? =
@@ -15,7 +15,7 @@ enum ByteCount {
             }
         guard let value = Double(number), let factor, value * factor < 9e18 else { return nil }
         let bytes = Int64(saturating: value * factor)
-        // Less than one byte is a mistake, and not nothing.
+        // A positive number below one byte is a mistake; it does not mean zero.
         return bytes > 0 || value == 0 ? bytes : nil
     }
 }

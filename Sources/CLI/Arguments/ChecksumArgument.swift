@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// `sha-256:9f86…`; the hyphen may be left out.
+/// Parses a checksum such as `sha-256:9f86…`. The hyphen is optional.
 enum ChecksumArgument {
     static func parse(_ text: String) throws -> Checksum {
         let parts = text.split(separator: ":", maxSplits: 1).map { $0.lowercased() }

@@ -4,9 +4,10 @@
     import Musl
 #endif
 
-/// A question on the terminal that is answered with yes or no.
+/// A yes-or-no question on the terminal.
 enum Confirmation {
-    /// Nil where standard input or standard error is no terminal: nobody would see the question, or answer it.
+    /// Asks `question`, and returns whether the answer is yes. Returns nil if standard input or standard error is not a
+    /// terminal, because nobody could see or answer the question.
     static func ask(_ question: String, errors: Output) -> Bool? {
         guard isatty(0) == 1, errors.isTerminal else { return nil }
         errors.write(question + " [y/N] ")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// One value of the device as typed: `power=battery`.
+/// A value of the device from the command line: `power=battery`.
 struct DeviceValueArgument: Hashable, Sendable {
     var key: DeviceKey
     var text: String

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// `name=value`, or `name=@file` with `;type=...` and `;filename=...` behind it, as curl has it.
+/// Parses a form field as in curl: `name=value`, or `name=@file`, which `;type=...` and `;filename=...` may follow.
 enum FormArgument {
     static func parse(_ text: String) throws -> FormField {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
@@ -14,7 +14,7 @@ enum FormArgument {
             return field
         }
         var path = content.dropFirst()
-        // From the end, because a file's name may have semicolons itself.
+        // Options are read from the end, because the name of a file may contain semicolons.
         while let semicolon = path.lastIndex(of: ";") {
             let option = path[path.index(after: semicolon)...]
             if option.hasPrefix("type=") {

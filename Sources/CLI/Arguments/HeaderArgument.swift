@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// `Name: value`, as RFC 9112 writes header fields.
+/// Parses a header field `Name: value` (RFC 9112).
 enum HeaderArgument {
     static func parse(_ text: String) throws -> HeaderField {
         guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
@@ -21,14 +21,14 @@ enum HeaderArgument {
         return HeaderField(name: String(name), value: value)
     }
 
-    /// Says which fields are not sent, because the service sets them itself.
+    /// Prints which fields are not sent, because the service sets them itself.
     static func warn(about fields: [HeaderField], _ errors: Output) {
         let names = fields.filter(\.isReserved).map(\.name)
         guard !names.isEmpty else { return }
         errors.line("nightshift: Not sent, because the service sets these fields: \(names.joined(separator: ", "))")
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Whether the character is allowed in a token (RFC 9110, section 5.6.2).
     private static func isToken(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9": true
@@ -38,7 +38,7 @@ enum HeaderArgument {
 }
 
 extension StringProtocol {
-    /// Without spaces, tabs and a carriage return at both ends.
+    /// Returns the text without spaces, tabs and carriage returns at both ends.
     func trimmingSpaces() -> String {
         func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" || character == "\r" }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())

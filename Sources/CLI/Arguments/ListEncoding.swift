@@ -1,4 +1,4 @@
-/// The encoding of a list of URLs, as its byte order mark says; without one the bytes stay as they are.
+/// Decodes a list of URLs according to its byte order mark. Without a mark the bytes are not changed.
 struct ListEncoding {
     private enum Encoding {
         case bytes
@@ -6,15 +6,15 @@ struct ListEncoding {
         case utf16BigEndian
     }
 
-    /// Nil before the first bytes have come.
+    /// The encoding; nil until enough bytes have been read.
     private var encoding: Encoding?
-    /// Bytes that are half of something.
+    /// Bytes of an incomplete mark or character.
     private var rest: [UInt8] = []
 
-    /// Appends the next bytes of the list, in UTF-8 where there was a mark.
+    /// Decodes the next bytes of the list, and appends them to `result`, as UTF-8 if the list has a mark.
     ///
-    /// - Parameter isEnd: whether they are the last ones.
-    /// - Throws: ``CommandFailure`` for UTF-16 that is none.
+    /// - Parameter isEnd: whether these are the last bytes.
+    /// - Throws: ``CommandFailure`` for invalid UTF-16.
     mutating func decode(_ bytes: some Sequence<UInt8>, isEnd: Bool, into result: inout [UInt8]) throws {
         rest += bytes
         let encoding: Encoding
@@ -35,7 +35,7 @@ struct ListEncoding {
         }
     }
 
-    /// What the first bytes say, which leave the list; nil where there are too few of them.
+    /// Removes the byte order mark from the first bytes, and returns the encoding; nil if more bytes are needed.
     private mutating func mark(isEnd: Bool) -> Encoding? {
         for (mark, encoding) in Self.marks {
             if rest.starts(with: mark) {
@@ -56,7 +56,7 @@ struct ListEncoding {
     ) throws {
         var units = stride(from: 0, to: rest.count - 1, by: 2).map { unit(rest[$0], rest[$0 + 1]) }
         rest.removeFirst(units.count * 2)
-        // The first half of a character waits for the second one.
+        // A lead surrogate is kept until its trail surrogate arrives.
         if !isEnd, let last = units.last, UTF16.isLeadSurrogate(last) {
             units.removeLast()
             rest = [UInt8(last & 0xFF), UInt8(last >> 8)] + rest

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Its user's word on an app's location as typed: `--always`, `--when-in-use`, `--deny` or `--ask`.
+/// The location permission of an app as an option: `--always`, `--when-in-use`, `--deny` or `--ask`.
 enum LocationWord: String, EnumerableFlag {
     case always
     case whenInUse

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// A time as typed: `+2h`, `22:00`, `2026-11-22`, `2026-11-22T06:30`, `2026-11-22T06:30:00Z`.
+/// A time from the command line: `+2h`, `22:00`, `2026-11-22`, `2026-11-22T06:30`, `2026-11-22T06:30:00Z`.
 ///
-/// What names no zone is local time; a time of day is the next one to come.
+/// Without a time zone the time is local. A time of day is the next such time.
 enum Moment: Hashable, Sendable {
     case after(TimeSpan)
     case timeOfDay(hour: Int, minute: Int, second: Int)
@@ -33,7 +33,7 @@ enum Moment: Hashable, Sendable {
         return .date(components, secondsFromGMT: zone)
     }
 
-    /// Nil for a date that no calendar has, such as 30 February.
+    /// Returns the date; nil for a date that does not exist, such as 30 February.
     func resolved(now: Date, timeZone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
@@ -53,14 +53,15 @@ enum Moment: Hashable, Sendable {
         }
     }
 
-    /// Takes `Z` or `+01:00` off the end of what has a time of day.
+    /// Removes a time zone, `Z` or `+01:00`, from the end of `rest`, and returns its offset in seconds; nil if the text
+    /// has no time zone.
     private static func takeZone(_ rest: inout Substring) throws -> Int? {
         if rest.hasSuffix("Z") || rest.hasSuffix("z") {
             rest = rest.dropLast()
             return 0
         }
         guard rest.contains("T") || rest.contains("t") || rest.contains(" ") else { return nil }
-        // The hyphens of the date are not signs of a zone.
+        // The hyphens of the date are not signs of a time zone.
         guard let sign = rest.lastIndex(where: { $0 == "+" || $0 == "-" }),
             rest[..<sign].contains(":")
         else { return nil }

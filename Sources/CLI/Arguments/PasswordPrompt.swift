@@ -6,10 +6,10 @@
 
 /// Asks for a password on the terminal without showing it.
 enum PasswordPrompt {
-    /// Reads a line from `input`, which has to be a terminal.
+    /// Reads a line from `input`, which must be a terminal.
     ///
-    /// Characters are read one by one with the terminal's own editing and signals off, so that ^C leaves a terminal
-    /// that shows again what is typed.
+    /// Characters are read one by one, with the terminal's line editing and signals off. After ^C the terminal's echo
+    /// is therefore on again.
     static func read(_ prompt: String, input: Int32 = 0, errors: Output) throws -> String {
         var saved = termios()
         guard isatty(input) == 1, tcgetattr(input, &saved) == 0 else {

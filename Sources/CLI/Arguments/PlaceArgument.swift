@@ -1,7 +1,8 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A place as typed: degrees of latitude and longitude, `52.5163,13.3777`; south and west have a sign or a letter, `33.5S,70.7W`.
+/// A location from the command line, in degrees of latitude and longitude: `52.5163,13.3777`. South and west have a
+/// minus sign or a letter: `33.5S,70.7W`.
 struct PlaceArgument: Hashable, Sendable {
     var coordinate: Coordinate
 
@@ -17,7 +18,7 @@ struct PlaceArgument: Hashable, Sendable {
         return PlaceArgument(coordinate: coordinate)
     }
 
-    /// A letter and a sign together are two words on one thing.
+    /// Returns the degrees. A letter and a sign together are not valid.
     private static func degrees(_ text: Substring, _ positive: Character, _ negative: Character) -> Double? {
         guard let last = text.last else { return nil }
         switch Character(last.uppercased()) {
@@ -31,14 +32,14 @@ struct PlaceArgument: Hashable, Sendable {
         text.first == "-" || text.first == "+" ? nil : number(text)
     }
 
-    /// In decimals: `nan`, `0x1p3` and the like are no degrees.
+    /// Parses a decimal number. Other forms that `Double` accepts, such as `nan` and `0x1p3`, are not valid.
     private static func number(_ text: Substring) -> Double? {
         guard text.allSatisfy({ $0.isASCII && ($0.isNumber || "+-.".contains($0)) }) else { return nil }
         return Double(text)
     }
 }
 
-/// A radius as typed: metres, `150` or `150m`, or `1.5km`.
+/// A radius from the command line, in metres or kilometres: `150`, `150m`, `1.5km`.
 struct RadiusArgument: Hashable, Sendable {
     var metres: Double
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A policy of background time as typed.
+/// Parses a background time policy.
 enum PolicyArgument {
     static let help = ArgumentHelp("contiguous or opportunistic, optionally with :SECONDS.", valueName: "policy")
 

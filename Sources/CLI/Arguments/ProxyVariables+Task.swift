@@ -1,7 +1,8 @@
 import NightshiftAPI
 
 extension ProxyVariables {
-    /// Gives a task that names no proxy the caller's: the service may have been started elsewhere, with other variables or none.
+    /// Gives a task without a proxy the proxy of this environment. The service may have been started with other
+    /// variables or none.
     func apply(to task: inout TaskRequest) throws(CommandFailure) {
         guard task.proxy == nil, let choice = choice(for: task.url ?? "") else { return }
         if let flaw = ProxyAddress.flaw(of: choice.proxy) {

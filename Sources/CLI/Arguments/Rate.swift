@@ -1,9 +1,10 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Bytes per second as typed: `500K`, `2M`, `1.5M`, `100000`; K, M and G are powers of 1024, as with curl and wget.
+/// A rate in bytes per second from the command line: `500K`, `2M`, `1.5M`, `100000`. K, M and G are powers of 1024, as
+/// in curl and wget.
 struct Rate: Hashable, Sendable {
-    /// 0 is no limit.
+    /// The rate; 0 means no limit.
     var bytesPerSecond: Int64
 
     static func parse(_ text: String) throws -> Rate {

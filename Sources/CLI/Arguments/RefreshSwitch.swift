@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The user's switch of background refresh as typed: `--on` or `--off`.
+/// The switch of background refresh as an option: `--on` or `--off`.
 enum RefreshSwitch: String, EnumerableFlag {
     case on
     case off

@@ -1,19 +1,19 @@
 import NightshiftAPI
 
-/// Words of a command line that may hold secrets, and the parser's messages, which repeat them.
+/// Finds arguments that may contain secrets, and hides them in the parser's messages.
 enum SecretArguments {
-    /// Options whose values are fields, of a request or of a form, or people's passwords.
+    /// Options with header fields, form fields, or user names with passwords.
     private static let options: Set<String> = ["-H", "--header", "--form", "-F", "--user", "-u"]
 
-    /// Whether a word is the value of an option that takes secrets.
+    /// Whether `word` is or contains the value of an option that takes secrets.
     ///
-    /// - Parameter previous: the word before it.
+    /// - Parameter previous: the argument before it.
     static func mayBeSecret(_ word: String, after previous: String?) -> Bool {
         if let previous, options.contains(previous) { return true }
         return options.contains { option in word.hasPrefix(option.hasPrefix("--") ? option + "=" : option) }
     }
 
-    /// The message with what is secret in the arguments that it repeats left out.
+    /// Returns the parser's message without the secrets of the arguments that it repeats.
     static func hidden(in message: String, _ arguments: [String]) -> String {
         var words: [(secret: String, shown: String)] = []
         for (index, argument) in arguments.enumerated() {
@@ -27,12 +27,13 @@ enum SecretArguments {
             }
         }
         return words.sorted { $0.secret.count > $1.secret.count }.reduce(message) { message, word in
-            // As the parser repeats a word: a short one may be part of others.
+            // The parser repeats an argument in single quotes. Without them, a short argument could match part of
+            // another word.
             message.replacing("'\(word.secret)'", with: "'\(word.shown)'")
         }
     }
 
-    /// A field's name alone.
+    /// Returns the name of the field, with its value masked.
     private static func shown(_ field: String) -> String {
         guard let end = field.firstIndex(where: { $0 == ":" || $0 == "=" }) else { return Redaction.mask }
         return "\(field[...end]) \(Redaction.mask)"

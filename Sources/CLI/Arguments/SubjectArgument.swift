@@ -1,11 +1,11 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// The subject of `show` or `why`, as it is typed.
+/// The subject of `show` or `why` from the command line.
 enum SubjectArgument: Hashable, Sendable {
-    /// `12`, `#12` as the page writes it, or `12-20`.
+    /// Transfers: `12`, `#12` as on the page, or `12-20`.
     case tasks(TaskRange)
-    /// Something else: the id or name of an app, the name, file or URL of a transfer, a push's id, a region's identifier.
+    /// The id or name of an app; the name, file or URL of a transfer; the id of a push; or the identifier of a region.
     case name(String)
 
     static let help = ArgumentHelp(

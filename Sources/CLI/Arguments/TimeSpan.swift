@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A length of time as typed: `90`, `90s`, `10m`, `1h30m`, `2d`, `1w`; a bare number is seconds.
+/// A duration from the command line: `90`, `90s`, `10m`, `1h30m`, `2d`, `1w`. A number without a unit is in seconds.
 struct TimeSpan: Hashable, Sendable {
     var seconds: Double
 

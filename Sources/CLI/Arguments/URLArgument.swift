@@ -1,9 +1,10 @@
 import Foundation
 import NightshiftAPI
 
-/// What can be said of a URL before anyone asks the service.
+/// Checks of a URL that do not need the service.
 enum URLArgument {
-    /// Why `text` cannot be a URL to transfer, or nil. Never repeats a password.
+    /// Returns the reason why `text` is not a valid URL for a transfer; nil if it is valid. The reason contains no
+    /// password.
     static func mistake(in text: String) -> String? {
         if text.isEmpty { return "the URL is empty" }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7f }) else {
@@ -17,7 +18,7 @@ enum URLArgument {
         }
         guard !host(of: text).isEmpty else { return "the URL has no host" }
         do {
-            // As the service reads it: what it would refuse is told before anything is accepted.
+            // The service parses the URL in the same way. Thus its refusal is reported before any transfer is accepted.
             _ = try TransferURL(parsing: text)
             return nil
         } catch {
@@ -26,7 +27,7 @@ enum URLArgument {
         }
     }
 
-    /// In lower case, an IPv6 address without its brackets; empty where there is none.
+    /// Returns the host in lower case, an IPv6 address without its brackets; empty if the URL has no host.
     static func host(of url: String) -> String {
         guard let scheme = url.range(of: "://") else { return "" }
         let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }

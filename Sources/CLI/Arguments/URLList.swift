@@ -7,17 +7,17 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// The URLs of a file or of standard input, one to a line, read in bounded memory.
+/// The URLs of a file or of standard input, one per line, read in bounded memory.
 ///
-/// The list is read twice: once to find mistakes, so that a bad line 70,000 is told before anything is accepted, and
-/// once to hand it over. What cannot be read twice is first copied into a file without a name.
+/// The list is read twice: first to find mistakes, so that a mistake in line 70,000 is reported before any transfer is
+/// accepted, and then to send the URLs. Input that cannot be read twice is first copied to an unlinked temporary file.
 ///
-/// A list may begin with a byte order mark, and with that of UTF-16 it is read as UTF-16. A line that is not UTF-8 keeps its bytes,
+/// A list may begin with a byte order mark of UTF-8 or UTF-16. A line that is not UTF-8 keeps its bytes,
 /// percent-encoded (``URLBytes``).
 struct URLList: ~Copyable {
     private let descriptor: Int32
 
-    /// Opens `path`, or standard input for `-`.
+    /// Opens the file at `path`, or standard input if `path` is `-`.
     init(path: String, standardInput: Int32 = 0) throws {
         let opened = path == "-" ? dup(standardInput) : open(path, O_RDONLY | O_CLOEXEC)
         guard opened >= 0 else {
@@ -33,7 +33,7 @@ struct URLList: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// How many URLs there are; throws a usage error that names each bad line, up to ten.
+    /// Returns the number of URLs. Throws a usage error that lists up to ten invalid lines.
     borrowing func validated() throws -> Int {
         var count = 0
         var mistakes: [String] = []
@@ -73,7 +73,7 @@ struct URLList: ~Copyable {
         }
     }
 
-    /// Nil for blank lines and comments.
+    /// Returns the URL; nil for blank lines and comments.
     private static func url(in line: String) -> String? {
         let text = line.trimmingSpaces()
         return text.isEmpty || text.hasPrefix("#") ? nil : text
@@ -96,7 +96,8 @@ struct URLList: ~Copyable {
             let count = read(source, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN {
-                // Another program has set the open file to non-blocking, which holds for all that have it.
+                // Another program has made the open file description non-blocking, which affects all processes that
+                // share it.
                 var place = pollfd(fd: source, events: Int16(POLLIN), revents: 0)
                 poll(&place, 1, -1)
                 continue
@@ -120,7 +121,7 @@ struct URLList: ~Copyable {
     }
 }
 
-/// The lines of a file from its beginning, each at most ``Limits/urlLength`` and a little long.
+/// The lines of a file from its beginning. A line may be a little longer than ``Limits/urlLength``.
 struct LineReader {
     static let chunk = 65_536
     private let descriptor: Int32

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// `NAME` or `NAME:PASSWORD`, as curl writes whom to log in as.
+/// The option `--user` with `NAME` or `NAME:PASSWORD`, as in curl.
 struct UserOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,7 +13,7 @@ struct UserOption: ParsableArguments {
         if let user, user.isEmpty || user.hasPrefix(":") { throw ValidationError("--user needs a name.") }
     }
 
-    /// Asks for the password where none was given with a name.
+    /// Returns the user name and the password. Asks for the password if only a name was given.
     func credential(_ invocation: Invocation) throws -> Credential? {
         guard let user else { return nil }
         if let colon = user.firstIndex(of: ":") {

@@ -2,18 +2,18 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The user's service as commands see it: it is there, or it is started.
+/// The user's service, which is started if it does not run.
 struct Service: Sendable {
     var client: ServiceClient
     var launcher: ServiceLauncher
 
-    /// Starts the service unless it answers.
+    /// Starts the service if it does not respond.
     func ready() async throws {
         try await launcher.ensureRunning()
     }
 
-    /// Fetches an answer, starting the service where it has to be; once more where the connection broke off, which is harmless
-    /// for a question.
+    /// Fetches a response, and starts the service first if necessary. If the connection is lost, the request is sent
+    /// once more, which is harmless because it changes nothing.
     func fetch<Answer>(_ question: Endpoint<Answer>) async throws -> Answer {
         try await ready()
         do {
@@ -35,9 +35,9 @@ struct Service: Sendable {
         return try await client.send(.enqueue(request))
     }
 
-    /// Tells every task that the filter lets through to `body`, page by page, in the order of their ids.
+    /// Calls `body` for each task that matches the filter, page by page, in the order of the ids.
     ///
-    /// - Parameter unreadable: hears of those that cannot be told.
+    /// - Parameter unreadable: called for each task whose stored data cannot be read.
     func forEachTask(
         _ filter: TaskFilter = TaskFilter(), after: TaskID? = nil, through last: TaskID? = nil,
         unreadable: (UnreadableTask) -> Void = { _ in },

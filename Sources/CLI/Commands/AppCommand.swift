@@ -32,7 +32,7 @@ extension Invocation {
         AppReport(times: times, style: Style(isEnabled: output.allowsColor))
     }
 
-    /// Asks the service to do something to the app and says how the app is then.
+    /// Requests a change of the app from the service, and prints the new state of the app.
     func changeApp(
         _ argument: AppArgument, json: Bool, by change: (AppID) -> Endpoint<AppStatus>
     ) async throws -> ExitStatus {

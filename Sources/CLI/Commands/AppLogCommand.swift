@@ -29,7 +29,7 @@ struct AppLogCommand: ClientCommand {
         var printer = AppLogPrinter(
             app: reader.app, output: invocation.output, errors: invocation.errors, isJSON: json, isFollowing: follow)
         try await invocation.service.ready()
-        // The first answer says whether there is such a log. Whoever follows it stays when the service goes, from then on.
+        // The first response fails if the log does not exist. After it, following continues even if the service stops.
         if let piece = try await reader.next() { try printer.write(piece) }
         guard follow else {
             while let piece = try await reader.next() { try printer.write(piece) }

@@ -24,7 +24,7 @@ struct AppNotificationsCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// The user's word.
+    /// The permission as an option.
     enum Word: String, EnumerableFlag {
         case allow
         case deny

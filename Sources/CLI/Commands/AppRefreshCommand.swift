@@ -41,7 +41,7 @@ struct AppRefreshCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// As the service takes it.
+    /// Returns the interval in the form that the service accepts.
     static func interval(_ text: String) throws -> String {
         if text == "default" || RefreshInterval(text) != nil { return text }
         guard let span = try? TimeSpan.parse(text), let interval = RefreshInterval(String(span.seconds)) else {
@@ -51,7 +51,7 @@ struct AppRefreshCommand: ClientCommand {
         return interval.description
     }
 
-    /// -1 takes the cap away.
+    /// Returns the daily cap; -1 removes it.
     static func cap(_ text: String) throws -> Int {
         if text == "none" { return -1 }
         guard let count = Int(text), count >= 0 else {

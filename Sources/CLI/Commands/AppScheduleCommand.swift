@@ -17,7 +17,7 @@ struct AppScheduleCommand: ClientCommand {
               nightshift app schedule org.example.Feeds feeds.clean --cancel
             """)
 
-    /// What kind of task it is, as typed.
+    /// The kind of a scheduled task as an option.
     enum Kind: String, EnumerableFlag {
         case refresh
         case processing
@@ -70,7 +70,7 @@ struct AppScheduleCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let app = try invocation.appID(id)
         let client = invocation.service.client
-        // A mistake in the time is told before anything is asked.
+        // A mistake in the time is reported before any request is sent.
         let task = cancel ? nil : try request(invocation)
         try await invocation.service.ready()
         if let task {

@@ -32,7 +32,7 @@ struct AppShowCommand: ClientCommand {
 }
 
 extension Invocation {
-    /// Everything about the app.
+    /// Returns everything about the app.
     func description(of id: AppID) async throws -> SubjectAnswer {
         let app = try await service.fetch(.app(id))
         let background = try await background(of: app.id)

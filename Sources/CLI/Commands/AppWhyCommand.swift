@@ -33,7 +33,7 @@ struct AppWhyCommand: ClientCommand {
 }
 
 extension Invocation {
-    /// Why the app is in its state.
+    /// Returns the explanation of the app's state.
     func explanation(of id: AppID) async throws -> SubjectAnswer {
         let explanation = try await service.fetch(.why(id))
         let background = try await background(of: explanation.app.id)

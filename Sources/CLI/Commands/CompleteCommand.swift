@@ -2,7 +2,7 @@ import ArgumentParser
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints what a shell may complete a word to: for the scripts of `nightshift completions`.
+/// Prints the possible completions of a word, for the scripts of `nightshift completions`.
 struct CompleteCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "complete",
@@ -33,7 +33,7 @@ struct CompleteCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let found = await found(invocation)
-        // Those that are typed already are not wanted twice.
+        // Words that are already in the command line are not offered again.
         let offered = found.filter { !words.dropFirst().dropLast().contains($0.word) }
         if format.json {
             try invocation.json(Document(words: offered.map(\.word)))
@@ -69,7 +69,8 @@ struct CompleteCommand: ClientCommand {
         }
     }
 
-    /// The newest first. Of a long list the first page: more would not fit a screen.
+    /// Returns the newest transfers first. Of a long list only the first page is read, because more would not fit on a
+    /// screen.
     private func tasks(_ client: ServiceClient) async throws -> [CompletionWord] {
         var tasks = try await client.send(.tasks(TaskFilter(states: CompletionStates.of(words)))).tasks
         if ["get", "put"].contains(words.dropFirst().first) { tasks.removeAll { $0.resumeData == nil } }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What can be known of a destination before anything is transferred.
+/// Checks of a destination before any transfer starts.
 enum DestinationCheck {
     static func requireDirectory(_ path: String) throws {
         var isDirectory: ObjCBool = false
@@ -14,7 +14,7 @@ enum DestinationCheck {
         }
     }
 
-    /// - Parameter typed: the path as the person wrote it.
+    /// - Parameter typed: the path as the user typed it.
     static func requireFile(_ path: String, asTyped typed: String, force: Bool) throws {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)

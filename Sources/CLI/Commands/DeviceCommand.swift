@@ -30,7 +30,7 @@ extension Invocation {
         DeviceReport(times: times, style: Style(isEnabled: output.allowsColor))
     }
 
-    /// Changes what is set for the device, and says what that is then.
+    /// Changes the settings or overrides of the device, and prints them.
     func change(_ change: DeviceChange, json: Bool) async throws -> ExitStatus {
         try await service.ready()
         let device = try await service.client.send(.changeDevice(change))
@@ -42,7 +42,7 @@ extension Invocation {
         return .whole
     }
 
-    /// Asks for a phase of doze, and says which one it is then.
+    /// Requests a phase of doze, and prints the new phase.
     func request(_ phase: DozePhase, json: Bool) async throws -> ExitStatus {
         try await service.ready()
         let device = try await service.client.send(.doze(DozeRequest(phase: phase)))

@@ -8,14 +8,14 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// Writes results where their user wants them.
+/// Writing of results to files.
 extension Invocation {
-    /// Writes a file whole or not at all, also where the disk is full.
+    /// Writes a file completely or not at all, even if the disk is full.
     ///
     /// - Parameters:
     ///   - file: an absolute path.
-    ///   - isReplacing: whether a file that is there makes way.
-    /// - Returns: false where one is there that does not.
+    ///   - isReplacing: whether an existing file is replaced.
+    /// - Returns: false if the file exists and is not replaced.
     func write(_ data: Data, to file: String, isReplacing: Bool) throws -> Bool {
         let place = URL(filePath: file)
         try DestinationCheck.requireDirectory(place.deletingLastPathComponent().path(percentEncoded: false))
@@ -23,7 +23,7 @@ extension Invocation {
             var information = stat()
             let isThere = stat(file, &information) == 0
             if isReplacing, isThere, information.st_mode & S_IFMT != S_IFREG {
-                // A pipe, or /dev/null: no file takes its place.
+                // A pipe or device, such as /dev/null, is written to and not replaced.
                 try data.write(to: place)
             } else if isReplacing {
                 try data.write(to: place, options: .atomic)
@@ -36,7 +36,7 @@ extension Invocation {
         }
     }
 
-    /// Somebody may make the file meanwhile: then it is not touched either.
+    /// Writes a new file. If another program creates the file at the same time, that file is not replaced.
     private func writeNew(_ data: Data, to place: URL) throws -> Bool {
         let draft = place.deletingLastPathComponent().appending(path: ".nightshift-\(UUID().uuidString)")
         let (from, to) = (draft.path(percentEncoded: false), place.path(percentEncoded: false))

@@ -160,7 +160,7 @@ struct GetCommand: ClientCommand {
         }
     }
 
-    /// The transfer that has fetched the file of `-o` from this URL, where the file is still the one that it wrote.
+    /// Returns the transfer that has downloaded this URL to the file of `-o`, if the file is unchanged since then.
     private func finishedBefore(_ invocation: Invocation) async throws -> TaskStatus? {
         guard let output, output != "-", !force, owner.app == nil, let text = urls.first,
             let url = try? TransferURL(parsing: text).string
@@ -174,7 +174,8 @@ struct GetCommand: ClientCommand {
         try await invocation.service.forEachTask(TaskFilter(states: [.completed], session: .terminal)) { task in
             guard task.file == path, task.url == url, checksum == nil || task.checksum == checksum,
                 task.countOfBytesReceived == Int64(file.st_size), let ended = task.endedAt,
-                // Written to since, it is another file. Its own time may be that of the server's, which is earlier.
+                // A file that was written to later is a different file. The modification time may be that of the
+                // server, which is earlier.
                 Double(file.st_mtim.tv_sec) <= ended.timeIntervalSince1970
             else { return }
             found = task

@@ -59,7 +59,7 @@ struct JournalCommand: ClientCommand {
             service: invocation.service, app: try app.map { try invocation.appID($0) }, task: task.map { TaskID($0) },
             since: moment)
         try await invocation.service.ready()
-        // Whoever follows stays when the service goes, from the first answer on.
+        // After the first response, following continues even if the service stops.
         if let entries = try await reader.next() {
             try printer.print(entries)
         } else {
@@ -72,9 +72,9 @@ struct JournalCommand: ClientCommand {
         return try await JournalFollowing(reader: reader, printer: printer).run() ? .interrupted : .whole
     }
 
-    /// That nothing was decided is said: silence could also mean that there is no such transfer.
+    /// Prints that no decision was made, because without any output the transfer might not exist.
     ///
-    /// - Throws: ``Problem`` where there is none.
+    /// - Throws: ``Problem`` if the transfer does not exist.
     private func explainSilence(_ invocation: Invocation) async throws {
         let more = since == .all ? "" : " '--since all' prints the whole journal."
         if let task {
@@ -92,7 +92,7 @@ struct JournalCommand: ClientCommand {
     }
 }
 
-/// How far back a journal is read, as typed.
+/// The start of a journal from the command line.
 enum JournalStart: Hashable, Sendable {
     case all
     case span(TimeSpan)
@@ -104,7 +104,7 @@ enum JournalStart: Hashable, Sendable {
         return .moment(try Moment.parse(text))
     }
 
-    /// Nil for a date that no calendar has. A time of day is the last one that was.
+    /// Returns the date; nil for a date that does not exist. A time of day is the last such time.
     func resolved(now: Date, timeZone: TimeZone) -> Date? {
         switch self {
         case .all: return Date(timeIntervalSince1970: 0)

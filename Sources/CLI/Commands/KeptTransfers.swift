@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// Tasks that were ended by `nightshift cancel --keep`, or failed with bytes that can be gone on with.
+/// Transfers that `nightshift cancel --keep` has ended, or that failed with data that can be continued.
 extension TaskStatus {
-    /// What a new task of this kind continues from.
+    /// Returns the resume data for a new task of this kind.
     func kept(_ kind: TaskKind) throws -> String {
         guard kind == self.kind else {
             throw CommandFailure.usage(
@@ -18,7 +18,7 @@ extension TaskStatus {
 }
 
 extension TaskKind {
-    /// The command that makes such tasks.
+    /// The command that creates such tasks.
     var command: String {
         switch self {
         case .download: "get"

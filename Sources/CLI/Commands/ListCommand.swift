@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension TaskState: ExpressibleByArgument {
-    /// A state by the name in the list, such as `paused`, or by its name in the API, such as `suspended`.
+    /// Creates the state from its name in the list, such as `paused`, or from its name in the API, such as `suspended`.
     package init?(argument: String) {
         guard let state = Self.allCases.first(where: { TaskText.state($0) == argument || $0.rawValue == argument })
         else { return nil }
@@ -58,7 +58,7 @@ struct ListCommand: ClientCommand {
         return .whole
     }
 
-    /// One document, written as it is read: a long list needs no memory.
+    /// Prints one JSON document, written while the list is read, so that a long list needs little memory.
     private func printJSON(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         var separator = "{\"tasks\":["
         var unreadable: [UnreadableTask] = []
@@ -77,7 +77,7 @@ struct ListCommand: ClientCommand {
     private func printTable(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         let output = invocation.output
         let style = Style(isEnabled: output.allowsColor)
-        // Lines are cut for a terminal only: a pipe gets all of them.
+        // Lines are cut only for a terminal. A pipe gets complete lines.
         let table = TaskTable(columns: output.isTerminal ? output.size().columns : .max, style: style)
         let times = invocation.times
         var count = 0

@@ -3,7 +3,7 @@ import Foundation
 import Manual
 import NightshiftAPI
 
-/// Writes manual pages from the help of programs: for `make install`.
+/// Prints manual pages, made from the help of programs, for `make install`.
 struct ManualCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",

@@ -38,11 +38,11 @@ struct PauseCommand: ClientCommand {
     }
 }
 
-/// The bytes that pausing uploads loses: they were sent, and the server does not keep them.
+/// The sent bytes that have to be sent again after pausing uploads, because the server does not keep them.
 struct UploadLosses {
     private var tasks: [TaskStatus]
 
-    /// Uploads that are listed one by one.
+    /// The most uploads that are listed one by one.
     private static let mostShown = 5
 
     init(_ tasks: [TaskStatus]) {
@@ -70,7 +70,7 @@ struct UploadLosses {
 }
 
 extension Service {
-    /// The bytes of the transfers that run now.
+    /// Returns those of the transfers that are running.
     fileprivate func running(among ids: [TaskID]) async throws -> [TaskStatus] {
         let wanted = Set(ids)
         var found: [TaskStatus] = []

@@ -75,7 +75,7 @@ struct PutCommand: ClientCommand {
     @OptionGroup(title: "App") var owner: AppOptions
     @OptionGroup(title: "Output") var watching: WatchingOptions
 
-    /// With a form the one argument is the URL.
+    /// The URL. With a form it is the only argument.
     private var target: String { url ?? file ?? "" }
 
     func validate() throws {
@@ -121,7 +121,7 @@ struct PutCommand: ClientCommand {
         return status
     }
 
-    /// What to send, and where.
+    /// Adds the source and the URL to the request.
     private func describe(_ task: inout TaskRequest, _ invocation: Invocation) throws {
         task.url = target
         task.method = method
@@ -136,7 +136,7 @@ struct PutCommand: ClientCommand {
         }
         task.resumption = tus ? .tus : noResume ? .plain : nil
         task.snapshot = copySource ? .copy : nil
-        // Other methods may do something twice when they are sent twice, and that may be what is wanted.
+        // Other methods may have an effect each time they are sent, and the user may want it twice.
         if form.isEmpty, (method ?? "PUT").uppercased() == "PUT" { task.ifSame = .join }
         try ProxyVariables(invocation.environment).apply(to: &task)
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
@@ -155,7 +155,8 @@ struct PutCommand: ClientCommand {
         }
     }
 
-    /// An answer comes once: where somebody has made the file meanwhile, it takes a free name beside it.
+    /// Writes the response to a file. It cannot be fetched again, so if another program has created the file, a free
+    /// name next to it is used.
     private func keep(_ body: Data, in file: String, _ invocation: Invocation) throws {
         if try invocation.write(body, to: file, isReplacing: force) { return }
         for number in 1... {
@@ -169,14 +170,14 @@ struct PutCommand: ClientCommand {
         }
     }
 
-    /// The response's body, also that of a refusal: it often says why.
+    /// Prints the body of the response, even for an error response, because it often contains the reason.
     private func passOn(answerOf id: TaskID, to file: String?, _ invocation: Invocation) async throws {
         guard file != nil || !watching.json else { return }
         let body: Data
         do {
             body = try await invocation.service.client.send(.content(of: id))
         } catch let problem as Problem where problem.status == 404 || problem.status == 409 {
-            // No body came.
+            // The response had no body.
             body = Data()
         }
         if let file {

@@ -16,7 +16,7 @@ struct RegionAddCommand: ClientCommand {
               nightshift region add city 33.5S,70.7W 5km --app org.example.Gate --exit-only
             """)
 
-    /// Which crossings the app is woken for, as typed; both unless told otherwise.
+    /// The events that wake the app, as an option. The default is both.
     enum Crossings: String, EnumerableFlag {
         case entryOnly
         case exitOnly

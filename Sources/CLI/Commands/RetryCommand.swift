@@ -33,7 +33,7 @@ struct RetryCommand: ClientCommand {
         var answer = RetryResponse(count: 0)
         var hosts: [PausedHost] = []
         if ranges.isEmpty {
-            // Their pauses end, too, and with them the waits of transfers that have not failed themselves.
+            // The pauses of these hosts end too, which ends the waits of transfers that have not failed themselves.
             hosts = try await service.client.send(.status).pausedHosts
             answer = try await service.client.send(.retry(RetryRequest()))
         } else {
@@ -58,7 +58,7 @@ struct RetryCommand: ClientCommand {
         if let line = Self.line(answer, hosts) { invocation.output.line(line) }
     }
 
-    /// What tries again now; nil where refusals have said it.
+    /// Returns a sentence about the retried transfers; nil if the refusals already explain the result.
     static func line(_ answer: RetryResponse, _ hosts: [PausedHost]) -> String? {
         let origins = hosts.prefix(3).map { TerminalText.escaped($0.origin) }.joined(separator: ", ")
         let waiting = "transfers that waited for " + (hosts.count > 3 ? "\(hosts.count) hosts" : origins)

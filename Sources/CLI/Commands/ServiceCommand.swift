@@ -23,8 +23,8 @@ struct ServiceCommand: ParsableCommand {
 struct ServiceChange: Encodable {
     var isRunning: Bool?
     var processID: Int32?
-    /// Unit files that were written or taken away.
+    /// Unit files that were written or removed.
     var files: [String]?
-    /// Whether systemd was told.
+    /// Whether the units were enabled in systemd.
     var isEnabled: Bool?
 }

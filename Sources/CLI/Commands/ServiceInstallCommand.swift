@@ -55,7 +55,8 @@ struct ServiceInstallCommand: ClientCommand {
         return .whole
     }
 
-    /// A service that a command has started holds the socket's name; it makes way first.
+    /// Lets systemd start the service. A service that a command has started uses the same socket, so it is stopped
+    /// first.
     private func handOver(_ manager: UserManager, _ invocation: Invocation) async throws {
         if !manager.isActive(UnitFiles.socketName),
             try invocation.service.launcher.isRunning()

@@ -22,7 +22,7 @@ struct ServiceStopCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// The service leaves within 2 s; a disk that is stuck may need more.
+    /// The service stops within 2 s. A stuck disk may take longer.
     private static let patience: Duration = .seconds(15)
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -31,13 +31,14 @@ struct ServiceStopCommand: ClientCommand {
             try printResult("The service does not run.", invocation)
             return .whole
         }
-        // Read first: asking whether the socket still answers would make systemd start the service again.
+        // The process id is read first: a later connection to the socket would make systemd start the service again.
         let process = try await service.client.send(.status).processID
         try await service.client.send(.shutdown)
         let clock = ContinuousClock()
         let deadline = clock.now + Self.patience
         while true {
-            // Before the look: the last one comes behind the deadline, however late this program is given the processor.
+            // The deadline is checked before the process, so that the last check comes after the deadline even on a
+            // busy machine.
             let isLastLook = clock.now >= deadline
             guard kill(process, 0) == 0 else { break }
             guard !isLastLook else {

@@ -10,19 +10,19 @@ import NightshiftClient
 
 /// A download to standard output: `get -o -`.
 ///
-/// The service keeps the bytes until they are whole and their checksum is right. Then they are written, and the task is removed.
-/// It is removed as well where it fails and where nobody reads. ^C pauses it once bytes are here, since nobody would read them; the
-/// same command continues it.
+/// The service keeps the bytes until the file is complete and its checksum is verified. Then they are written, and the
+/// task is removed. It is also removed if it fails or if the reader has closed the pipe. After ^C a task that has
+/// received bytes is paused, and the same command continues it.
 struct StandardOutputDownload: Sendable {
     var submission: Submission
 
-    /// Bytes that a terminal is shown at most.
+    /// The most bytes that are shown on a terminal.
     static let terminalLimit = 1 << 20
 
     private var invocation: Invocation { submission.invocation }
 
     func run(name: String, _ task: TaskRequest) async throws -> ExitStatus {
-        // A reader that goes away is an error of a write, and no end before the task is removed.
+        // A closed pipe must be a write error. The signal would end this program before the task is removed.
         signal(SIGPIPE, SIG_IGN)
         var submission = submission
         submission.isForStandardOutput = true
@@ -63,7 +63,7 @@ struct StandardOutputDownload: Sendable {
         output.write(TerminalText.escaped(text, keepingNewlines: true))
     }
 
-    /// Whether the bytes that have come are kept for the next time.
+    /// Pauses the task if it has received bytes. Returns whether it was paused.
     private func pause(_ id: TaskID) async -> Bool {
         let client = invocation.service.client
         return await Task {
@@ -80,10 +80,11 @@ struct StandardOutputDownload: Sendable {
         }.value
     }
 
-    /// What cannot be removed now ends and is removed by its owner: the command has done what it could.
+    /// Cancels and removes the tasks. Errors are ignored: a task that cannot be removed now can be removed by the user
+    /// later.
     private func forget(_ ids: [TaskID]) async {
         let client = invocation.service.client
-        // Also where this task was cancelled by ^C.
+        // The requests are also sent if ^C has cancelled the current task.
         await Task {
             _ = try? await client.send(.act(TaskActionRequest(.cancel, ids)))
             _ = try? await client.send(.act(TaskActionRequest(.remove, ids)))

@@ -2,19 +2,19 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// One answer of `show` or `why`: lines for people, or a document.
+/// One result of `show` or `why`: lines for people, and a JSON document.
 struct SubjectAnswer {
     var lines: [String]
     var document: any Encodable
 }
 
-/// The document about a push.
+/// The JSON document about a push.
 struct PushDocument: Encodable {
     var app: AppID
     var push: PushRecord
 }
 
-/// The document about a region: of each app that watches one of this identifier.
+/// The JSON document about a region identifier, with the regions of all apps that use it.
 struct RegionDocument: Encodable {
     var regions: [Entry]
 
@@ -26,7 +26,7 @@ struct RegionDocument: Encodable {
     }
 }
 
-/// Answers about several subjects, each as it is read.
+/// Reads and prints results for several subjects, one by one.
 struct SubjectReading {
     var invocation: Invocation
     var json: Bool
@@ -35,7 +35,7 @@ struct SubjectReading {
 
     private var service: Service { invocation.service }
 
-    /// An error about one subject does not keep the others from being answered.
+    /// Prints all subjects. An error about one of them does not affect the others.
     func run(_ subjects: [SubjectArgument]) async throws -> ExitStatus {
         if subjects.count == 1, case .tasks(let range) = subjects[0], range.ids.count == 1 {
             return try write(single: try await task(TaskID(range.ids.lowerBound)))
@@ -90,7 +90,7 @@ struct SubjectReading {
         }
     }
 
-    /// The transfers of a range that are there: it may have gaps.
+    /// Returns the existing transfers of a range, which may have gaps.
     private func ids(in range: TaskRange) async throws -> [TaskID] {
         var ids: [TaskID] = []
         let last = TaskID(range.ids.upperBound)
@@ -127,7 +127,8 @@ struct SubjectReading {
         }
     }
 
-    /// The answer about the app of this id, also of one without an entry, which is in no list; nil where no app has it.
+    /// Returns the result for the app with this id, even for an app without a desktop entry, which is in no list; nil
+    /// if no app has the id.
     private func answer(ofApp name: String) async throws -> SubjectAnswer? {
         do {
             return try await app(try invocation.appID(AppArgument(text: name)))
@@ -136,7 +137,7 @@ struct SubjectReading {
         }
     }
 
-    /// Searches in the order of the page: an app, a transfer, a push, a region.
+    /// Searches in the same order as the page: apps, transfers, pushes, regions.
     private func subject(_ name: String, isURL: Bool) async throws -> NamedSubject {
         if !isURL, let id = NamedSubject.app(name, in: try await service.fetch(.apps).apps) { return .app(id) }
         var matches = TaskMatches(name: name, path: isURL ? nil : try? invocation.absolute(name))

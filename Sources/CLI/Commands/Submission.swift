@@ -2,15 +2,17 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Hands tasks to the service and waits for them, or not.
+/// Sends tasks to the service, and follows them unless `--detach` is given.
 struct Submission: Sendable {
     var invocation: Invocation
     var options: WatchingOptions
     var owner: AppOptions
-    /// Whether the bytes go to standard output: then no paths do, and the tasks end with this command.
+    /// Whether the bytes are written to standard output. Then no paths are written there, and the tasks end with this
+    /// command.
     var isForStandardOutput = false
 
-    /// Tasks in one request: each is one transaction, and a line of the list is soon on disk.
+    /// The number of tasks in one request. Each request is one transaction, so the first lines of a list are soon on
+    /// disk.
     static let batch = 1_000
 
     static func name(_ task: TaskRequest) -> String {
@@ -23,9 +25,9 @@ struct Submission: Sendable {
         try await submitted(names: names, tasks).status
     }
 
-    /// As ``run(names:_:)``, with the ids.
+    /// Submits tasks as ``run(names:_:)`` does, and also returns their ids.
     ///
-    /// - Parameter accepted: learns the ids before the tasks are followed.
+    /// - Parameter accepted: called with the ids before the tasks are followed.
     func submitted(
         names: [String], _ tasks: [TaskRequest], accepted: ([TaskID]) -> Void = { _ in }
     ) async throws -> (status: ExitStatus, ids: [TaskID]) {
@@ -43,11 +45,11 @@ struct Submission: Sendable {
         for (id, (name, task)) in zip(ids, zip(names, tasks)) {
             followed.add(FollowedTask(id: id, kind: task.kind, name: name))
         }
-        // What a joined task has done before is in no entry that is still to come.
+        // Earlier decisions about a joined task are not in new journal entries, so its status is read.
         return (try await follow(followed, accepted: ids, joined: joined, joined.isEmpty ? lastEntry : nil), ids)
     }
 
-    /// The same for a list that may be longer than memory likes.
+    /// Submits the tasks of a list that may be too long for memory.
     func run(list: borrowing URLList, _ tasks: ([String]) throws -> [TaskRequest]) async throws -> ExitStatus {
         let service = invocation.service
         let lastEntry = try await journalEnd(service)
@@ -58,7 +60,7 @@ struct Submission: Sendable {
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
                 var requests = try tasks(urls)
-                // Equal lines have a transfer each: none is joined to that of an earlier batch.
+                // Each of several equal lines gets its own transfer, so it is not joined to that of an earlier batch.
                 for index in urls.indices where seen.contains(urls[index].hashValue) { requests[index].ifSame = nil }
                 seen.formUnion(urls.map(\.hashValue))
                 let answer = try await enqueue(requests, service)
@@ -92,7 +94,7 @@ struct Submission: Sendable {
         do {
             return try await service.enqueue(tasks, for: owner)
         } catch let failure as ServiceUnreachable {
-            // Asking again could transfer everything twice.
+            // The request is not repeated, because that could transfer everything twice.
             throw CommandFailure.unreachable(
                 failure.message + "\nIt is not known whether the transfers were accepted. 'nightshift list' shows it.")
         }
@@ -102,7 +104,7 @@ struct Submission: Sendable {
         try await service.fetch(.status).lastJournalEntry
     }
 
-    /// Follows a transfer that an earlier command has begun, also one that has ended.
+    /// Follows a transfer of an earlier command, which may have ended.
     func follow(_ task: TaskStatus) async throws -> ExitStatus {
         if options.detach {
             try printIDs([task.id], [task.id])
@@ -113,7 +115,7 @@ struct Submission: Sendable {
         return try await follow(followed, accepted: [task.id], joined: [task.id], nil)
     }
 
-    /// Says which transfers were there before. One whose bytes go to standard output was paused by ^C, and continues.
+    /// Prints which transfers already existed. A transfer to standard output that was paused by ^C is resumed.
     private func take(up ids: [TaskID], _ kind: TaskKind) async throws {
         let client = invocation.service.client
         if isForStandardOutput {
@@ -147,14 +149,14 @@ struct Submission: Sendable {
         if invocation.output.failure() != nil { tellAccepted(ids) }
     }
 
-    /// In the form in which a program expects them that has asked for JSON.
+    /// Prints the ids in the format of `--json`.
     private func printAccepted(_ ids: [TaskID]) throws {
         if options.detach { return try invocation.json(EnqueueResponse(ids: ids)) }
         var reporter = invocation.reporter(json: true, quiet: options.quiet)
         try reporter.accepted(ids, joined: [])
     }
 
-    /// For whoever does not learn it from standard output.
+    /// Prints the ids on standard error, for users who do not see them on standard output.
     private func tellAccepted(_ ids: [TaskID]) {
         let count = ids.count == 1 ? "1 transfer" : "\(ids.count) transfers"
         invocation.errors.line(

@@ -7,9 +7,10 @@ import Foundation
     import Musl
 #endif
 
-/// What ``TaskRunCommand`` starts: a process that the service can take charge of before the program's first instruction.
+/// The process that ``TaskRunCommand`` starts, so that the service can manage it before the program's first
+/// instruction.
 ///
-/// The process keeps its number when it becomes the program.
+/// The process id stays the same when the program is executed.
 struct TaskExecCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec",
@@ -36,7 +37,7 @@ struct TaskExecCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard isOpened() else { return .whole }
-        // As a shell does, also for a script that does not say what reads it.
+        // execvp also runs scripts without an interpreter line, as shells do.
         let words = arguments.map { strdup($0) } + [nil]
         StopSignals.admit()
         execvp(program, words)

@@ -2,7 +2,7 @@ import ArgumentParser
 import NightshiftAPI
 import NightshiftClient
 
-/// The tasks that a command is about: numbers, ranges, or all that it can be about.
+/// The transfers that a command applies to: numbers, ranges, or all possible ones.
 struct TaskSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
@@ -18,7 +18,7 @@ struct TaskSelection: ParsableArguments {
         if !ranges.isEmpty && all { throw ValidationError("Transfer numbers and --all cannot be combined.") }
     }
 
-    /// - Parameter states: what `--all` means for this command.
+    /// - Parameter states: the states that `--all` selects for this command.
     func ids(_ states: [TaskState], _ service: Service) async throws -> [TaskID] {
         guard all else { return TaskRange.ids(ranges) }
         var ids: [TaskID] = []
@@ -27,19 +27,20 @@ struct TaskSelection: ParsableArguments {
     }
 }
 
-/// The `--json` document of the commands that change tasks.
+/// The `--json` document of commands that change tasks.
 struct ChangedTasks: Encodable {
-    /// As they are now.
+    /// The new states of the tasks.
     var tasks: [TaskStatus] = []
-    /// Those that are forgotten now: of `remove` only.
+    /// The ids of removed tasks, for the command `remove` only.
     var removed: [TaskID]?
     var refused: [RefusedTask] = []
 }
 
 extension Invocation {
-    /// Does one thing to all tasks, many in one request; what the service refuses for one does not keep it from the others.
+    /// Performs an action on all tasks, with many tasks in one request. A refusal for one task does not affect the
+    /// others.
     ///
-    /// - Parameter changed: hears of each task to which it was done, before that is said.
+    /// - Parameter changed: called for each changed task before the change is printed.
     func act(
         _ action: TaskAction, _ ids: [TaskID], producingResumeData: Bool? = nil, change: TaskChange? = nil, json: Bool,
         verb: String, changed: (TaskStatus) -> Void = { _ in }
@@ -66,7 +67,7 @@ extension Invocation {
     }
 }
 
-/// The output about changes, task by task.
+/// Prints changes, task by task.
 private struct ChangeReport {
     let invocation: Invocation
     let json: Bool
@@ -79,7 +80,7 @@ private struct ChangeReport {
         self.verb = verb
     }
 
-    /// - Parameter task: nil for one that is forgotten now.
+    /// - Parameter task: nil if the task was removed.
     mutating func changed(_ id: TaskID, _ task: TaskStatus?) {
         guard json else {
             invocation.output.line(task.map { "\(id) \(TaskText.name($0)): \(verb)" } ?? "\(id): \(verb)")

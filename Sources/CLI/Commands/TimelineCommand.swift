@@ -60,7 +60,7 @@ struct TimelineCommand: ClientCommand {
             let result = try SimulationOutput(parsing: try read(simulation, invocation))
             timeline = TimelineReader.timeline(result.entries, span: result.span, apps: apps)
             title = simulation == "-" ? "Simulation" : "Simulation \(URL(filePath: simulation).lastPathComponent)"
-            // A trace is in UTC wherever it is played.
+            // The times of a trace are in UTC.
             if result.totals != nil { timeZone = .gmt }
         } else {
             timeline = try await journal(invocation, apps)
@@ -83,9 +83,9 @@ struct TimelineCommand: ClientCommand {
         try await invocation.service.ready()
         var entries: [JournalEntry] = []
         while let page = try await reader.next() { entries += page }
-        // 'all' begins where the journal does.
+        // With 'all' the timeline starts at the first entry of the journal.
         let first = start == .all ? entries.first?.time ?? now : moment
-        // A service that cannot tell has a journal all the same.
+        // If the service cannot report the device state, the timeline is drawn from the journal alone.
         let current = try? await invocation.service.client.send(.device)
         return TimelineReader.timeline(
             entries, span: DateInterval(start: min(first, now), end: now), apps: apps, current: current)

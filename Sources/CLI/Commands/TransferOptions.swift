@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NightshiftAPI
 
-/// What `get` and `put` say about a request and how it travels.
+/// The options of `get` and `put` about the request, the proxy, the schedule and TLS.
 struct TransferOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .customLong("header")],
@@ -60,7 +60,7 @@ struct TransferOptions: ParsableArguments {
         if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
     }
 
-    /// A request with everything these options say, without URL and files. May ask for a password.
+    /// Returns a request with the values of these options, without URL and files. May ask for a password.
     func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
         var request = TaskRequest(kind: kind)
         HeaderArgument.warn(about: headers, invocation.errors)
@@ -95,7 +95,7 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// What a transfer needs of power and network before it runs.
+/// The options about the power and network that a transfer requires.
 struct ConditionOptions: ParsableArguments {
     @Flag(help: "Wait for good conditions: external power or enough battery, and an unmetered network.")
     var discretionary = false
@@ -121,7 +121,7 @@ struct ConditionOptions: ParsableArguments {
         }
     }
 
-    /// Options that are not given are left to the session.
+    /// Applies the given options. For the others, the settings of the session apply.
     func apply(to request: inout TaskRequest) {
         if discretionary { request.isDiscretionary = true }
         if noCellular { request.allowsCellularAccess = false }
@@ -132,7 +132,7 @@ struct ConditionOptions: ParsableArguments {
     }
 }
 
-/// For which app a transfer is, if for one.
+/// The options about the app that a transfer belongs to.
 struct AppOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -148,7 +148,7 @@ struct AppOptions: ParsableArguments {
     }
 }
 
-/// Whether a command waits for its transfers, and what it says meanwhile.
+/// The options about waiting and output.
 struct WatchingOptions: ParsableArguments {
     @Flag(help: "Print the transfer numbers once the service has accepted the transfers, and return.")
     var detach = false
@@ -160,7 +160,7 @@ struct WatchingOptions: ParsableArguments {
     var quiet = false
 }
 
-/// `--json` of the commands that answer with one document.
+/// The option `--json` of commands that print one document.
 struct JSONOption: ParsableArguments {
     @Flag(help: "Write one JSON document to standard output.")
     var json = false

@@ -1,17 +1,18 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints what an app writes, as it writes it, until ^C.
+/// Prints an app's log as the app writes it, until the user presses ^C.
 struct AppLogFollowing: Sendable {
     var reader: AppLogReader
     var printer: AppLogPrinter
 
-    /// A person sees no difference to at once; the service is asked only while somebody follows.
+    /// The time between two requests. It is short enough to seem immediate, and requests are only sent while a user
+    /// follows the log.
     private static let pause: Duration = .milliseconds(250)
-    /// For a service that is away: it is waited for, not started, because nobody needs it for reading.
+    /// The longest pause while the service does not run. Following waits for it and does not start it.
     private static let longestPause: Duration = .seconds(2)
 
-    /// True when a signal came.
+    /// Returns true if a signal arrived.
     func run() async throws -> Bool {
         try await InterruptSignals.ending { try await follow() }
     }

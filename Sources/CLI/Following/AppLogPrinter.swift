@@ -1,14 +1,15 @@
 import Foundation
 import NightshiftAPI
 
-/// Writes an app's log as it suits the other end: bytes to a pipe, harmless text to a terminal, JSON where it is wanted.
+/// Prints an app's log: as bytes to a pipe, as escaped text to a terminal, or as JSON.
 struct AppLogPrinter: Sendable {
     var app: AppID
     var output: Output
     var errors: Output
     var isJSON: Bool
     var isFollowing: Bool
-    /// The beginning of a character whose other bytes have not come yet, or, for one JSON document, all there is.
+    /// The beginning of a character whose other bytes have not arrived yet. For a single JSON document, all bytes so
+    /// far.
     private var held = Data()
 
     init(app: AppID, output: Output, errors: Output, isJSON: Bool, isFollowing: Bool) {
@@ -36,7 +37,7 @@ struct AppLogPrinter: Sendable {
         held = Data(held.dropFirst(whole))
     }
 
-    /// Nothing more comes.
+    /// Prints the remaining bytes at the end of the log.
     mutating func finish() throws {
         guard isJSON || !held.isEmpty else { return }
         try write(text: String(decoding: held, as: UTF8.self))
@@ -51,7 +52,7 @@ struct AppLogPrinter: Sendable {
         }
     }
 
-    /// How many bytes at the end begin a UTF-8 sequence that is longer.
+    /// Returns the number of bytes at the end that begin an incomplete UTF-8 sequence.
     private static func unfinished(_ bytes: Data) -> Int {
         for (count, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0xC0 != 0x80 {
             let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1

@@ -2,28 +2,28 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// An app's log, read piece by piece, also while the app writes to it and the service cuts it.
+/// Reads an app's log piece by piece, even while the app writes to it and the service truncates it.
 ///
-/// A log that has doubled its limit loses its beginning, so that what was at one place is at another one. Each piece
-/// is therefore asked for with the end of the last one before it; where that is not found, the log was cut, and the
-/// reader looks where the end of what it has is now.
+/// When a log reaches twice its limit, the service removes its beginning, and all positions change. So each request
+/// also covers the end of the previous piece. If that end is not at the expected position, the log was truncated, and
+/// the reader searches for it.
 struct AppLogReader: Sendable {
     let service: Service
     let app: AppID
-    /// The bytes before what comes next.
+    /// The position of the next byte.
     private var position: Int64 = 0
-    /// The last bytes that were given out, which lie before ``position``.
+    /// The last bytes before ``position``.
     private var end = Data()
 
     struct Piece: Hashable, Sendable {
         var bytes: Data
-        /// Whether some before it may have gone unread.
+        /// Whether bytes before this piece may have been missed.
         var isBehindGap = false
     }
 
-    /// Bytes of a piece: little memory, few requests.
+    /// The size of a piece: small enough for memory, large enough for few requests.
     static let pieceSize = 1 << 20
-    /// Bytes that are the same at one place only, as far as logs go.
+    /// The number of bytes by which a position is recognised. So many bytes are unlikely to occur twice in a log.
     static let overlap = 512
 
     init(service: Service, app: AppID) {
@@ -31,7 +31,7 @@ struct AppLogReader: Sendable {
         self.app = app
     }
 
-    /// The next bytes, or nil where there are no more for now.
+    /// Returns the next bytes, or nil if there are none yet.
     mutating func next() async throws -> Piece? {
         let bytes = try await read(from: position - Int64(end.count))
         guard bytes.starts(with: end) else { return try await afterCut() }
@@ -55,7 +55,7 @@ struct AppLogReader: Sendable {
         return parse(try await read(from: position))
     }
 
-    /// Where `text` is for the last time: what a log repeats is not printed twice.
+    /// Returns the last position of `text`, so that repeated lines of a log are not printed twice.
     private func lastPlace(of text: Data) async throws -> Int64? {
         var found: Int64?
         var place: Int64 = 0

@@ -1,22 +1,22 @@
 import Foundation
 import NightshiftAPI
 
-/// What a watcher knows of one task.
+/// The known state of a followed task.
 struct FollowedTask: Sendable {
     var id: TaskID
     var kind: TaskKind
-    /// Escaped for the terminal.
+    /// The name, escaped for a terminal.
     var name: String
     var state: TaskState = .waiting
     var wait: Wait?
     var lastError: TransferFailure?
-    /// Body bytes moved in the task's main direction.
+    /// The bytes sent by an upload, or received by a download.
     var done: Int64 = 0
-    /// -1 while it is not known.
+    /// The expected bytes; -1 if unknown.
     var total: Int64 = -1
     var bytesPerSecond: Double = 0
 
-    /// What it waits after: its own last failure, or the one for which all that go its way pause.
+    /// The failure that the task waits after: its own, or that of the route for which all transfers wait.
     var failure: TransferFailure? { wait?.failure ?? lastError }
 
     init(id: TaskID, kind: TaskKind, name: String) {
@@ -39,21 +39,21 @@ struct FollowedTask: Sendable {
     }
 }
 
-/// The tasks a watcher waits for, kept up to date from events: pure, so that every order of events can be tried.
+/// The followed tasks, updated by events. Pure, so that tests can try every order of events.
 struct FollowedTasks: Sendable {
     private(set) var pending: [TaskID: FollowedTask] = [:]
-    /// Those of ``pending`` that move bytes.
+    /// Those of ``pending`` that transfer bytes.
     private(set) var active: Set<TaskID> = []
     private(set) var completed = 0
     private(set) var failed = 0
     private(set) var bytesOfEnded: Int64 = 0
-    /// Whether tasks that are accepted later count too.
+    /// Whether tasks that are accepted later are also followed.
     var includesNewTasks = false
 
-    /// What an event asks its reader to do.
+    /// An action that an event requires.
     enum Need: Hashable, Sendable {
         case nothing
-        /// The task's status has to be read and given to ``update(_:)``.
+        /// Read the status of the task, and pass it to ``update(_:)``.
         case status(TaskID)
     }
 
@@ -127,7 +127,8 @@ struct FollowedTasks: Sendable {
         task.done = sends ? progress.countOfBytesSent : progress.countOfBytesReceived
         task.total = sends ? progress.countOfBytesExpectedToSend : progress.countOfBytesExpectedToReceive
         task.bytesPerSecond = progress.bytesPerSecond
-        // Only what runs has progress. The journal tells of a start a moment later, or together with the end.
+        // Only a running task has progress. The journal entry of its start arrives a moment later, or together with the
+        // end.
         if task.state == .waiting {
             task.state = .running
             task.wait = nil
@@ -136,10 +137,10 @@ struct FollowedTasks: Sendable {
         noteActivity(task)
     }
 
-    /// Tasks that wait, and what for is not known any more: no event has said it, the time is over, or the host is being tried;
-    /// none where there are more than `limit`.
+    /// Returns the tasks whose current wait reason is unknown: no event contained it, its time is over, or the host is
+    /// being tried. Returns nothing if more than `limit` tasks are pending.
     ///
-    /// What a task waits for that is held by its host, or by others, stands in no entry of the journal about that task.
+    /// If a task waits because of its host or of other tasks, no journal entry about the task contains the reason.
     func unexplained(at now: Date, limit: Int) -> [FollowedTask] {
         guard pending.count <= limit else { return [] }
         return pending.values.filter { task in
@@ -149,9 +150,10 @@ struct FollowedTasks: Sendable {
         }.sorted { $0.id < $1.id }
     }
 
-    /// Takes the answer to what ``unexplained(at:limit:)`` has named; the task where its wait is another one than was known.
+    /// Applies the status of a task that ``unexplained(at:limit:)`` returned. Returns the task if its wait has changed.
     ///
-    /// An event that came between question and answer may be newer than the answer: then this changes nothing.
+    /// If an event has changed the task since the request, the event may be newer than the status, which is then
+    /// ignored.
     mutating func explain(_ asked: FollowedTask, _ status: TaskStatus) -> FollowedTask? {
         guard let known = pending[asked.id], known.state == .waiting, known.wait == asked.wait else { return nil }
         let task = FollowedTask(status)
@@ -159,7 +161,7 @@ struct FollowedTasks: Sendable {
         return task.state == .waiting && task.wait != asked.wait ? task : nil
     }
 
-    /// Takes a status that was just read; true when the task had been pending and has ended.
+    /// Applies a new status. Returns true if the task was pending and has ended.
     mutating func update(_ status: TaskStatus) -> Bool {
         let isNew = pending[status.id] == nil
         guard status.state.isTerminal else {
@@ -173,7 +175,7 @@ struct FollowedTasks: Sendable {
         return true
     }
 
-    /// A task that the service no longer knows: somebody removed it.
+    /// Removes a task that the service no longer has, because it was removed from the list.
     mutating func forget(_ id: TaskID) {
         end(id, whole: false, bytes: 0)
     }

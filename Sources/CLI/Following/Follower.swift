@@ -2,31 +2,31 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Follows tasks to their end, through restarts of the service.
+/// Follows tasks until they have ended, even through restarts of the service.
 actor Follower {
     private let service: Service
     private var reporter: any TransferReporter
     private var tasks: FollowedTasks
-    /// The last journal entry whose meaning is in ``tasks`` or in ``unread``.
+    /// The last journal entry that ``tasks`` and ``unread`` include.
     private var lastEntry: Int64
-    /// Whether statuses have to be read before events mean anything.
+    /// Whether statuses must be read before events can be applied.
     private var needsReading: Bool
-    /// Tasks whose status an event has asked for, and was not read yet.
+    /// Tasks whose status must be read because of an event.
     private var unread: Set<TaskID> = []
     private var reading: Task<Void, any Error>?
     private let now: @Sendable () -> Date
     private var ticks = 0
 
-    /// So many or fewer are asked for by number, and each end is looked at when it comes; of more, those of a moment together.
+    /// The most tasks that are followed one by one. With more, the statuses of several ended tasks are read together.
     private static let few = 20
-    /// Statuses read with one request.
+    /// The number of statuses that are read with one request.
     private static let batch = 100
-    /// So many pictures after the last time it is asked what tasks wait for: about a second.
+    /// The number of ticks between two requests for wait reasons, about a second.
     private static let ticksBetweenQuestions = 5
 
     /// - Parameters:
-    ///   - tasks: what is known already.
-    ///   - lastEntry: the journal's end before `tasks` was true; nil when nothing is known yet.
+    ///   - tasks: the known tasks.
+    ///   - lastEntry: the last journal entry before the state of `tasks`; nil if their state is unknown.
     init(
         service: Service, reporter: any TransferReporter, tasks: FollowedTasks, lastEntry: Int64?,
         now: @escaping @Sendable () -> Date
@@ -39,12 +39,12 @@ actor Follower {
         needsReading = lastEntry == nil
     }
 
-    /// The tasks as they are now.
+    /// The current state of the tasks.
     var snapshot: FollowedTasks { tasks }
 
-    /// To be called some times a second.
+    /// Updates the display. Called several times a second.
     ///
-    /// - Throws: what the reporter does; what the service has to say to it is the business of ``run()``.
+    /// - Throws: errors of the reporter. Errors of the service are handled by ``run()``.
     func tick() async throws {
         do {
             try await readUnread()
@@ -55,7 +55,7 @@ actor Follower {
         reporter.tick(tasks)
     }
 
-    /// Takes the picture off the screen and says how things stand. To be called once, when ``run()`` is over.
+    /// Erases the display and prints the result. Called once, after ``run()``.
     func finish() {
         reporter.finish(tasks)
     }
@@ -85,13 +85,13 @@ actor Follower {
             } catch is ServiceUnreachable {
                 try Task.checkCancellation()
             } catch let problem as Problem where problem.status == 503 || problem.status == 429 {
-                // It is about to stop, or has too many readers for the moment.
+                // The service is about to stop, or has too many event streams at the moment.
             }
             if !isLost {
                 isLost = true
                 try reporter.connection(isLost: true)
             }
-            // At once the first time; then slower and slower, for a service that ends again and again.
+            // The first attempt follows at once. Later pauses grow, in case the service stops again and again.
             try await Task.sleep(for: pause)
             pause = min(max(pause * 2, .milliseconds(100)), .seconds(5))
         }
@@ -120,10 +120,10 @@ actor Follower {
         }
     }
 
-    /// Reads the statuses that were asked for; those that cannot be read stay asked for.
+    /// Reads the statuses that events require. After an error they are still required.
     private func readUnread() async throws {
         while !unread.isEmpty {
-            // The first caller reads. A caller that comes meanwhile waits for it, and reads what it has left.
+            // The first caller reads. Other callers wait for it, and then read the rest.
             let task =
                 reading
                 ?? Task {
@@ -154,20 +154,20 @@ actor Follower {
         for id in missing.sorted() { try remove(id) }
     }
 
-    /// Asks what tasks wait for, where no event says it.
+    /// Reads the wait reasons that no event contained.
     private func readWaits() async throws {
         guard !needsReading else { return }
         let asked = Dictionary(
             uniqueKeysWithValues: tasks.unexplained(at: now(), limit: Self.batch).map { ($0.id, $0) })
         guard !asked.isEmpty else { return }
         try await service.forEachTask(TaskFilter(tasks: asked.keys.sorted())) { status in
-            // That it has ended an event says as well, for which run() waits.
+            // The end of a task is also an event, which run() handles.
             guard let known = asked[status.id], !status.state.isTerminal else { return }
             if let task = tasks.explain(known, status) { try reporter.learned(task) }
         }
     }
 
-    /// Somebody removed it from the list.
+    /// Handles a task that was removed from the list.
     private func remove(_ id: TaskID) throws {
         guard let task = tasks.pending[id] else { return }
         tasks.forget(id)
@@ -182,7 +182,7 @@ actor Follower {
         }
     }
 
-    /// Reads all statuses anew. The journal's end is asked for first, so that nothing falls in between.
+    /// Reads all statuses. The last journal entry is read first, so that no entry is missed in between.
     private func read() async throws {
         let last = try await service.client.send(.status).lastJournalEntry
         let ids = tasks.pending.keys.sorted()
@@ -211,7 +211,8 @@ actor Follower {
         if tasks.update(status) { try reporter.ended(status, of: tasks) }
     }
 
-    /// Few tasks are asked for by number; of many, all events are read and those of others passed over.
+    /// The events to follow. A few tasks are named in the request; with many, all events are read and those of other
+    /// tasks are ignored.
     private var source: EventSource {
         let ids = tasks.pending.keys
         let isNamed = ids.count <= 100 && !tasks.includesNewTasks

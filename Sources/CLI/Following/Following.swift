@@ -1,14 +1,14 @@
 import Foundation
 import NightshiftAPI
 
-/// Watches tasks until they have ended or the person at the terminal has seen enough.
+/// Follows tasks until they have ended, or until the user presses ^C.
 struct Following: Sendable {
     var invocation: Invocation
     var tasks: FollowedTasks
-    /// The journal's end before `tasks` was true; nil when nothing is known yet.
+    /// The last journal entry before the state of `tasks`; nil if their state is unknown.
     var lastEntry: Int64?
     var reporter: any TransferReporter
-    /// Whether the tasks continue when somebody at the terminal has seen enough.
+    /// Whether the tasks continue after ^C.
     var leavesTasks = true
 
     private static let picturesPerSecond = 5
@@ -35,7 +35,7 @@ struct Following: Sendable {
         return (tasks.failed == 0 ? .whole : .failed, tasks)
     }
 
-    /// True when a signal came before the end.
+    /// Returns true if a signal arrived before the end.
     private func follow(_ follower: Follower, _ interrupts: AsyncStream<Void>) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool?.self) { group in
             group.addTask {
@@ -62,7 +62,7 @@ struct Following: Sendable {
     }
 
     private func printHowToResume(_ tasks: FollowedTasks) {
-        // A long list of single numbers helps nobody.
+        // A long list of numbers is of no use.
         let ids = TaskRange.text(tasks.pending.keys)
         let isShort = ids.count <= 60
         invocation.errors.lines([
@@ -74,9 +74,9 @@ struct Following: Sendable {
 }
 
 extension Invocation {
-    /// The reporter that suits the options and what standard error is.
+    /// Returns the reporter for the options and the kind of standard error.
     ///
-    /// - Parameter showsPaths: whether paths of finished files go to standard output.
+    /// - Parameter showsPaths: whether paths of complete files go to standard output.
     func reporter(json: Bool, quiet: Bool, showsPaths: Bool = true) -> any TransferReporter {
         if json { return JSONReporter(output: output, isQuiet: quiet) }
         let paths = PathOutput(output: showsPaths ? output : nil)

@@ -6,9 +6,9 @@ import Dispatch
     import Musl
 #endif
 
-/// ^C, a polite kill and the end of the terminal as values, while it is kept.
+/// The signals of ^C, kill(1) and the end of the terminal as a stream, while this object exists.
 ///
-/// Not shared: it lives and ends in the function that watches.
+/// It is not shared: a single function owns it.
 final class InterruptSignals {
     let stream: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
@@ -17,7 +17,7 @@ final class InterruptSignals {
     init() {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         self.stream = stream
-        // nohup has the end of the terminal ignored, and that stays.
+        // Under nohup, SIGHUP is ignored and stays ignored.
         numbers = [SIGINT, SIGTERM] + (ForwardedSignals.isIgnored(SIGHUP) ? [] : [SIGHUP])
         sources = numbers.map { SignalSource.taking($0) { continuation.yield() } }
     }
@@ -29,7 +29,7 @@ final class InterruptSignals {
 }
 
 extension InterruptSignals {
-    /// Runs `body`, which goes on for ever, until ^C or a polite kill. True when a signal came.
+    /// Runs `body`, which does not return, until ^C or SIGTERM. Returns true if a signal arrived.
     static func ending(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         let signals = InterruptSignals()
         defer { withExtendedLifetime(signals) {} }
@@ -41,7 +41,7 @@ extension InterruptSignals {
             }
             group.addTask {
                 for await _ in interrupts { return true }
-                // Only when the group is over.
+                // The stream ends only when the group is cancelled.
                 throw CancellationError()
             }
             defer { group.cancelAll() }

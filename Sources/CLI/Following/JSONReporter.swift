@@ -16,10 +16,10 @@ struct FollowingRecord: Encodable {
     }
 }
 
-/// Newline-delimited JSON on standard output.
+/// Writes newline-delimited JSON to standard output.
 struct JSONReporter: TransferReporter {
     var output: Output
-    /// Only what was accepted and what has ended.
+    /// Whether only accepted and ended tasks are written.
     var isQuiet: Bool
 
     mutating func accepted(_ ids: [TaskID], joined: [TaskID]) throws {

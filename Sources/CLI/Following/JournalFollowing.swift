@@ -1,16 +1,16 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints what is decided, as it is decided, until ^C.
+/// Prints decisions as they are made, until the user presses ^C.
 struct JournalFollowing: Sendable {
     var reader: JournalReader
     var printer: JournalPrinter
 
     private static let firstPause: Duration = .milliseconds(100)
-    /// For a service that is away: it is waited for, not started, because nobody needs it for reading.
+    /// The longest pause while the service does not run. Following waits for it and does not start it.
     private static let longestPause: Duration = .seconds(2)
 
-    /// True when a signal came.
+    /// Returns true if a signal arrived.
     func run() async throws -> Bool {
         try await InterruptSignals.ending { try await follow() }
     }
@@ -20,7 +20,7 @@ struct JournalFollowing: Sendable {
         var pause = Self.firstPause
         while true {
             do {
-                // Entries from before the stream was open are read here; later ones come over the stream.
+                // Entries from before the opening of the stream are read here. Later ones arrive through the stream.
                 let events = reader.service.client.events(.events(progress: false), lastEventID: reader.last)
                 for try await _ in events {
                     pause = Self.firstPause
@@ -29,7 +29,7 @@ struct JournalFollowing: Sendable {
             } catch is ServiceUnreachable {
                 try Task.checkCancellation()
             } catch let problem as Problem where problem.status == 503 || problem.status == 429 {
-                // It is about to stop, or has too many readers for the moment.
+                // The service is about to stop, or has too many event streams at the moment.
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)

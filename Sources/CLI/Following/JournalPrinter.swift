@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Writes entries of the journal, one to a line; for people equal waits that follow each other share one.
+/// Prints journal entries, one per line. Repeated waits are combined, except in JSON.
 struct JournalPrinter: Sendable {
     var output: Output
     var times: TimeText

@@ -2,13 +2,13 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Reads the journal page by page, and later on from where it ended.
+/// Reads the journal page by page, and later continues where it stopped.
 struct JournalReader: Sendable {
     var service: Service
     var app: AppID?
     var task: TaskID?
     var since: Date?
-    /// The last entry that was read.
+    /// The id of the last entry that was read.
     private(set) var last: Int64 = 0
 
     init(service: Service, app: AppID? = nil, task: TaskID? = nil, since: Date? = nil) {
@@ -18,10 +18,10 @@ struct JournalReader: Sendable {
         self.since = since
     }
 
-    /// The next entries, oldest first; nil where there are no more for now.
+    /// Returns the next entries, oldest first, or nil if there are none yet.
     mutating func next() async throws -> [JournalEntry]? {
         let page = try await service.client.send(
-            // Later pages follow from `after` alone.
+            // Later pages depend only on `after`.
             .journal(after: last, task: task, app: app, since: last == 0 ? since : nil))
         guard let entry = page.entries.last else { return nil }
         last = entry.id

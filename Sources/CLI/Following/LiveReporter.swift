@@ -1,16 +1,16 @@
 import Foundation
 import NightshiftAPI
 
-/// Redraws a few lines at the bottom of a terminal; what has ended scrolls away above them.
+/// Redraws a few lines at the bottom of a terminal. Lines about ended tasks scroll away above them.
 struct LiveReporter: TransferReporter {
     var paths: PathOutput
-    /// A terminal.
+    /// The terminal.
     var screen: Output
     var now: @Sendable () -> Date
 
-    /// With more tasks than this, files that are whole are counted in the total and not listed.
+    /// With more tasks than this, completed ones are only counted in the total.
     private static let mostListed = 100
-    /// What is on the screen below everything that stays.
+    /// The redrawn lines that are on the screen.
     private var drawn: [String] = []
     private var notice: String?
     private var advice = FailureAdvice()
@@ -42,7 +42,7 @@ struct LiveReporter: TransferReporter {
         paths.ended(task)
         if task.state == .completed {
             guard tasks.count <= Self.mostListed else { return }
-            // Bytes for standard output are in a file of the service's, which is removed.
+            // A file for standard output is in the service's directory and is removed, so its path is not shown.
             let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
             printAbove("\(style.good(place)): \(TaskText.ending(task))")
         } else {
@@ -80,7 +80,7 @@ struct LiveReporter: TransferReporter {
         drawn = []
     }
 
-    /// Up to the first drawn line, and everything from there on away.
+    /// Returns the control sequences that erase the drawn lines.
     private func erase() -> String {
         drawn.isEmpty ? "" : "\u{1b}[\(drawn.count)A\r\u{1b}[J"
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// One line for each thing that happens, for logs and for terminals that cannot be redrawn.
+/// Prints one line per event, for logs and terminals that cannot be redrawn.
 struct PlainReporter: TransferReporter {
     var paths: PathOutput
     var errors: Output
@@ -42,7 +42,7 @@ struct PlainReporter: TransferReporter {
 
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
         paths.ended(task)
-        // Bytes for standard output are in a file of the service's, which is removed.
+        // A file for standard output is in the service's directory and is removed, so its path is not shown.
         let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
         errors.line("\(task.id) \(task.state == .completed ? place : TaskText.name(task)): \(TaskText.ending(task))")
     }
@@ -60,7 +60,7 @@ struct PlainReporter: TransferReporter {
         (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
     }
 
-    /// Waits that say something about the network or this machine; the others are the queue's everyday life.
+    /// Wait reasons that concern the network or this machine. Other waits are normal in a queue and are not printed.
     private static let worthTelling: Set<WaitReason> = [
         .beginDate, .retry, .retryAfter, .hostBackoff, .network, .diskSpace,
     ]

@@ -1,22 +1,22 @@
 import Foundation
 import NightshiftAPI
 
-/// Tells a person or a program how followed transfers go. Owned by one ``Follower``, called in order.
+/// Reports the progress of followed transfers to people or programs. One ``Follower`` owns it and calls it in order.
 protocol TransferReporter: Sendable {
-    /// - Parameter joined: those of `ids` that were there before.
+    /// - Parameter joined: those of `ids` that existed before.
     mutating func accepted(_ ids: [TaskID], joined: [TaskID]) throws
-    /// A decision about a followed task, before it changes `task`.
+    /// Reports a decision about a followed task, before it changes `task`.
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) throws
-    /// It became known what a followed task waits for, where no decision about it says so.
+    /// Reports a wait reason that no decision about the task contains.
     mutating func learned(_ task: FollowedTask) throws
     mutating func progressed(_ progress: TaskProgress) throws
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) throws
     mutating func removed(_ task: FollowedTask) throws
-    /// The connection to the service broke off, or is back.
+    /// Reports that the connection to the service was lost or restored.
     mutating func connection(isLost: Bool) throws
-    /// Called a few times a second, for pictures.
+    /// Redraws the display. Called several times a second.
     mutating func tick(_ tasks: FollowedTasks)
-    /// Called once, last.
+    /// Erases the display. Called once, at the end.
     mutating func finish(_ tasks: FollowedTasks)
 }
 
@@ -31,11 +31,12 @@ extension TransferReporter {
     mutating func finish(_ tasks: FollowedTasks) {}
 }
 
-/// Paths of finished files on standard output, for the next program in a pipe.
+/// Writes paths of complete files to standard output, for the next program in a pipe.
 ///
-/// On a terminal the reporters' own lines name them. Of an upload, the server's answer goes there.
+/// On a terminal the lines of the reporters contain the paths. For uploads the server's response is written there
+/// instead.
 struct PathOutput: Sendable {
-    /// Nil where something else goes there.
+    /// The output; nil if it is used for something else.
     var output: Output?
 
     func ended(_ task: TaskStatus) {
@@ -45,7 +46,7 @@ struct PathOutput: Sendable {
     }
 }
 
-/// Says only what went wrong: `--quiet`.
+/// Prints only errors: `--quiet`.
 struct QuietReporter: TransferReporter {
     var paths: PathOutput
     var errors: Output
@@ -62,7 +63,7 @@ struct QuietReporter: TransferReporter {
     }
 }
 
-/// Says nothing at all: the caller prints the results itself.
+/// Prints nothing: the caller prints the results itself.
 struct SilentReporter: TransferReporter {
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {}
 }

@@ -1,17 +1,17 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of a live view: one per transfer while the terminal has room, and a total below.
+/// The lines of the live view: one per transfer while the terminal has space, and a total below.
 struct TransferView: Sendable {
     var size: TerminalSize
     var style: Style
     var now: Date
 
-    /// Beyond this, waiting tasks are only counted: sorting them for each picture would cost more than moving them.
+    /// With more tasks than this, waiting ones are only counted. Sorting them for each redraw would cost too much.
     private static let mostSorted = 1_000
 
     func lines(_ tasks: FollowedTasks, notice: String? = nil) -> [String] {
-        // One row stays free for the cursor, one each for the total and a notice.
+        // One row is kept free for the cursor, one for the total, and one for a notice.
         let hasTotal = tasks.count > 1
         let room = max(1, size.rows - 1 - (hasTotal ? 1 : 0) - (notice == nil ? 0 : 1))
         var lines = shown(tasks, room: room).map { line($0) }
@@ -32,7 +32,7 @@ struct TransferView: Sendable {
                 TerminalText.rightAligned(QuantityText.rate(task.bytesPerSecond), to: 11) + " "
                 + TerminalText.rightAligned(left.map { QuantityText.countdown($0) } ?? "", to: 7)
             let size = TerminalText.rightAligned(QuantityText.size(task.done), to: 9) + " "
-            // In a narrow window the percentage has to do.
+            // A narrow window shows only the percentage.
             let isNarrow = TerminalText.width(text + size + rateAndTime) > columns
             let numbers = (isNarrow && percent != nil ? "" : size) + rateAndTime
             let barColumns = min(40, columns - TerminalText.width(text) - TerminalText.width(numbers) - 1)
@@ -63,14 +63,14 @@ struct TransferView: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// A terminal that is full to its last column wraps.
+    /// The width of a line. The last column stays free, because a line that fills it can wrap.
     private var columns: Int { max(20, size.columns - 1) }
 
     private func shown(_ tasks: FollowedTasks, room: Int) -> [FollowedTask] {
         var shown = tasks.active.sorted().prefix(room).compactMap { tasks.pending[$0] }
         if shown.count < room, tasks.pending.count <= Self.mostSorted {
             let others = tasks.pending.values.filter { !tasks.active.contains($0.id) }
-            // Those in trouble first: they are what a person may want to do something about.
+            // Failed tasks come first, because the user may want to act on them.
             shown += others.sorted { left, right in
                 (left.lastError == nil ? 1 : 0, left.id) < (right.lastError == nil ? 1 : 0, right.id)
             }.prefix(room - shown.count)

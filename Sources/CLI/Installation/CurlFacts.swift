@@ -1,6 +1,6 @@
 import CNightshift
 
-/// What the system's libcurl can do.
+/// The features of the system's libcurl.
 struct CurlFacts: Hashable, Sendable {
     var version: String
     var tls: String?
@@ -8,7 +8,7 @@ struct CurlFacts: Hashable, Sendable {
     var hasIDN: Bool
 
     static var ofThisProcess: CurlFacts {
-        // The oldest form of the answer has all that is read here.
+        // The oldest version of the structure contains all values that are read here.
         guard let information = curl_version_info(CURLVERSION_FIRST) else {
             return CurlFacts(version: "unknown", tls: nil, hasHTTP2: false, hasIDN: false)
         }
@@ -20,7 +20,7 @@ struct CurlFacts: Hashable, Sendable {
             hasIDN: facts.features & CURL_VERSION_IDN != 0)
     }
 
-    /// The file of certificates that libcurl trusts unless it is told otherwise; nil where it has none, or does not say.
+    /// The path of the certificates that libcurl trusts by default; nil if it has none or does not report it.
     static var certificates: String? {
         guard let facts = curl_version_info(CURLVERSION_SEVENTH)?.pointee,
             facts.age.rawValue >= CURLVERSION_SEVENTH.rawValue
