@@ -4,31 +4,35 @@ public import FoundationSessions
 import NightshiftAPI
 import Synchronization
 
-/// A session whose transfers the Nightshift service carries out, whether this process runs, is suspended or is gone.
+/// A session whose transfers are done by the Nightshift service, whether this process is running, suspended or ended.
 ///
-/// `URLSession(configuration:delegate:delegateQueue:)` makes one where it is given what
-/// `URLSessionConfiguration.background(withIdentifier:)` returns, whatever type the variable has that holds it. Made again by a later process with the same identifier, it
-/// is connected with the same transfers, and its delegate gets the messages that were missed.
+/// `URLSession(configuration:delegate:delegateQueue:)` makes a background session if its configuration was made with
+/// `URLSessionConfiguration.background(withIdentifier:)`. The declared type of the variable that holds the
+/// configuration does not matter. If a later process makes a session with the same identifier, it is connected with the
+/// same transfers, and its delegate receives the messages that were missed.
 ///
-/// - One identifier, one session: asked for a second time in a process, it prints Apple's warning, and what comes back is
-///   the session that is there, with its delegate and queue. In a second process every task fails with
-///   `NSURLErrorBackgroundSessionInUseByAnotherProcess`, and so does the session.
-/// - The session and its delegate are held until ``finishTasksAndInvalidate()`` or ``invalidateAndCancel()`` has been called and
-///   `urlSession(_:didBecomeInvalidWithError:)` has returned.
-/// - Methods may be called on any thread. Delegate methods are called on ``delegateQueue``, one at a time: the next message waits
-///   until the method has returned.
-/// - Data tasks are loaded in this process and end with it; the service carries out the others.
-/// - Delegate methods that are never called here: `willPerformHTTPRedirection` (redirects are followed),
+/// - There is one session for each identifier. If a process makes it a second time, Apple's warning is printed and the
+///   existing session is returned, with its delegate and queue. In a second process, the session and all its tasks fail
+///   with `NSURLErrorBackgroundSessionInUseByAnotherProcess`.
+/// - The session and its delegate are retained until ``finishTasksAndInvalidate()`` or ``invalidateAndCancel()`` has
+///   been called and `urlSession(_:didBecomeInvalidWithError:)` has returned.
+/// - You can call the methods on any thread. Delegate methods are called on ``delegateQueue``, one at a time: the next
+///   message waits until the method has returned.
+/// - Data tasks are loaded in this process and end with it. All other tasks are done by the service.
+/// - These delegate methods are never called: `willPerformHTTPRedirection` (redirects are followed),
 ///   `needNewBodyStream`, `didReceive response` for uploads, `willCacheResponse`, `didFinishCollecting metrics`.
 public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
-    // Unchecked as its base class is: what is added is constant.
+    // Unchecked because its base class is unchecked too. The properties added here are constant.
     let core: SessionCore
     private let queue: OperationQueue
 
-    /// For whoever wants to see in the source which kind a session is, and for the code that FoundationNetworking's own initialiser
-    /// of `URLSession` would get: beside `import FoundationNetworking`, with optional variables for delegate and queue.
+    /// Makes a background session, and shows in the source that it is one.
     ///
-    /// - Parameter configuration: made with `URLSessionConfiguration.background(withIdentifier:)`.
+    /// This initialiser is needed in files with `import FoundationNetworking` if both the delegate and the queue are
+    /// optional variables. There Swift chooses FoundationNetworking's initialiser for
+    /// `URLSession(configuration:delegate:delegateQueue:)`.
+    ///
+    /// - Parameter configuration: A configuration made with `URLSessionConfiguration.background(withIdentifier:)`.
     public init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
     ) {
@@ -42,7 +46,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         begin()
     }
 
-    /// Without a delegate nobody hears of the transfers.
+    /// Makes a background session without a delegate. The app is not notified about its transfers.
     public convenience init(configuration: URLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
@@ -54,7 +58,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         begin()
     }
 
-    /// The session that `configuration` names: the one that is there, or a new one.
+    /// Returns the existing session with the identifier of `configuration`, or a new one.
     package static func session(
         _ configuration: BackgroundConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?,
         connection: ServiceConnection
@@ -93,19 +97,20 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     public override var delegateQueue: OperationQueue { queue }
 
-    /// A copy of what the session was made with.
+    /// A copy of the configuration that the session was made with.
     public override var configuration: URLSessionConfiguration {
         let copy = core.configuration.independentCopy()
-        // FoundationNetworking looks here before it loads anything in this process.
+        // FoundationNetworking looks for protocol classes before it loads a request in this process.
         copy.protocolClasses = [InProcessLoading.self]
         return copy
     }
 
-    /// Lets the tasks end; then the delegate's last message is `urlSession(_:didBecomeInvalidWithError:)` with nil.
+    /// Invalidates the session after its tasks have ended. The delegate's last message is
+    /// `urlSession(_:didBecomeInvalidWithError:)` with nil.
     public override func finishTasksAndInvalidate() { core.finishTasksAndInvalidate() }
 
-    /// Cancels every task; when the delegate has heard of each, its last message is
-    /// `urlSession(_:didBecomeInvalidWithError:)` with nil.
+    /// Cancels every task and invalidates the session. After the delegate has been notified of the end of each task,
+    /// its last message is `urlSession(_:didBecomeInvalidWithError:)` with nil.
     public override func invalidateAndCancel() { core.invalidateAndCancel() }
 
     /// Empties the session's cookie and credential stores, then does what ``flush(completionHandler:)`` does.
@@ -119,10 +124,10 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         flush(completionHandler: completionHandler)
     }
 
-    /// Gives the service the tasks that were never resumed, so that they are there after a relaunch; then calls the handler on the
-    /// delegate queue.
+    /// Sends the tasks that were never resumed to the service, so that they still exist after a relaunch. Then calls
+    /// the handler on the delegate queue.
     public override func flush(completionHandler: @escaping () -> Void) {
-        // Called once, on the delegate queue.
+        // The handler is called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
         core.requests.async { [core] in
             core.handOver(until: .now + SessionCore.requestPatience)
@@ -130,12 +135,13 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    /// Every task that has not ended, those of earlier processes and those never resumed included; on the delegate queue.
+    /// Passes every task that has not ended to the handler, on the delegate queue. Tasks of earlier processes and tasks
+    /// that were never resumed are included.
     ///
-    /// Called when the service has said which there are, however long it takes. Where it cannot be reached, these are the tasks of this
-    /// process.
+    /// The handler is called when the service has listed its tasks, however long that takes. If the service cannot be
+    /// reached, the handler gets the tasks of this process.
     public override func getAllTasks(completionHandler: @escaping ([URLSessionTask]) -> Void) {
-        // Called once, on the delegate queue.
+        // The handler is called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
         core.whenAttached(orAway: true) { [core] in
             let tasks: [URLSessionTask] = core.openTasks + core.openDataTasks
@@ -143,7 +149,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    /// As ``getAllTasks(completionHandler:)``, by kind.
+    /// Does the same as ``getAllTasks(completionHandler:)``, with the tasks separated by kind.
     public override func getTasksWithCompletionHandler(
         _ completionHandler: @escaping ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
     ) {
@@ -155,26 +161,27 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    // MARK: - Making tasks
+    // MARK: - Creating tasks
 
     public override func downloadTask(with url: URL) -> URLSessionDownloadTask {
         downloadTask(with: URLRequest(url: url))
     }
 
-    /// A suspended download. Its number comes from the service: while that is being started for the first one, this waits, 2 s at
-    /// most, and not at all where it cannot be reached.
+    /// Makes a download, which is suspended at first. The service assigns its number. For the first task, this method
+    /// waits up to 2 s while the service is being started. It does not wait if the service cannot be reached.
     ///
-    /// - Parameter request: for http or https. Its body, of at most 1 MiB, goes along; not with GET and HEAD.
+    /// - Parameter request: A request for an http or https URL. Its body, if it has one, is sent too and may have at
+    ///   most 1 MiB. GET and HEAD requests cannot have a body.
     public override func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         check(request)
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
         return added(task)
     }
 
-    /// A suspended download that goes on where the one was cancelled that `resumeData` is from.
+    /// Makes a download, suspended at first, that continues the cancelled download of `resumeData`.
     ///
-    /// Where that is no longer possible it begins again. Data that this library has not made fails with
-    /// `NSURLErrorUnsupportedURL`, as on Apple's systems.
+    /// If it cannot be continued, the download restarts from the beginning. Data that was not made by this library
+    /// fails with `NSURLErrorUnsupportedURL`, as on Apple's systems.
     public override func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
         check(nil)
         let plan = ResumeData(resumeData)
@@ -186,11 +193,12 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     public override func dataTask(with url: URL) -> URLSessionDataTask { dataTask(with: URLRequest(url: url)) }
 
-    /// A suspended data task. This process loads it: it ends with the app, and stands still while that is suspended, as on Apple's
-    /// systems. What is to go on is made a download, at the latest by answering its response with `.becomeDownload`; the file is
-    /// then asked for again.
+    /// Makes a data task, which is suspended at first. This process loads the data. As on Apple's systems, the task
+    /// ends with the app and makes no progress while the app is suspended. If the transfer must continue without the
+    /// app, use a download, or answer the response with `.becomeDownload`. In the latter case the file is requested
+    /// again.
     ///
-    /// Of the credentials that a server may ask for, it has Basic ones only; for Digest, use a download.
+    /// If a server requires authentication, a data task supports only Basic. For Digest, use a download.
     public override func dataTask(with request: URLRequest) -> URLSessionDataTask {
         check(request)
         return core.dataTask(with: request)
@@ -205,11 +213,12 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         return addedUpload(task)
     }
 
-    /// A suspended upload of a file. The service keeps a copy where the file system makes one without copying bytes; elsewhere
-    /// the file has to stay as it is until it is sent.
+    /// Makes an upload of a file, which is suspended at first. The service keeps a copy if the file system can clone
+    /// the file without copying bytes. Otherwise you must leave the file unchanged until it has been sent.
     ///
-    /// A resumed upload whose file the service has not read yet keeps it open, so that it may be removed, as long as three quarters of
-    /// the descriptors that the process may have are not in use. Files beyond those have to stay where they are.
+    /// After an upload is resumed, its file is kept open until the service has read it, so that you can delete it. The
+    /// exception: when three quarters of the process's file descriptors are in use, further files are not kept open.
+    /// You must not move or delete these files.
     public override func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         check(request)
         guard fileURL.isFileURL else { fatalError("Cannot read file at \(fileURL)") }
@@ -241,7 +250,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    // MARK: - What background sessions refuse
+    // MARK: - Methods that background sessions do not support
 
     public override func dataTask(
         with url: URL, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void

@@ -1,8 +1,8 @@
 import Foundation
 import FoundationNetworking
 
-/// Stands where FoundationNetworking would load a request itself: the asynchronous convenience methods of `URLSession` get there
-/// without asking the subclass.
+/// A protocol class that stops requests which FoundationNetworking would load in this process. The asynchronous
+/// convenience methods of `URLSession` lead there, because they do not call the methods of the subclass.
 final class InProcessLoading: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool {
         fatalError(Refusal.completionHandler)

@@ -1,4 +1,4 @@
-/// Why a background session does not make a task: Apple's sentences where Apple has one.
+/// The reasons for which a background session refuses to make a task. The sentences are Apple's where Apple has one.
 enum Refusal {
     static let completionHandler =
         "Completion handler blocks are not supported in background sessions. Use a delegate instead."

@@ -5,11 +5,11 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Executing what the machine wants.
+/// Executes the actions of the state machine.
 extension SessionCore {
-    /// Gives the machine an input, and executes the actions that it returns.
+    /// Sends an input to the machine, and executes the actions that it returns.
     ///
-    /// - Parameter input: called under the lock, so that objects and machine change together.
+    /// - Parameter input: A closure that is called while the lock is held, so that objects and machine change together.
     func apply(_ input: (inout State) -> [SessionAction]) {
         let actions = state.withLock { input(&$0) }
         for action in actions { execute(action) }
@@ -43,7 +43,8 @@ extension SessionCore {
         case .reportProgress: connection.commands.advanced(self)
         case .endIfFinished: events.async { [self] in endIfFinished() }
         case .endRefused(let error):
-            // A caller that is just making a task hears of its end first.
+            // The session ends after a pause. A caller that is creating a task at this time is notified of the task's
+            // end first.
             events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
         case .sendLastMessage(let error): sendLastMessage(error)
         case .release: release()
@@ -62,16 +63,18 @@ extension SessionCore {
 
     // MARK: - Waiting
 
-    /// Calls `body` on ``waiting`` when the service has said what there is, or the session has failed or ended.
+    /// Calls `body` on ``waiting`` when the service has listed the session's tasks, or when the session has failed or
+    /// ended.
     ///
-    /// - Parameter orAway: also as soon as the service cannot be reached.
+    /// - Parameter orAway: Whether `body` is also called as soon as the service cannot be reached.
     func whenAttached(orAway: Bool, _ body: @escaping @Sendable () -> Void) {
         let proceed: @Sendable () -> Void = { [waiting] in waiting.async(execute: body) }
         let number = addWaiter(proceed) { $0.waitForAttachment(failsFast: orAway) }
         if number == nil { proceed() }
     }
 
-    /// Waits as long as the machine has something to wait for, and no longer than `patience`. Blocks.
+    /// Blocks the thread until the event of `input` has happened, for at most `patience`. Returns at once if the
+    /// machine has nothing to wait for.
     func wait(within patience: Duration, _ input: (inout SessionMachine) -> Int?) {
         let semaphore = DispatchSemaphore(value: 0)
         guard let number = addWaiter({ semaphore.signal() }, input), !semaphore.wait(within: patience) else { return }
@@ -96,10 +99,11 @@ extension SessionCore {
         for proceed in waiters { proceed() }
     }
 
-    /// Does work when the service is back; soon, where it is not away.
+    /// Does work when the service is reachable again. If it is reachable now, the work is done after a short pause.
     func onReconnect(_ work: Work) {
         let (isKept, actions) = state.withLock { state in
-            // Asked in here: its return, which comes after, finds the work.
+            // Reachability is read while the lock is held. If the service returns later, `serviceIsBack` finds this
+            // work.
             let (number, actions) = state.machine.addWork(isUnreachable: connection.isUnreachable)
             if let number { state.work[number] = work }
             return (number != nil, actions)
@@ -116,10 +120,10 @@ extension SessionCore {
         state.withLock { state in numbers(&state.machine).compactMap { state.work.removeValue(forKey: $0) } }
     }
 
-    /// On ``requests``, after what was given up there.
+    /// Runs on ``requests``, after the requests that failed there.
     private func catchUp(_ attempt: Int?) {
         acknowledgeNow()
-        // The attachment causes the others.
+        // The attachment then causes the other two steps.
         if let attempt { return attach(attempt) }
         sendUnsent()
         doWork()

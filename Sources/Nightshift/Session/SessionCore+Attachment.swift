@@ -5,25 +5,26 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Connecting with the session that the service keeps.
+/// Connects this session with the service's session of the same identifier.
 extension SessionCore {
-    /// Begins to connect; to be called once.
+    /// Begins to connect. Must be called once.
     func start() {
         connection.wake()
         apply { $0.machine.start() }
     }
 
-    /// The number of a new task.
+    /// Returns the number of a new task.
     ///
-    /// The service says where to begin. Where it cannot be reached, numbers begin at a random place that no task of the session
-    /// has come near to, and the service continues from there. A clock would not do: set back, it would give a number twice, and
-    /// the service would take one task for the other.
+    /// The service says where numbers begin. If it cannot be reached, numbers begin at a random place, far from the
+    /// numbers of all tasks of the session, and the service continues from there. A clock cannot replace the random
+    /// number: after the clock is set back, a number could be used twice, and the service would confuse the two tasks.
     func newIdentifier() -> Int {
         wait(within: Self.attachmentPatience) { $0.waitForAttachment(failsFast: true) }
         return state.withLock { $0.machine.newTaskNumber(orFrom: .random(in: 1 << 42..<1 << 52)) }
     }
 
-    /// On ``requests``: says that the session is here, learns what the service has of it, and begins to read its messages.
+    /// Reports to the service that the session exists in this process, lists the service's tasks, and begins to read
+    /// its messages. Runs on ``requests``.
     func attach(_ attempt: Int) {
         guard state.withLock({ $0.machine.beginAttaching(attempt) }) else { return }
         do {
@@ -59,7 +60,8 @@ extension SessionCore {
             if folder == nil { folder = DeliveryFolder(connection.paths, session: attachment.session) }
             return folder?.handled.max() ?? 0
         }
-        // Before callers hear of them, and outside of the lock: an app's own progress may listen.
+        // This is done before callers are resumed, and without holding the lock, because the app may observe a task's
+        // progress.
         for (core, task) in take(tasks) {
             core.apply(task)
             tellChanges(of: core)
@@ -68,9 +70,9 @@ extension SessionCore {
         apply { $0.machine.attached(ids, nextNumber: attachment.nextTaskIdentifier, handled: handled) }
     }
 
-    /// Makes the tasks of the service that this process does not have.
+    /// Makes objects for tasks of the service that this process does not know yet.
     ///
-    /// - Returns: those that it has, with what the service says of each.
+    /// - Returns: The tasks that this process already knows, each with the service's description of it.
     private func take(_ tasks: [SessionTask]) -> [(TaskCore, SessionTask)] {
         state.withLock { state in
             var known: [(TaskCore, SessionTask)] = []
@@ -86,7 +88,7 @@ extension SessionCore {
         }
     }
 
-    /// Asks for tasks that were not listed and whose end no message has reported.
+    /// Asks the service about tasks that it did not list and whose end was not reported by a message.
     func lookFor(_ tasks: [Int: TaskID]) {
         for (identifier, id) in tasks {
             guard let task = state.withLock({ $0.tasks[identifier] }) else { continue }
@@ -95,7 +97,7 @@ extension SessionCore {
             } catch let problem as Problem where problem.status == 404 {
                 endForgotten(task.core)
             } catch {
-                // It is there, or is asked for after the next attachment.
+                // The task exists, or the question is repeated after the next attachment.
             }
         }
     }
@@ -131,16 +133,17 @@ extension SessionCore {
         }
     }
 
-    /// The service is to hear again that the session is here, after a pause.
+    /// Schedules another report to the service, after a pause, that the session exists in this process.
     private func lost() {
-        // Asked in here: its return, which comes after, finds what is noted.
+        // Reachability is read before the machine gets the input. If the service returns later, `serviceIsBack` finds
+        // the new state.
         apply { $0.machine.lost(isUnreachable: connection.isUnreachable) }
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() { apply { $0.machine.serviceIsBack() } }
 
-    /// The service does not accept this session here: every task fails, and the session ends.
+    /// Handles the service's refusal of this session: every task fails, and the session ends.
     private func refused(_ problem: Problem) {
         let detail = problem.detail ?? problem.title
         let actions = state.withLock { $0.machine.refused(URLError.make(problem.urlErrorCode, detail)) }

@@ -2,7 +2,8 @@ import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// Cookies that servers have set go to the session's cookie storage, as its policy and the request say.
+/// Stores cookies from servers in the session's cookie storage, according to the session's accept policy and the
+/// request.
 extension SessionCore {
     func store(_ received: [SetCookie], of task: URLSessionTask) {
         guard let storage = configuration.httpCookieStorage, let request = task.originalRequest,
@@ -13,14 +14,15 @@ extension SessionCore {
             guard let url = URL(string: field.url) else { continue }
             if configuration.httpCookieAcceptPolicy == .onlyFromMainDocumentDomain, !url.isOf(document) { continue }
             guard let cookie = HTTPCookie(field, from: url) else { continue }
-            // Judged above: the storage's own policy is for sessions that have none.
+            // The session's policy was checked above. The storage has another one, for sessions without a policy.
             storage.setCookies([cookie], for: url, mainDocumentURL: nil)
         }
     }
 }
 
 extension HTTPCookie {
-    /// What a server has set. Foundation's own parser on Linux traps at names with characters outside of ASCII.
+    /// Parses a `Set-Cookie` field. Foundation's parser on Linux is not used, because it traps on names that contain
+    /// non-ASCII characters.
     fileprivate convenience init?(_ field: SetCookie, from url: URL) {
         guard let origin = try? TransferURL(parsing: field.url),
             let cookie = ReceivedCookie(parsing: field.value, from: origin)
@@ -39,7 +41,7 @@ extension HTTPCookie {
 }
 
 extension URL {
-    /// Whether the host is the document's, or one below it.
+    /// Whether the URL's host is the host of the document or a subdomain of it.
     fileprivate func isOf(_ document: URL?) -> Bool {
         guard let host = host()?.lowercased(), let wanted = document?.host()?.lowercased() else { return false }
         return host == wanted || host.hasSuffix(".\(wanted)")

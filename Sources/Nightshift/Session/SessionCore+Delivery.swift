@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What the service says of the session, handed to the delegate: on ``events``, one message at a time.
+/// Passes the service's events about the session to the delegate, one message at a time. Runs on ``events``.
 extension SessionCore {
     func receive(_ event: ServerSentEvent) {
         state.withLock { $0.machine.heard() }
@@ -18,7 +18,8 @@ extension SessionCore {
         }
     }
 
-    /// Notes that every message up to this one that is missing was handled before, by this process or an earlier one.
+    /// Records that messages up to this id which did not arrive were already handled, by this process or an earlier
+    /// one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
         apply { $0.machine.caughtUp(through: through) }
@@ -39,11 +40,12 @@ extension SessionCore {
         case .new: guard deliver(message) else { return }
         }
         apply { $0.machine.advance(to: message.id) }
-        // The delegate hears that its events are finished before it hears that nothing more comes.
+        // The session's end is checked last, so that the delegate is notified that its events are finished before its
+        // last message.
         endIfFinished()
     }
 
-    /// - Returns: false where the session has ended first: a later process is given the message again.
+    /// - Returns: False if the session ended first. The message is then sent again to a later process.
     private func deliver(_ message: SessionMessage) -> Bool {
         let task = self.task(for: message.task)
         switch message.kind {
@@ -57,7 +59,7 @@ extension SessionCore {
             handled(message.id)
         case .ended:
             task.core.apply(message.task)
-            // A download from resume data that has ended without having gone on.
+            // The offset is set here for a download from resume data that ended before it was reported as resumed.
             task.core.state.withLock { $0.reported = $0.reported ?? message.task.resumedAt ?? 0 }
             guard ended(task, message) else { return false }
             handled(message.id)
@@ -66,7 +68,7 @@ extension SessionCore {
         return true
     }
 
-    /// The task's object: the one that the app has, or a new one.
+    /// Returns the task's existing object, or a new one.
     private func task(for task: SessionTask) -> any BackgroundTask {
         let number = Int(task.task.taskIdentifier)
         return state.withLock { state in
@@ -115,18 +117,19 @@ extension SessionCore {
 
     // MARK: - The end of a task
 
-    /// A task that has ended, as its delegate hears of it.
+    /// The result of a task, as the delegate receives it.
     private struct Outcome {
         var error: URLError?
-        /// What a download has fetched.
+        /// The file of a finished download.
         var link: URL?
-        /// Its bytes, where it has come in a coding: FoundationNetworking counts these as written, and expects no number.
+        /// The size of the decoded file, if the response had a content coding. FoundationNetworking counts decoded
+        /// bytes as written, and reports no expected number.
         var decodedCount: Int64?
-        /// What the server has answered to an upload.
+        /// The server's response body to an upload.
         var body: Data?
     }
 
-    /// - Returns: false where the session has ended first.
+    /// - Returns: False if the session ended first.
     private func ended(_ task: any BackgroundTask, _ message: SessionMessage) -> Bool {
         let status = message.task.task
         let url = task.core.state.withLock { $0.originalRequest?.url }
@@ -157,12 +160,13 @@ extension SessionCore {
         return true
     }
 
-    /// What has come of a task that has not failed.
+    /// Returns the result of a task that did not fail.
     ///
-    /// Trouble of this process or its disk says nothing of the transfer. The service keeps the file until the message is acknowledged,
-    /// so this tries again until the file can be handed over, and later messages wait.
+    /// A failure of this process or its disk does not mean that the transfer failed. The service keeps the file until
+    /// the message is acknowledged. This method therefore retries until it can hand the file over, and later messages
+    /// wait.
     ///
-    /// - Returns: nil where the session has ended first.
+    /// - Returns: The result, or nil if the session ended first.
     private func outcome(of task: any BackgroundTask, _ status: TaskStatus, _ message: Int64, url: URL?) -> Outcome? {
         var pause = Self.firstDeliveryPause
         var isNews = true
@@ -170,7 +174,7 @@ extension SessionCore {
             do {
                 return try handOut(status, message, isDownload: task.core.kind == .download, url: url)
             } catch {
-                // Nobody wants it, and the session's end waits for this.
+                // The app no longer wants the file, and the session cannot end before this method returns.
                 if state.withLock(\.machine.life.isCancelled) {
                     return Outcome(error: .make(NSURLErrorCancelled, "cancelled", url: url))
                 }
@@ -187,7 +191,7 @@ extension SessionCore {
         return nil
     }
 
-    /// Lets seconds pass, fewer where the session is to end.
+    /// Blocks the thread for `pause` seconds, or less if the session is cancelled or over.
     private func wait(_ pause: Double) {
         var left = pause
         while left > 0, !isGivenUp {
@@ -197,14 +201,15 @@ extension SessionCore {
         }
     }
 
-    /// Whether files that cannot be handed over yet are not waited for.
+    /// Whether the session no longer waits for files that cannot be handed over yet.
     private var isGivenUp: Bool { state.withLock { $0.machine.life.isCancelled || $0.machine.life.isOver } }
 
-    /// Seconds until a file that could not be handed over is tried again; they double.
+    /// The time in seconds before the first retry to hand over a file. It doubles with each retry.
     private static let firstDeliveryPause = 0.02
     private static let longestDeliveryPause = 30.0
 
-    /// - Throws: what may pass. Only a file that is gone, or would be too large, is an error of the task.
+    /// - Throws: Errors that may be temporary. Only a missing file, or one that would be too large after decoding, is
+    ///   an error of the task.
     private func handOut(_ status: TaskStatus, _ message: Int64, isDownload: Bool, url: URL?) throws -> Outcome {
         guard let file = status.file, !DeliveryFolder.isGone(file) else {
             guard isDownload else { return Outcome() }
@@ -225,7 +230,8 @@ extension SessionCore {
         return try Outcome(body: Data(contentsOf: decoded ?? URL(filePath: file)))
     }
 
-    /// Decodes a file that has come in a coding; nil for any other. Nobody waits for it but this delivery: the folder is not locked.
+    /// Decodes a file that arrived in a content coding. Returns nil for other files. The folder is not locked during
+    /// decoding, so that only this delivery waits.
     private func decoded(_ file: String, _ status: TaskStatus, _ message: Int64) throws -> URL? {
         guard let response = status.response,
             let coding = ContentCoding(decoding: response.headers, url: status.currentURL ?? status.url),
@@ -243,7 +249,7 @@ extension SessionCore {
 
     // MARK: - Acknowledgement
 
-    /// The callbacks of a message have returned: never again.
+    /// Records that the delegate has handled a message, so that the message is never delivered again.
     private func handled(_ id: Int64) {
         folder.withLock { $0?.note(id) }
         apply { $0.machine.handled(id) }
@@ -251,23 +257,24 @@ extension SessionCore {
 
     private func acknowledge() { apply { $0.machine.acknowledge() } }
 
-    /// On ``requests``.
+    /// Sends pending acknowledgements, if none are being sent. Runs on ``requests``.
     func acknowledgeNow() {
         if state.withLock({ $0.machine.beginAcknowledging() }) { sendAcknowledgements() }
     }
 
-    /// On ``requests``: lets the service hear of handled messages, as many at once as have come together.
+    /// Acknowledges the handled messages. All that are pending go into one request, up to its limit. Runs on
+    /// ``requests``.
     func sendAcknowledgements() {
         deliverAcknowledgements(within: Self.requestPatience) { $0.acknowledgementEnded($1) }
     }
 
-    /// Delivers the rest of them, from whichever thread is about to end the process.
+    /// Acknowledges the remaining messages on the thread that is about to end the process.
     func acknowledge(until deadline: ContinuousClock.Instant) {
         let left = deadline - .now
         if left > .zero { deliverAcknowledgements(within: left) { $0.acknowledged($1) } }
     }
 
-    /// - Parameter input: gets the messages that the service has heard of, none where it did not answer.
+    /// - Parameter input: A closure that gets the acknowledged messages, or none if the service did not answer.
     private func deliverAcknowledgements(
         within patience: Duration, _ input: (inout SessionMachine, [Int64]) -> [SessionAction]
     ) {
@@ -278,11 +285,11 @@ extension SessionCore {
                 try connection.notify(.acknowledge(body, inSession: identifier), hasty: true, patience: patience)
             }
         } catch {
-            // The service sends them again with the next attachment, and they are acknowledged then.
+            // The service sends these messages again after the next attachment, and they are acknowledged then.
             ids = []
         }
         apply { input(&$0.machine, ids) }
-        // The machine knows them now: one that comes again is not new.
+        // The folder no longer needs these ids, because the machine recognises the messages if they arrive again.
         if !ids.isEmpty { folder.withLock { $0?.forget(ids) } }
     }
 }

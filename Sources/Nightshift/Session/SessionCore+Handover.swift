@@ -5,9 +5,9 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Telling the service of tasks.
+/// Sends tasks and their changes to the service.
 extension SessionCore {
-    /// Keeps a task that the app has just made.
+    /// Adds a task that the app has just made, and returns its object.
     func add(_ core: TaskCore) -> any BackgroundTask {
         let task = core.makeTask()
         state.withLock { state in
@@ -17,10 +17,11 @@ extension SessionCore {
         return task
     }
 
-    /// Gives the service the task, or tells it to hold it or let it run, as the app wants it now.
+    /// Brings the service's copy of the task up to date: sends the task, or suspends or resumes it, as the app wants it
+    /// now.
     ///
-    /// Where the service cannot be reached within `patience`, or has yet to hear of other tasks, it hears of the task later, in its
-    /// turn.
+    /// If the service cannot be reached within `patience`, or other tasks have not been sent yet, this task is sent
+    /// later, after the others.
     func bringUpToDate(_ task: TaskCore, patience: Duration) {
         if let error = failure ?? task.flaw {
             endHere(task, error: error)
@@ -30,13 +31,13 @@ extension SessionCore {
         if !isTold(task, patience: patience) { postpone(task) }
     }
 
-    /// As ``bringUpToDate(_:patience:)``, beside those that are still to be told of. On ``copies``.
+    /// Does the same as ``bringUpToDate(_:patience:)``, but does not wait for other unsent tasks. Runs on ``copies``.
     private func handOverCopied(_ task: TaskCore) {
         if let error = failure ?? task.flaw { return endHere(task, error: error) }
         if !isTold(task, patience: Self.copyPatience) { postpone(task) }
     }
 
-    /// Whether the service has heard of it, or need not.
+    /// Reports the task's state to the service. Returns true if the service has it, or does not need it.
     private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
         do {
             try report(task, patience: patience)
@@ -48,7 +49,8 @@ extension SessionCore {
         }
     }
 
-    /// Gives the service an upload, which may take as long as copying its file does: a caller waits for small ones only.
+    /// Sends an upload to the service. The request can take as long as the service needs to copy the file. The caller
+    /// waits only for small files.
     func handOverUpload(_ task: TaskCore) {
         guard task.isLarge else {
             return bringUpToDate(task, patience: Self.resumePatience)
@@ -61,7 +63,8 @@ extension SessionCore {
         _ = isDone.wait(within: Self.copyWait)
     }
 
-    /// Where an upload is being copied nobody else has to wait for that.
+    /// Returns the queue for requests about the task. Uploads whose files are copied use their own queue, so that other
+    /// tasks do not wait for the copies.
     private func queue(for task: TaskCore) -> DispatchQueue {
         task.hasOpenSource ? copies : requests
     }
@@ -70,7 +73,8 @@ extension SessionCore {
         queue(for: task).async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
     }
 
-    /// Waits for the thread that tells the service of this task already, no longer than `patience`.
+    /// Reports the task's state to the service. If another thread is already doing so for this task, waits for it, for
+    /// at most `patience`.
     private func report(_ task: TaskCore, patience: Duration) throws {
         defer { task.closeSourceIfEnded() }
         try task.turn.run(within: patience) { try reportInTurn(task, patience: $0) }
@@ -89,12 +93,12 @@ extension SessionCore {
     }
 
     private func tell(_ task: TaskCore, _ id: TaskID, isHeld: Bool, patience: Duration) throws {
-        // Where no answer comes, it may have heard of it all the same.
+        // If no answer arrives, the service may have received the request nevertheless.
         task.state.withLock { $0.isHeld = nil }
         do {
             try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, patience: patience)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
-            // It has ended; its message is on the way.
+            // The task has ended, and the message about its end will arrive.
         }
         task.state.withLock { $0.isHeld = isHeld }
     }
@@ -105,9 +109,9 @@ extension SessionCore {
     }
 
     func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
-        // Only what may have reached it may be known to it.
+        // The channel is opened first, so that `mayBeKnown` is set only if the service may have received the request.
         try connection.openChannel(until: .now + patience, hasty: true)
-        // Before it is described: what the app changes from here on is sent after it.
+        // `mayBeKnown` is set before the task is described, so that later changes by the app are sent separately.
         let wasKnown = task.state.withLock { state in
             defer { state.mayBeKnown = true }
             return state.mayBeKnown
@@ -118,7 +122,7 @@ extension SessionCore {
         do {
             answer = try send(request, of: task, patience: patience)
         } catch let problem as Problem where problem.type == Problem.noSessionType {
-            // The task has come before its session, or to a service that no longer knows the session.
+            // The task was sent before its session, or the service no longer knows the session.
             try attachSession(patience: patience)
             answer = try send(request, of: task, patience: patience)
         }
@@ -127,7 +131,7 @@ extension SessionCore {
         }
         task.state.withLock { state in
             state.id = id
-            // One that it has from before it has as it was described then.
+            // A task that the service received in an earlier request has the state that was described then.
             state.isHeld = wasKnown ? nil : isHeld
         }
         task.closeSource()
@@ -142,13 +146,14 @@ extension SessionCore {
     ) throws -> EnqueueResponse {
         try connection.request(
             .enqueue(request, inSession: identifier), hasty: true, patience: patience,
-            // Its end may have come before the answer: asked for again now, it would be done again.
+            // The task's end may arrive before the response. In that case the request is not repeated, because that
+            // would create the task again.
             while: { task.state.withLock { $0.phase != .completed } })
     }
 
-    /// The service will not have the task.
+    /// Handles the service's refusal of a task.
     ///
-    /// - Returns: whether that is all there is to say.
+    /// - Returns: Whether nothing more has to be reported about the task.
     private func refused(_ task: TaskCore, _ problem: Problem, patience: Duration) -> Bool {
         if task.forgetResumeData() {
             task.discardResumeData()
@@ -156,7 +161,7 @@ extension SessionCore {
         }
         let isSource = problem.pointer?.hasSuffix("/source") == true
         let isOpen = task.state.withLock { $0.descriptor != nil }
-        // It is there, so what could not be had is the copy.
+        // The source file exists, so the copy must have failed.
         let code = isSource && isOpen ? NSURLErrorCannotCreateFile : problem.urlErrorCode
         endHere(
             task,
@@ -164,7 +169,7 @@ extension SessionCore {
         return true
     }
 
-    /// Ends a task of which the service knows nothing.
+    /// Ends a task that the service does not have.
     func endHere(_ task: TaskCore, error: URLError) {
         events.async { [self] in
             let ending = state.withLock { state in
@@ -180,21 +185,23 @@ extension SessionCore {
         }
     }
 
-    /// Ends a task that the service has forgotten: somebody has removed it with its session, and no message reports that.
+    /// Ends a task that the service no longer has. It was removed together with its session, and no message reports
+    /// such an end.
     func endForgotten(_ task: TaskCore) {
         let url = task.state.withLock { $0.originalRequest?.url }
         endHere(task, error: .make(NSURLErrorCancelled, "The task was removed.", url: url))
     }
 
-    // MARK: - Tasks that the service could not be given
+    // MARK: - Unsent tasks
 
     private func postpone(_ task: TaskCore) {
-        // Asked in here: its return, which comes after, finds the task.
+        // Reachability is read before the machine gets the input. If the service returns later, `serviceIsBack` finds
+        // this task.
         apply { $0.machine.postpone(task.identifier, isUnreachable: connection.isUnreachable) }
     }
 
-    /// Gives the service the tasks that it could not be given before, in order, until one fails. Uploads whose files it copies go
-    /// beside them, so that the others do not wait for that. On ``requests``.
+    /// Sends the unsent tasks to the service in their order, until one fails. Uploads whose files the service copies
+    /// are sent on another queue, so that the other tasks do not wait for the copies. Runs on ``requests``.
     func sendUnsent() {
         while let (number, task) = nextUnsent() {
             guard let task, task.core.state.withLock({ $0.phase == .open }) else {
@@ -221,9 +228,11 @@ extension SessionCore {
 
     private func sent(_ number: Int) { state.withLock { $0.machine.sent(number) } }
 
-    /// Gives the service the tasks it does not have, held where they were never resumed, and the acknowledgements it waits for.
+    /// Sends the service all tasks that it does not have, and the pending acknowledgements. Tasks that were never
+    /// resumed are sent as suspended.
     ///
-    /// Uploads whose files are copied come last: the service may take as long as it likes for them when it has been told.
+    /// Uploads whose files are copied are sent last. Once the service has received such a request, its copy may take
+    /// any time.
     func handOver(until deadline: ContinuousClock.Instant) {
         let tasks = state.withLock { state in
             state.machine.tasks.numbersToHandOver.compactMap { state.tasks[$0] }
@@ -246,18 +255,18 @@ extension SessionCore {
         guard !tasks.isEmpty, left > .zero else { return }
         let isDone = DispatchSemaphore(value: 0)
         copies.async { [self] in
-            // Told already, each of them, where another thread was at work on it.
+            // This is a quick check for a task that another thread has already sent.
             for task in tasks { handOverCopied(task) }
             isDone.signal()
         }
-        // The first of them is under way by then.
+        // By then the request for the first file is being processed.
         let wait = tasks.contains(where: \.isLarge) ? min(Self.copyWait, left) : left
         _ = isDone.wait(within: wait)
     }
 
     // MARK: - Ending and changing
 
-    /// - Parameter completion: called on the delegate queue with what the download can be continued from.
+    /// - Parameter completion: A handler that is called on the delegate queue with resume data, or nil.
     func cancel(
         _ task: TaskCore, producingResumeData: Bool, _ completion: @escaping @Sendable (Data?) -> Void
     ) {
@@ -279,10 +288,10 @@ extension SessionCore {
                 onDelegateQueue { completion(data) }
             } catch let problem as Problem {
                 onDelegateQueue { completion(nil) }
-                // Any other has ended already, and its message is on the way.
+                // For any other problem, the task has already ended, and the message about its end will arrive.
                 if problem.status == 404 { endForgotten(task) }
             } catch is ServiceUnusable {
-                // It was done, and the answer is a later service's.
+                // The cancellation was done, but this version cannot decode the response of a newer service.
                 onDelegateQueue { completion(nil) }
             } catch {
                 let again = Work {
@@ -295,7 +304,7 @@ extension SessionCore {
         }
     }
 
-    /// Nil for a task that the service certainly does not have.
+    /// Returns the service's id of the task, or nil if the service certainly does not have the task.
     private func idToCancel(_ task: TaskCore) throws -> TaskID? {
         defer { task.closeSourceIfEnded() }
         return try task.turn.run(within: task.handoverPatience) { try idToCancel(task, patience: $0) }
@@ -304,7 +313,8 @@ extension SessionCore {
     private func idToCancel(_ task: TaskCore, patience: Duration) throws -> TaskID? {
         let (id, mayBeKnown) = task.state.withLock { ($0.id, $0.mayBeKnown) }
         if id == nil && mayBeKnown {
-            // The answer was lost, not the task: handed over once more, it has its number.
+            // The response to an earlier request was lost. If the task is sent again, the service responds with the
+            // existing id.
             do {
                 try handOver(task, isHeld: true, patience: patience)
             } catch is Problem {
@@ -314,7 +324,7 @@ extension SessionCore {
         return task.state.withLock(\.id)
     }
 
-    /// Tells the service, where it has the task, what the app has changed of it.
+    /// Sends the app's changes of a task to the service, if the service has the task.
     func tellChanges(of task: TaskCore) {
         guard task.unsentChange != nil else { return }
         requests.async { [self] in
@@ -322,11 +332,11 @@ extension SessionCore {
             do {
                 try connection.notify(.changeTask(id, change), hasty: true, patience: Self.requestPatience)
             } catch is Problem {
-                // A hint and a label: a task that has ended needs neither.
+                // Only the priority and the description can change. A task that has ended needs neither.
             } catch {
                 return onReconnect(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }
-            // It may have been changed once more meanwhile.
+            // The app may have changed the task again meanwhile.
             task.state.withLock { if $0.unsent == change { $0.unsent = nil } }
         }
     }

@@ -5,14 +5,15 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// The end of a session in this process.
+/// Ends a session in this process.
 extension SessionCore {
-    /// The session ends when its last task has.
+    /// Invalidates the session, which ends when its last task has ended.
     func finishTasksAndInvalidate() { close(cancelling: false) }
 
     func invalidateAndCancel() { close(cancelling: true) }
 
-    /// However long the service takes to say what there is, the session does not end before that has ended.
+    /// Invalidates the session. It does not end before the service has listed its tasks and these have ended, however
+    /// long that takes.
     private func close(cancelling: Bool) {
         state.withLock { $0.machine.close(cancelling: cancelling) }
         if cancelling {
@@ -21,7 +22,7 @@ extension SessionCore {
         }
         whenAttached(orAway: false) { [self] in
             if failure == nil { wait(within: Self.backlogPatience) { $0.waitForBacklog() } }
-            // Those of earlier processes, which the service has only just listed.
+            // Tasks of earlier processes are cancelled here, because the service has only just listed them.
             if cancelling { cancelTasks() }
             apply { $0.machine.settle() }
         }
@@ -33,16 +34,17 @@ extension SessionCore {
 
     var takesNoTasks: Bool { state.withLock(\.machine.takesNoTasks) }
 
-    /// As the end of the process: nothing more is read or delivered.
+    /// Stops reading and delivering messages, as if the process had ended.
     func abandon() { apply { $0.machine.abandon() } }
 
-    /// Forgets a task whose delegate has heard of its end, and ends the session where it waited for that. On ``events``.
+    /// Releases a task after the delegate was notified of its end, and ends the session if it waited for that. Runs on
+    /// ``events``.
     func forget(_ task: TaskCore) {
         remove(task)
         endIfFinished()
     }
 
-    /// Forgets a task whose delegate has heard of its end.
+    /// Releases a task after the delegate was notified of its end.
     func remove(_ task: TaskCore) {
         let object = state.withLock { state in
             state.machine.remove(task.identifier)
@@ -52,10 +54,10 @@ extension SessionCore {
         task.closeSourceIfEnded()
     }
 
-    /// On ``events``.
+    /// Ends the session if it is invalidated and has no tasks. Runs on ``events``.
     func endIfFinished() { apply { $0.machine.endIfFinished() } }
 
-    /// On ``events``.
+    /// Sends the delegate its last message. Runs on ``events``.
     func sendLastMessage(_ error: URLError?) {
         connection.sessions.remove(self)
         callDelegate(isLast: true) { session, delegate in
@@ -64,7 +66,8 @@ extension SessionCore {
         apply { $0.machine.ended() }
     }
 
-    /// Releases what the session holds, outside of the lock: what the app's objects hold may come back here as they go.
+    /// Releases the session's objects without holding the lock, because objects of the app may call the session while
+    /// they are released.
     func release() {
         let (session, delegate, dataTasks, loader) = state.withLock { state in
             defer { (state.session, state.delegate, state.dataTasks, state.loader) = (nil, nil, [:], nil) }

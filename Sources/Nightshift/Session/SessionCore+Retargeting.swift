@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Another request in the place of a task's own.
+/// Replaces the request of a task.
 extension SessionCore {
     func retarget(_ task: TaskCore, to request: URLRequest) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -32,7 +32,8 @@ extension SessionCore {
         }
     }
 
-    /// Nil where only this process knows of the task: then it has the request already.
+    /// Returns the service's id of the task, or nil if only this process has the task. In the latter case, the request
+    /// is already replaced.
     private func idToRetarget(_ task: TaskCore, _ request: URLRequest) throws -> TaskID? {
         try task.turn.run(within: Self.requestPatience) { try idToRetarget(task, request, patience: $0) }
     }
@@ -48,7 +49,7 @@ extension SessionCore {
             task.replaceRequest(by: request, note: RequestNote(request)?.text)
             return nil
         }
-        // What it continues is the service's: it has to have the task first.
+        // The bytes to continue from are stored in the service, so the service must have the task first.
         if id == nil { try handOver(task, isHeld: isHeld, patience: patience) }
         return task.state.withLock(\.id)
     }

@@ -5,10 +5,10 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// One background session of this process: the effects of a ``SessionMachine``, which decides.
+/// One background session of this process. It executes the effects that its ``SessionMachine`` decides.
 ///
-/// Two serial queues: ``requests`` sends requests to the service and may wait for it; ``events`` hands messages to the delegate,
-/// one at a time. Neither ever waits for the other.
+/// There are two serial queues. ``requests`` sends requests to the service and may wait for responses. ``events``
+/// passes messages to the delegate, one at a time. Neither queue ever waits for the other.
 final class SessionCore: Sendable {
     let identifier: String
     let configuration: BackgroundConfiguration
@@ -16,36 +16,39 @@ final class SessionCore: Sendable {
     let delegateQueue: OperationQueue
     let requests: DispatchQueue
     let events: DispatchQueue
-    /// Hands over uploads whose files are copied meanwhile.
+    /// The queue for sending uploads whose files the service copies meanwhile.
     let copies = DispatchQueue(label: "nightshift.session.copies")
-    /// For work that waits for the service to have answered: on a queue of its own, so that the app's have their threads.
+    /// The queue for callers that wait for the service's answer. It is separate, so that these callers do not take
+    /// threads from the app's own queues.
     let waiting = DispatchQueue(label: "nightshift.session.waiting")
     let state: Mutex<State>
-    /// Nil until the service has said how it calls the session.
+    /// The folder for files that are handed to the app. Nil until the service has said what it calls the session.
     let folder = Mutex<DeliveryFolder?>(nil)
 
-    /// How long `resume()` waits for a service that does not answer.
+    /// The time that `resume()` waits for a service that does not respond.
     static let resumePatience: Duration = .seconds(5)
-    /// How long the service may take to copy a large file.
+    /// The time that the service may take to copy a large file.
     static let copyPatience: Duration = .seconds(3_600)
-    /// How long `resume()` waits for that: a file system that shares bytes between files is done by then.
+    /// The time that `resume()` waits for a large file to be copied. A file system that can share bytes between files
+    /// finishes within this time.
     static let copyWait: Duration = .milliseconds(250)
-    /// Bytes that are copied within some milliseconds.
+    /// The size in bytes up to which a file is copied within some milliseconds.
     static let smallUpload: Int64 = 4 << 20
-    /// How long a request of ``requests`` is repeated before the next one has its turn.
+    /// The time for which a request on ``requests`` is repeated before the next one is sent.
     static let requestPatience: Duration = .seconds(30)
-    /// How long the end of a session waits for what it may have missed; a service without any messages says nothing.
+    /// The time that the end of a session waits for messages from before this process.
     static let backlogPatience: Duration = .seconds(2)
-    /// How long a new task waits to learn its number from a service that is there, or is being started.
+    /// The time that a new task waits for its number if the service is running or being started.
     static let attachmentPatience: Duration = .seconds(2)
 
-    /// The machine, and what a value cannot hold of what it decides about.
+    /// The state machine, and the objects that belong to its values.
     struct State {
         var machine = SessionMachine()
-        /// Released at the end, and with it the delegate: until then the session lives without the app holding it.
+        /// The session's object. It is released at the end, together with the delegate. Until then the session exists
+        /// even if the app does not retain it.
         var session: BackgroundURLSession?
         var delegate: (any URLSessionDelegate)?
-        /// The app's objects, by the machine's numbers.
+        /// The app's task objects, by the machine's numbers.
         var tasks: [Int: any BackgroundTask] = [:]
         var dataTasks: [Int: BackgroundDataTask] = [:]
         var loader: DataTaskLoader?
@@ -54,13 +57,13 @@ final class SessionCore: Sendable {
         var waiters: [Int: @Sendable () -> Void] = [:]
         /// Work that waits for the service, by the machine's numbers.
         var work: [Int: Work] = [:]
-        /// Whether the developer knows how the delegate hears that its events are finished.
+        /// Whether the developer was told how the delegate is notified that its events are finished.
         var hasAdvisedConformance = false
     }
 
     struct Work: Sendable {
         var run: @Sendable (SessionCore) -> Void
-        /// Called instead where the session is over first.
+        /// Called instead of `run` if the session is over first.
         var giveUp: @Sendable (SessionCore) -> Void
     }
 
@@ -79,10 +82,10 @@ final class SessionCore: Sendable {
 
     var delegate: (any URLSessionDelegate)? { state.withLock(\.delegate) }
 
-    /// The last message that the delegate has been given, by this process or an earlier one.
+    /// The id of the last message that the delegate received, in this process or an earlier one.
     var lastHandled: Int64 { state.withLock(\.machine.messages.lastHandled) }
 
-    /// Why the service does not accept the session, if it does not.
+    /// The reason why the service refuses the session. Nil if it does not.
     var failure: URLError? { state.withLock(\.machine.link.refusal) }
 
     var isOver: Bool { state.withLock(\.machine.life.isOver) }
@@ -91,7 +94,7 @@ final class SessionCore: Sendable {
         state.withLock { state in state.machine.tasks.number(of: id).flatMap { state.tasks[$0] } }
     }
 
-    /// Every task that has not ended and is known here, in the order in which they were made.
+    /// The tasks known in this process that have not ended, in the order in which they were made.
     var openTasks: [any BackgroundTask] {
         state.withLock { state in
             guard !state.machine.life.isCancelled else { return [] }
@@ -101,8 +104,8 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Calls the app, in turn with everything else that its queue has. What the app takes out of that by `cancelAllOperations()` comes
-    /// again: the session waits for it.
+    /// Calls the app on its delegate queue. If the app removes the call with `cancelAllOperations()`, it is added
+    /// again, because the session waits for it.
     func onDelegateQueue(_ body: @escaping @Sendable () -> Void) {
         let call = DelegateCall { [self] in onDelegateQueue(body) }
         delegateQueue.addOperation {
@@ -111,9 +114,9 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Session and delegate; nil where the delegate is not to be called.
+    /// Returns the session and its delegate, or nil if the delegate must not be called.
     ///
-    /// - Parameter isLast: whether it is for the last message of the session.
+    /// - Parameter isLast: Whether the call is for the session's last message.
     func audience(isLast: Bool = false) -> (session: BackgroundURLSession, delegate: any URLSessionDelegate)? {
         state.withLock { state in
             guard state.machine.life.admitsCall(isLast: isLast), let session = state.session,
@@ -123,7 +126,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Calls the app and waits until it has returned. Only from ``events``, or from the queue of the loader.
+    /// Calls the app and waits until the call has returned. Must be called on ``events`` or on the loader's queue.
     func callDelegate(
         isLast: Bool = false,
         _ body: @escaping @Sendable (BackgroundURLSession, any URLSessionDelegate) -> Void
@@ -138,7 +141,8 @@ final class SessionCore: Sendable {
     }
 }
 
-/// A call that waits in the app's queue, which lets go of it without a word where the app cancels what is there.
+/// A call in the app's operation queue. If the app cancels the queue's operations, the queue releases the call without
+/// running it. The call is then added again.
 private final class DelegateCall: Sendable {
     private let hasBegun = Atomic(false)
     private let again: @Sendable () -> Void
@@ -148,7 +152,7 @@ private final class DelegateCall: Sendable {
     func begin() { hasBegun.store(true, ordering: .relaxed) }
 
     deinit {
-        // The queue may be at it.
+        // The call is added from another thread, because the operation queue may be in the middle of an operation here.
         if !hasBegun.load(ordering: .relaxed) { DispatchQueue.global().async(execute: again) }
     }
 }

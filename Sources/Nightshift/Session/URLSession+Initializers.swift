@@ -2,28 +2,28 @@ public import Foundation
 public import FoundationNetworking
 import FoundationSessions
 
-// `URLSession(configuration:delegate:delegateQueue:)` for a configuration whose type says nothing, in most of the code there is:
-// a variable, parameter, property or result of type `URLSessionConfiguration`. Which kind of session it makes is decided by the
-// object.
+// Initialisers of `URLSession` for a configuration whose static type is `URLSessionConfiguration`, as in most existing
+// code: a variable, parameter, property or result. The object decides which kind of session is made.
 //
-// The overloads are there to be preferred to FoundationNetworking's initialiser, which is in sight wherever a file imports that
-// module too. Swift prefers a parameter that is not optional to one that is, and `Subclass?` to `Superclass?`: so a delegate or a
-// queue that is not optional is caught, and a literal nil, by a class that has no other value. What is left is FoundationNetworking's:
+// The overloads exist because Swift must prefer them to FoundationNetworking's initialiser, which is visible in every
+// file that imports that module too. Swift prefers a parameter that is not optional to an optional one, and `Subclass?`
+// to `Superclass?`. The overloads therefore win for a delegate or queue that is not optional. They also win for a
+// literal nil, by means of a class that has no other value. FoundationNetworking's initialisers still win in two cases:
 // `URLSession(configuration:)`, and a delegate and a queue that are both variables of optional types. A file that does
-// not import that module sees only the initialisers with its signature that are here.
+// not import FoundationNetworking sees only the initialisers declared here.
 
-/// The class that a literal `nil` takes for a delegate.
+/// The type of a literal `nil` that is passed as a delegate. It has no instances.
 public final class NilDelegate: NSObject, URLSessionDelegate, Sendable {
     private override init() {}
 }
 
-/// The class that a literal `nil` takes for an operation queue.
+/// The type of a literal `nil` that is passed as an operation queue. It has no instances.
 public final class NilOperationQueue: OperationQueue, @unchecked Sendable {
-    // Unchecked as its base class is; there is no instance.
+    // Unchecked because its base class is unchecked too. There is no instance.
     private override init() {}
 }
 
-/// Lets an initialiser return an object that is there already, or one of a subclass.
+/// Lets an initialiser return an existing object, or an object of a subclass.
 protocol SessionFactory {}
 
 extension SessionFactory {
@@ -39,7 +39,7 @@ extension URLSession: SessionFactory {
                 let session = BackgroundURLSession.session(
                     configuration, delegate: delegate, delegateQueue: queue, connection: .shared)
                 guard session is Self else { fatalError("A background session cannot be a \(Self.self).") }
-                // Just seen to be one.
+                // The check above has shown that the session has this type.
                 return unsafeDowncast(session, to: Self.self)
             })
         } else {
@@ -47,11 +47,11 @@ extension URLSession: SessionFactory {
         }
     }
 
-    /// A background session where the configuration is one for the background, else a session of this process.
+    /// Makes a background session if the configuration is for background sessions, otherwise a session of this process.
     ///
     /// - Parameters:
-    ///   - delegate: held until the session is invalid.
-    ///   - queue: nil makes a serial one.
+    ///   - delegate: The delegate. It is retained until the session is invalid.
+    ///   - queue: The queue for delegate calls. If it is nil, the session makes a serial queue.
     public convenience init(
         configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?,
         delegateQueue queue: OperationQueue?
@@ -109,7 +109,7 @@ extension URLSession: SessionFactory {
         self.init(configuration, delegate, queue)
     }
 
-    /// A session without a delegate. Nobody hears of a background session's transfers then.
+    /// Makes a session without a delegate. If it is a background session, the app is not notified about its transfers.
     public convenience init(configuration: URLSessionConfiguration) {
         if configuration is BackgroundConfiguration {
             self.init(configuration, nil, nil)
@@ -118,7 +118,7 @@ extension URLSession: SessionFactory {
         }
     }
 
-    /// A background session without a delegate: nobody hears of its transfers.
+    /// Makes a background session without a delegate. The app is not notified about its transfers.
     public convenience init(configuration: BackgroundConfiguration) {
         self.init(configuration, nil, nil)
     }

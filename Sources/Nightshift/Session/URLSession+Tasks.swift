@@ -10,14 +10,16 @@ extension URLSession {
         }
     }
 
-    /// As `flush(completionHandler:)`: gives the service the tasks that were never resumed.
+    /// The asynchronous form of `flush(completionHandler:)`, which sends the tasks that were never resumed to the
+    /// service.
     public func flush() async {
         await withCheckedContinuation { continuation in
             flush { continuation.resume() }
         }
     }
 
-    /// As `reset(completionHandler:)`: empties the session's cookie and credential stores, and flushes.
+    /// The asynchronous form of `reset(completionHandler:)`, which empties the session's cookie and credential stores
+    /// and then flushes the session.
     public func reset() async {
         await withCheckedContinuation { continuation in
             reset { continuation.resume() }

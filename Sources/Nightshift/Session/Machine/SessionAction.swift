@@ -1,39 +1,39 @@
 import Foundation
 import NightshiftAPI
 
-/// An effect that a ``SessionMachine`` requests. ``SessionCore`` executes actions in their order, without its lock.
+/// An effect that a ``SessionMachine`` requests. ``SessionCore`` executes actions in order, without holding its lock.
 ///
-/// Waiters and work are closures of the core's, which the machine knows by numbers.
+/// Waiters and work are closures of the core. The machine refers to them by numbers.
 enum SessionAction: Equatable, Sendable {
-    /// Asks the machine after a pause whether to make this attempt, and makes it.
+    /// Makes this attempt after a pause, unless the machine no longer wants it then.
     case attach(attempt: Int, after: Duration)
-    /// Contacts the service after the requests under way: acknowledges, then makes the attempt. Without one, it sends what is unsent
-    /// and does the work that waits.
+    /// Contacts the service again, after the requests in progress: acknowledges messages, then makes the attempt.
+    /// Without an attempt, it sends the unsent tasks and does the waiting work.
     case catchUp(attempt: Int?)
     case read
     case stopReading
-    /// Lets callers continue, each once.
+    /// Resumes waiting callers, each once.
     case resume([Int])
     case acknowledge
     case sendUnsent(after: Duration)
     case doWork(after: Duration)
-    /// Calls what work has for the case that the session is over first.
+    /// Calls the work's `giveUp` closure, because the session is over.
     case giveUpWork([Int])
-    /// Asks the service for tasks that it did not list.
+    /// Asks the service about tasks that it did not list.
     case lookFor([Int: TaskID])
-    /// Lets the delegate hear that these tasks have failed.
+    /// Notifies the delegate that these tasks have failed.
     case fail([Int], URLError)
     case cancelDataTasks
-    /// Reports that the delegate has had more messages.
+    /// Reports that the delegate may have received further messages.
     case reportProgress
-    /// Asks the machine, after the messages under way, whether the session has ended.
+    /// Asks the machine whether the session has ended, after the messages in progress.
     case endIfFinished
-    /// Ends a refused session a little later.
+    /// Ends a refused session after a short pause.
     case endRefused(URLError)
-    /// Gives the delegate its last message, then lets the machine know.
+    /// Sends the delegate its last message, then notifies the machine.
     case sendLastMessage(URLError?)
-    /// Releases session, delegate and loader.
+    /// Releases the session, its delegate and its loader.
     case release
-    /// Reports that nobody is left to hear that events are finished.
+    /// Reports that no delegate is left to be notified that its events are finished.
     case reportEnd
 }

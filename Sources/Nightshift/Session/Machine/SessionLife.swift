@@ -2,27 +2,27 @@
 ///
 /// | State | Exits |
 /// |---|---|
-/// | `open` | `closing` when the app invalidates it, `ending` when the service refuses it, `ended` when the process lets go of it |
-/// | `closing` | `closing` when it is cancelled as well or has settled, `ending` when its last task has ended, `ended` as above |
-/// | `ending` | `ended` when the delegate has its last message |
+/// | `open` | `closing` when the app invalidates it, `ending` when the service refuses it, `ended` when the process abandons it |
+/// | `closing` | `closing` when the app also cancels it or it is settled, `ending` when its last task has ended, `ended` as above |
+/// | `ending` | `ended` when the delegate has received its last message |
 /// | `ended` | none |
 enum SessionLife: Equatable, Sendable {
     case open
     /// The app has invalidated the session, which ends after its last task.
     ///
-    /// - isCancelled: whether the app has cancelled its tasks, too.
-    /// - isSettled: whether the session knows the tasks of earlier processes, or has waited for them long enough.
+    /// - isCancelled: Whether the app has also cancelled the session's tasks.
+    /// - isSettled: Whether the session knows the tasks of earlier processes, or has waited long enough for them.
     case closing(isCancelled: Bool, isSettled: Bool)
-    /// The delegate is given its last message. It gets no other.
+    /// The delegate is receiving its last message, and receives no other.
     case ending
     case ended
 
-    /// Whether the session takes part in nothing more than its own end.
+    /// Whether the session is ending or has ended.
     var isOver: Bool { self == .ending || self == .ended }
 
-    /// Whether the delegate may be called.
+    /// Returns whether the delegate may be called.
     ///
-    /// - Parameter isLast: whether it is for the last message.
+    /// - Parameter isLast: Whether the call is for the last message.
     func admitsCall(isLast: Bool) -> Bool {
         switch self {
         case .open, .closing: !isLast
@@ -36,13 +36,13 @@ enum SessionLife: Equatable, Sendable {
         return false
     }
 
-    /// Whether the session ends as soon as it has no task.
+    /// Whether the session ends as soon as it has no tasks.
     var mayEnd: Bool {
         if case .closing(_, isSettled: true) = self { return true }
         return false
     }
 
-    /// The app invalidates the session, once or again.
+    /// Handles an invalidation by the app, which can be repeated.
     mutating func close(cancelling: Bool) {
         switch self {
         case .open: self = .closing(isCancelled: cancelling, isSettled: false)
@@ -56,7 +56,7 @@ enum SessionLife: Equatable, Sendable {
         if case .closing(let isCancelled, _) = self { self = .closing(isCancelled: isCancelled, isSettled: true) }
     }
 
-    /// - Returns: false for a session that is over.
+    /// - Returns: False if the session is already over.
     mutating func beginEnding() -> Bool {
         if isOver { return false }
         self = .ending

@@ -1,28 +1,30 @@
 import Foundation
 
-/// The link between a session and the service: whether the service knows that the session is here, and which attempt tells it next.
+/// The link between a session and the service: whether the service knows that the session exists in this process, and
+/// which attempt to report it is next.
 ///
 /// | State | Exits |
 /// |---|---|
 /// | `joining` | `attached`, `refused` |
-/// | `attached` | `rejoining` when messages stop coming, `refused` |
+/// | `attached` | `rejoining` when messages stop arriving, `refused` |
 /// | `rejoining` | `attached`, `refused` |
 /// | `refused` | none |
 struct SessionLink: Sendable {
     enum State: Equatable, Sendable {
-        /// The service has not said yet what it has of the session.
+        /// The service has not listed the session's tasks yet.
         ///
-        /// - isAway: whether the last attempt found no service. Callers that fail fast do not wait for the next one.
+        /// - isAway: Whether the service could not be reached at the last attempt. Callers that fail fast do not wait
+        ///   for the next one.
         case joining(isAway: Bool)
         case attached
-        /// Messages no longer come: the service has to hear again that the session is here.
+        /// Messages no longer arrive. The service has to be notified again that the session exists in this process.
         case rejoining(isAway: Bool)
-        /// For good: every task ends with this error.
+        /// The service has refused the session for good. Every task ends with this error.
         case refused(URLError)
     }
 
     private(set) var state = State.joining(isAway: false)
-    /// The attempt that is scheduled. Any other does nothing when its time comes.
+    /// The scheduled attempt. Any other attempt does nothing when its time has come.
     private var scheduledAttempt: Int?
     private var lastAttempt = 0
     /// The pause before the next attempt.
@@ -31,7 +33,7 @@ struct SessionLink: Sendable {
     private static let shortestPause: Duration = .milliseconds(20)
     private static let longestPause: Duration = .seconds(5)
 
-    /// Whether the service has yet to hear that the session is here.
+    /// Whether the service still has to be notified that the session exists in this process.
     var isDetached: Bool {
         switch state {
         case .joining, .rejoining: true
@@ -39,7 +41,7 @@ struct SessionLink: Sendable {
         }
     }
 
-    /// Whether the service has never said what it has of the session, and still may.
+    /// Whether the service has never listed the session's tasks, and still may.
     var isJoining: Bool {
         if case .joining = state { return true }
         return false
@@ -52,17 +54,17 @@ struct SessionLink: Sendable {
         return nil
     }
 
-    /// Schedules an attempt instead of the one that is scheduled, and returns its number.
+    /// Schedules an attempt, which replaces a scheduled one, and returns its number.
     mutating func schedule() -> Int {
         lastAttempt += 1
         scheduledAttempt = lastAttempt
         return lastAttempt
     }
 
-    /// Whether this attempt is the one to make.
+    /// Whether this attempt has to be made.
     func isDue(_ attempt: Int) -> Bool { isDetached && scheduledAttempt == attempt }
 
-    /// - Returns: whether to make this attempt.
+    /// - Returns: Whether to make this attempt.
     mutating func begin(_ attempt: Int) -> Bool {
         guard isDue(attempt) else { return false }
         scheduledAttempt = nil
@@ -76,9 +78,9 @@ struct SessionLink: Sendable {
         pause = .zero
     }
 
-    /// An attempt has failed, or messages have stopped coming.
+    /// Handles a failed attempt, or the loss of the message stream.
     ///
-    /// - Returns: the next attempt and the pause before it; nil where one is scheduled already.
+    /// - Returns: The next attempt and the pause before it. Nil if an attempt is already scheduled.
     mutating func lost(isUnreachable: Bool) -> (attempt: Int, pause: Duration)? {
         switch state {
         case .joining: state = .joining(isAway: isUnreachable)
@@ -90,10 +92,10 @@ struct SessionLink: Sendable {
         return (schedule(), pause)
     }
 
-    /// A message has come: the next pause is the shortest again.
+    /// Handles an event from the service: the next pause is the shortest again.
     mutating func heard() { pause = .zero }
 
-    /// - Returns: an attempt to make at once, where the next one waits for the service.
+    /// - Returns: An attempt to make at once, if the link was waiting for the service.
     mutating func serviceIsBack() -> Int? {
         switch state {
         case .joining(isAway: true): state = .joining(isAway: false)
@@ -103,7 +105,7 @@ struct SessionLink: Sendable {
         return schedule()
     }
 
-    /// - Returns: false where it was refused before.
+    /// - Returns: False if the session was already refused.
     mutating func refuse(_ error: URLError) -> Bool {
         guard refusal == nil else { return false }
         state = .refused(error)

@@ -1,18 +1,19 @@
 import Foundation
 import NightshiftAPI
 
-/// The state machine of a background session: what this process knows of the service, its tasks and its messages, and
-/// what it does next.
+/// The state machine of a background session. It knows what this process has learned about the service, its tasks and
+/// its messages, and decides what the session does next.
 ///
-/// Inputs are methods. They return actions, which ``SessionCore`` executes. Other threads may bring inputs before an action is executed:
-/// whatever an action begins asks the machine first.
+/// Inputs are methods. They return actions, which ``SessionCore`` executes. Other threads may send inputs before an
+/// action is executed, so every action that starts something asks the machine first.
 ///
-/// ``life`` and ``link`` have documented exits and are independent of each other. A session that is over takes no message, attaches to
-/// nothing and begins nothing; it still acknowledges what its delegate has handled.
+/// ``life`` and ``link`` have documented exits and are independent of each other. A session that is over accepts no
+/// message, makes no attempt to attach, and begins nothing. It still acknowledges messages that its delegate has
+/// handled.
 struct SessionMachine: Sendable {
     private struct Waiter: Sendable {
         enum Event: Sendable {
-            /// - failsFast: whether it does not wait for a service that is away.
+            /// - failsFast: Whether the waiter stops waiting when the service cannot be reached.
             case attachment(failsFast: Bool)
             case backlog
         }
@@ -36,21 +37,21 @@ struct SessionMachine: Sendable {
     private(set) var messages = SessionMessages()
     private(set) var tasks = SessionTasks()
     private var waiters: [Waiter] = []
-    /// Work that waits for the service, the oldest first.
+    /// The numbers of work that waits for the service, oldest first.
     private var work: [Int] = []
-    /// The last number of a waiter or of work.
+    /// The last number that a waiter or work received.
     private var lastNumber = 0
     private var isSendingScheduled = false
     private var isWorkScheduled = false
 
-    /// Pauses before a service that was only slow hears of tasks and of other work again.
+    /// The pauses before the next attempt to send tasks or to do other work, if the service was slow but reachable.
     private static let sendingPause: Duration = .seconds(1)
     private static let workPause: Duration = .milliseconds(100)
 
-    /// Whether the service hears nothing more of the session's tasks.
+    /// Whether the service receives no more requests about the session's tasks.
     private var hasNoService: Bool { life.isOver || link.refusal != nil }
 
-    /// Whether the app may not make tasks: it has invalidated the session itself.
+    /// Whether the app may not make tasks, because it has invalidated the session itself.
     var takesNoTasks: Bool { link.refusal == nil && life != .open }
 
     private mutating func newNumber() -> Int {
@@ -62,19 +63,19 @@ struct SessionMachine: Sendable {
 
     mutating func start() -> [SessionAction] { [.attach(attempt: link.schedule(), after: .zero)] }
 
-    /// - Returns: whether to make this attempt to attach.
+    /// - Returns: Whether to make this attempt to attach.
     mutating func beginAttaching(_ attempt: Int) -> Bool {
         guard !life.isOver, link.begin(attempt) else { return false }
         tasks.beginListing()
         return true
     }
 
-    /// The service knows that the session is here.
+    /// Handles a successful attachment: the service knows that the session exists in this process.
     ///
     /// - Parameters:
-    ///   - ids: the tasks that the service has.
-    ///   - nextNumber: the number of the next task, as far as the service knows.
-    ///   - handled: the last message that the delegate has had, as far as the disk knows.
+    ///   - ids: The ids of the tasks that the service has.
+    ///   - nextNumber: The number of the next task, as far as the service knows.
+    ///   - handled: The last message that the delegate has received, according to the file on disk.
     mutating func attached(_ ids: Set<TaskID>, nextNumber: Int64, handled: Int64) -> [SessionAction] {
         guard !life.isOver, link.isDetached else { return [] }
         link.attached()
@@ -84,7 +85,7 @@ struct SessionMachine: Sendable {
             + [.sendUnsent(after: .zero), .doWork(after: .zero), .reportProgress]
     }
 
-    /// An attempt to attach has failed, or messages have stopped coming.
+    /// Handles a failed attempt to attach, or the loss of the message stream.
     mutating func lost(isUnreachable: Bool) -> [SessionAction] {
         guard !life.isOver, link.refusal == nil else { return [] }
         let next = link.lost(isUnreachable: isUnreachable)
@@ -92,35 +93,35 @@ struct SessionMachine: Sendable {
         return actions + (next.map { [.attach(attempt: $0.attempt, after: $0.pause)] } ?? [])
     }
 
-    /// The service has sent something.
+    /// Handles an event from the service.
     mutating func heard() { link.heard() }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     mutating func serviceIsBack() -> [SessionAction] {
         let attempt = life.isOver ? nil : link.serviceIsBack()
         return [.catchUp(attempt: attempt)]
     }
 
-    /// The service does not accept the session here: its tasks fail, then it ends.
+    /// Handles the service's refusal of the session: its tasks fail, then it ends.
     mutating func refused(_ error: URLError) -> [SessionAction] {
         guard !life.isOver, link.refuse(error) else { return [] }
         return [.stopReading] + resume { !$0.isForBacklog } + giveUpWork()
             + [.fail(tasks.numbers, error), .cancelDataTasks, .endRefused(error)]
     }
 
-    /// Whether messages of the service are wanted.
+    /// Whether messages of the service should be read.
     var isReading: Bool { !life.isOver && link.state == .attached }
 
     // MARK: - Waiting
 
-    /// - Parameter failsFast: whether not to wait for a service that is away.
-    /// - Returns: the number of a new waiter; nil where there is nothing to wait for.
+    /// - Parameter failsFast: Whether the waiter stops waiting when the service cannot be reached.
+    /// - Returns: The number of a new waiter, or nil if there is nothing to wait for.
     mutating func waitForAttachment(failsFast: Bool) -> Int? {
         guard !life.isOver, link.isJoining, !(failsFast && link.isAway) else { return nil }
         return wait(for: .attachment(failsFast: failsFast))
     }
 
-    /// - Returns: the number of a new waiter for the messages from before this process; nil where there is nothing to wait for.
+    /// - Returns: The number of a new waiter for the messages from before this process, or nil if these have arrived.
     mutating func waitForBacklog() -> Int? {
         guard !life.isOver, !messages.isCaughtUp else { return nil }
         return wait(for: .backlog)
@@ -132,7 +133,7 @@ struct SessionMachine: Sendable {
         return number
     }
 
-    /// A waiter has waited long enough.
+    /// Removes a waiter whose time limit has passed.
     mutating func stopWaiting(_ number: Int) { waiters.removeAll { $0.number == number } }
 
     private mutating func resume(_ isMeant: (Waiter) -> Bool) -> [SessionAction] {
@@ -141,20 +142,20 @@ struct SessionMachine: Sendable {
         return numbers.isEmpty ? [] : [.resume(numbers)]
     }
 
-    /// Work has to wait for the service.
+    /// Adds work that has to wait for the service.
     ///
-    /// - Returns: its number, nil where the session is over and the work to be given up.
+    /// - Returns: The work's number. It is nil if the session is over, and the work must then be given up.
     mutating func addWork(isUnreachable: Bool) -> (number: Int?, actions: [SessionAction]) {
         if hasNoService { return (nil, []) }
         let number = newNumber()
         work.append(number)
-        // A service that is away causes the work to be done when it returns.
+        // If the service is unreachable, the work is done when it returns.
         guard !isUnreachable, !isWorkScheduled else { return (number, []) }
         isWorkScheduled = true
         return (number, [.doWork(after: Self.workPause)])
     }
 
-    /// The pause before work is over.
+    /// Records that the pause before the work has passed.
     mutating func workIsDue() { isWorkScheduled = false }
 
     mutating func takeWork() -> [Int] {
@@ -169,35 +170,35 @@ struct SessionMachine: Sendable {
 
     // MARK: - Tasks
 
-    /// The number of a new task.
+    /// Returns the number of a new task.
     ///
-    /// - Parameter start: where numbers begin while the service has not said it.
+    /// - Parameter start: The first number to use while the service has not said where numbers begin.
     mutating func newTaskNumber(orFrom start: Int64) -> Int { tasks.newNumber(orFrom: start) }
 
-    /// The app has made a task.
+    /// Adds a task that the app has made.
     mutating func add(_ number: Int) { tasks.add(number) }
 
     mutating func addDataTask(_ number: Int) { tasks.addDataTask(number) }
 
-    /// The service has a task under this id.
+    /// Records that the service has a task under this id.
     ///
-    /// - Returns: whether this process did not have it.
+    /// - Returns: Whether the task is new to this process.
     mutating func learn(_ id: TaskID, of number: Int) -> Bool { tasks.learn(id, of: number) }
 
-    /// The service lists a task under this id. To be called before ``attached(_:nextNumber:handled:)``.
+    /// Records that the service listed a task under this id. Must be called before ``attached(_:nextNumber:handled:)``.
     ///
-    /// - Returns: whether this process has to make it.
+    /// - Returns: Whether this process has to make an object for the task.
     mutating func learnListed(_ id: TaskID, of number: Int) -> Bool {
         !life.isOver && tasks.learnListed(id, of: number)
     }
 
-    /// The service has taken a task over.
+    /// Records that the service has accepted a task.
     mutating func handedOver(_ number: Int, as id: TaskID) { tasks.handedOver(number, as: id) }
 
-    /// - Returns: whether the delegate has yet to hear of the end of a task, which it does now.
+    /// - Returns: Whether the delegate has to be notified of the task's end. This is true at the first call.
     mutating func end(_ number: Int) -> Bool { tasks.end(number) }
 
-    /// The delegate has heard of the end of a task.
+    /// Removes a task after the delegate was notified of its end.
     mutating func remove(_ number: Int) { tasks.remove(number) }
 
     mutating func removeDataTask(_ number: Int) -> [SessionAction] {
@@ -205,70 +206,72 @@ struct SessionMachine: Sendable {
         return [.endIfFinished]
     }
 
-    /// The service could not hear of a task.
+    /// Records that a task could not be sent to the service.
     mutating func postpone(_ number: Int, isUnreachable: Bool) -> [SessionAction] {
         tasks.postpone(number)
-        // A service that is away hears of it when it returns. This is for one that was only slow.
+        // If the service is unreachable, the task is sent when it returns. The timer is for a service that was only
+        // slow.
         guard !isUnreachable, !isSendingScheduled else { return [] }
         isSendingScheduled = true
         return [.sendUnsent(after: Self.sendingPause)]
     }
 
-    /// The pause before tasks are sent is over.
+    /// Records that the pause before tasks are sent has passed.
     mutating func sendingIsDue() { isSendingScheduled = false }
 
-    /// The task that the service hears of next.
+    /// The next task to send to the service.
     var nextUnsent: Int? { life.isOver ? nil : tasks.unsent.first }
 
-    /// The service has heard of a task, or need not.
+    /// Records that a task was sent to the service, or does not have to be sent.
     mutating func sent(_ number: Int) { tasks.sent(number) }
 
     // MARK: - Messages
 
     /// - Parameters:
-    ///   - isQuestion: whether an answer takes the place of its acknowledgement.
-    ///   - isNoted: whether the disk says that the delegate has had it.
+    ///   - isQuestion: Whether the message is answered instead of acknowledged.
+    ///   - isNoted: Whether the file on disk says that the delegate has received the message.
     mutating func receive(_ message: Int64, isQuestion: Bool, isNoted: Bool) -> SessionMessages.Fate {
         life.isOver ? .ignored : messages.receive(message, isQuestion: isQuestion, isNoted: isNoted)
     }
 
-    /// The delegate's methods for a message have returned.
+    /// Handles the return of the delegate's methods for a message.
     mutating func handled(_ message: Int64) -> [SessionAction] {
         messages.handle(message)
         return acknowledge()
     }
 
-    /// Everything up to a message has reached the delegate.
+    /// Records that every message up to this one has reached the delegate.
     mutating func advance(to message: Int64) -> [SessionAction] {
         messages.advance(to: message)
         return [.reportProgress]
     }
 
-    /// The service has the answer to a question.
+    /// Records that the service has the answer to a question.
     mutating func answered(_ message: Int64) { messages.answer(message) }
 
-    /// Every message from before this process has come. Those that are missing up to this one were handled before.
+    /// Records that every message from before this process has arrived. Messages up to this id that did not arrive were
+    /// handled before.
     mutating func caughtUp(through message: Int64) -> [SessionAction] {
         messages.catchUp(to: message)
         let missing = tasks.takeMissing()
         return resume(\.isForBacklog) + (missing.isEmpty ? [] : [.lookFor(missing)]) + [.reportProgress]
     }
 
-    /// Has the service hear of handled messages, as many at once as have come together.
+    /// Requests an acknowledgement of the handled messages, which are sent together.
     mutating func acknowledge() -> [SessionAction] { messages.beginAcknowledging() ? [.acknowledge] : [] }
 
-    /// - Returns: whether to acknowledge now, on the queue for requests.
+    /// - Returns: Whether to acknowledge now, on the queue for requests.
     mutating func beginAcknowledging() -> Bool { messages.beginAcknowledging() }
 
-    /// The acknowledgement that was scheduled is over.
+    /// Handles the end of the scheduled acknowledgement.
     ///
-    /// - Parameter messages: the ones that the service has heard of, none where it failed.
+    /// - Parameter messages: The acknowledged messages, or none if the request failed.
     mutating func acknowledgementEnded(_ messages: [Int64]) -> [SessionAction] {
         self.messages.endAcknowledging()
         return acknowledged(messages)
     }
 
-    /// The service has heard of these messages.
+    /// Records that the service has the acknowledgement of these messages.
     mutating func acknowledged(_ messages: [Int64]) -> [SessionAction] {
         guard !messages.isEmpty else { return [] }
         self.messages.acknowledge(messages)
@@ -277,10 +280,10 @@ struct SessionMachine: Sendable {
 
     // MARK: - The end
 
-    /// The app invalidates the session.
+    /// Handles an invalidation by the app.
     mutating func close(cancelling: Bool) { life.close(cancelling: cancelling) }
 
-    /// The session knows the tasks of earlier processes, or has waited for them long enough.
+    /// Records that the session knows the tasks of earlier processes, or has waited long enough for them.
     mutating func settle() -> [SessionAction] {
         life.settle()
         return [.endIfFinished]
@@ -290,20 +293,20 @@ struct SessionMachine: Sendable {
         life.mayEnd && tasks.isEmpty ? beginEnding(nil) : []
     }
 
-    /// The session ends now, whatever it has.
+    /// Ends the session now, even if it has tasks.
     mutating func beginEnding(_ error: URLError?) -> [SessionAction] {
         guard life.beginEnding() else { return [] }
         return [.stopReading] + giveUpWork() + [.sendLastMessage(error)]
     }
 
-    /// The delegate has its last message.
+    /// Called when the delegate has received its last message.
     mutating func ended() -> [SessionAction] {
         guard life == .ending else { return [] }
         life.end()
         return [.release] + resume { _ in true } + [.reportEnd] + acknowledge()
     }
 
-    /// The process lets go of the session: nothing more is read or delivered.
+    /// Abandons the session: no more messages are read or delivered.
     mutating func abandon() -> [SessionAction] {
         guard life != .ended else { return [] }
         life.end()

@@ -1,35 +1,36 @@
-/// The messages of the service to a session: which ones the delegate has had, and which ones the service can forget.
+/// The service's messages to a session: which ones the delegate has received, and which ones the service can delete.
 ///
-/// The service sends a message until it is acknowledged or answered, in the order of the ids. The delegate gets each one once.
+/// The service sends a message until it is acknowledged or answered, in the order of the ids. The delegate receives
+/// each one once.
 struct SessionMessages: Sendable {
-    /// The treatment of a message that has come.
+    /// The treatment of a message that has arrived.
     enum Fate: Equatable, Sendable {
         case new
-        /// The delegate has had it: it is acknowledged again.
+        /// The delegate has already received the message, which is acknowledged again.
         case handled
-        /// The delegate has been asked, and its answer is not there yet.
+        /// The delegate has been asked, and has not answered yet.
         case asked
         /// The session is over.
         case ignored
     }
 
-    /// Questions that the delegate has been asked and that the service waits for.
+    /// Questions that the delegate has been asked and that the service still waits for.
     private var asked: Set<Int64> = []
-    /// Handled messages that the service has yet to hear of.
+    /// Handled messages that are not acknowledged yet.
     private(set) var unacknowledged: [Int64] = []
-    /// Whether an acknowledgement is scheduled or under way.
+    /// Whether an acknowledgement is scheduled or in progress.
     private var isAcknowledging = false
-    /// Messages acknowledged or answered lately, the oldest first: a stream that was opened before may still bring them.
+    /// Messages that were recently acknowledged or answered, oldest first. An older stream may still send them.
     private var settled: [Int64] = []
-    /// The largest id of a message that the delegate has been given, by this process or an earlier one.
+    /// The largest id of a message that the delegate received, in this process or an earlier one.
     private(set) var lastHandled: Int64 = 0
-    /// Whether this process has been given every message from before it.
+    /// Whether this process has received every message from before it.
     private(set) var isCaughtUp = false
 
-    /// More than one connection ever has under way.
+    /// A number larger than the messages that a connection ever has in transit.
     private static let mostSettled = 1_000
 
-    /// - Parameter isNoted: whether the disk says that the delegate has had it.
+    /// - Parameter isNoted: Whether the file on disk says that the delegate has received the message.
     mutating func receive(_ id: Int64, isQuestion: Bool, isNoted: Bool) -> Fate {
         if asked.contains(id) { return .asked }
         if isNoted || settled.contains(id) {
@@ -40,16 +41,16 @@ struct SessionMessages: Sendable {
         return .new
     }
 
-    /// The delegate's methods for a message have returned.
+    /// Records that the delegate's methods for a message have returned.
     mutating func handle(_ id: Int64) { unacknowledged.append(id) }
 
-    /// The service has the answer to a question, which is as good as an acknowledgement.
+    /// Records that the service has the answer to a question, which replaces the acknowledgement.
     mutating func answer(_ id: Int64) {
         asked.remove(id)
         remember([id])
     }
 
-    /// Everything up to this message has reached the delegate.
+    /// Records that every message up to this one has reached the delegate.
     mutating func advance(to id: Int64) { lastHandled = max(lastHandled, id) }
 
     mutating func catchUp(to id: Int64) {
@@ -59,17 +60,17 @@ struct SessionMessages: Sendable {
 
     // MARK: - Acknowledgement
 
-    /// - Returns: whether to schedule an acknowledgement.
+    /// - Returns: Whether to schedule an acknowledgement.
     mutating func beginAcknowledging() -> Bool {
         guard !isAcknowledging, !unacknowledged.isEmpty else { return false }
         isAcknowledging = true
         return true
     }
 
-    /// The scheduled acknowledgement is over. Where it failed, the next attachment or message tries again.
+    /// Records that the scheduled acknowledgement has ended. If it failed, the next attachment or message tries again.
     mutating func endAcknowledging() { isAcknowledging = false }
 
-    /// The service has heard of these.
+    /// Records that the service has the acknowledgement of these messages.
     mutating func acknowledge(_ ids: [Int64]) {
         let done = Set(ids)
         unacknowledged.removeAll { done.contains($0) }

@@ -1,33 +1,35 @@
 import NightshiftAPI
 
-/// The tasks of a session: their numbers in this process, their ids in the service, and what the service has yet to hear of them.
+/// The tasks of a session: their numbers in this process, their ids in the service, and the reports that the service
+/// has not received yet.
 struct SessionTasks: Sendable {
     private struct Entry: Sendable {
-        /// The service's id; nil while only this process knows of the task.
+        /// The service's id of the task. Nil while only this process has the task.
         var id: TaskID?
-        /// Whether the delegate has heard of its end, or is hearing of it.
+        /// Whether the delegate has been notified of the task's end, or is being notified.
         var hasEnded = false
     }
 
     private var entries: [Int: Entry] = [:]
     private var numbersOfIDs: [TaskID: Int] = [:]
-    /// Data tasks, which are this process's own. They have no id.
+    /// The data tasks. They exist only in this process and have no id.
     private(set) var dataTasks: Set<Int> = []
-    /// The number of the next task; nil while the service has not said it.
+    /// The number of the next task. Nil while the service has not said where numbers begin.
     private var nextNumber: Int64?
-    /// Tasks that the service could not be given, in the order in which it gets them.
+    /// The tasks that could not be sent to the service, in the order in which they will be sent.
     private(set) var unsent: [Int] = []
-    /// Tasks that the service had before it was asked which it has.
+    /// The tasks that the service had before it was asked for its list.
     private var expected: [Int: TaskID] = [:]
-    /// Tasks that have ended since then, which its list may still name; nil where it is not being asked.
+    /// The tasks that have ended since the list was requested and may still be in it. Nil while no list is requested.
     private var endedWhileListing: Set<Int>?
-    /// Tasks missing from the service's last list: messages report their ends, or it has forgotten them.
+    /// The tasks that were missing from the service's last list. Messages report their ends, or the service has lost
+    /// them.
     private var missing: [Int: TaskID] = [:]
 
     var isEmpty: Bool { entries.isEmpty && dataTasks.isEmpty }
     var numbers: [Int] { entries.keys.sorted() }
 
-    /// Tasks that the service does not have as the app wants them.
+    /// The tasks that the service does not have, or does not have in the state that the app wants.
     var numbersToHandOver: [Int] {
         let late = Set(unsent)
         return entries.filter { $0.value.id == nil || late.contains($0.key) }.keys.sorted()
@@ -37,9 +39,9 @@ struct SessionTasks: Sendable {
 
     func id(of number: Int) -> TaskID? { entries[number]?.id }
 
-    /// The number of a new task.
+    /// Returns the number of a new task.
     ///
-    /// - Parameter start: where numbers begin while the service has not said it.
+    /// - Parameter start: The first number to use while the service has not said where numbers begin.
     mutating func newNumber(orFrom start: Int64) -> Int {
         let next = nextNumber ?? start
         nextNumber = next + 1
@@ -52,9 +54,9 @@ struct SessionTasks: Sendable {
 
     mutating func addDataTask(_ number: Int) { dataTasks.insert(number) }
 
-    /// The service has a task under this id.
+    /// Records that the service has a task under this id.
     ///
-    /// - Returns: whether this process did not have it.
+    /// - Returns: Whether the task is new to this process.
     mutating func learn(_ id: TaskID, of number: Int) -> Bool {
         let isNew = entries[number] == nil
         if let old = entries[number]?.id, old != id { numbersOfIDs[old] = nil }
@@ -63,14 +65,14 @@ struct SessionTasks: Sendable {
         return isNew
     }
 
-    /// The service has taken a task over. Its end may have come before this.
+    /// Records that the service has accepted a task. The task's end may have been reported before.
     mutating func handedOver(_ number: Int, as id: TaskID) {
         if entries[number] != nil { _ = learn(id, of: number) }
     }
 
-    /// The delegate is about to hear of the end of a task.
+    /// Records that the delegate is about to be notified of a task's end.
     ///
-    /// - Returns: false where it has heard of it.
+    /// - Returns: False if the delegate has already been notified.
     mutating func end(_ number: Int) -> Bool {
         guard let entry = entries[number], !entry.hasEnded else { return false }
         entries[number]?.hasEnded = true
@@ -85,17 +87,17 @@ struct SessionTasks: Sendable {
 
     mutating func removeDataTask(_ number: Int) { dataTasks.remove(number) }
 
-    // MARK: - What the service lists
+    // MARK: - The service's list
 
-    /// The service is asked what it has.
+    /// Prepares for the service's list of tasks.
     mutating func beginListing() {
         expected = entries.compactMapValues(\.id)
         endedWhileListing = []
     }
 
-    /// The service lists a task under this id.
+    /// Records that the service listed a task under this id.
     ///
-    /// - Returns: whether this process has to make it.
+    /// - Returns: Whether this process has to make an object for the task.
     mutating func learnListed(_ id: TaskID, of number: Int) -> Bool {
         endedWhileListing?.contains(number) != true && learn(id, of: number)
     }
@@ -106,15 +108,15 @@ struct SessionTasks: Sendable {
         self.nextNumber = max(self.nextNumber ?? 1, nextNumber)
     }
 
-    /// Every message about ends of the past has come.
+    /// Called when all messages about earlier ends have arrived.
     ///
-    /// - Returns: tasks that the service does not list and whose end no message has reported.
+    /// - Returns: The tasks that the service does not list and whose end was not reported by a message.
     mutating func takeMissing() -> [Int: TaskID] {
         defer { missing = [:] }
         return missing.filter { entries[$0.key] != nil }
     }
 
-    // MARK: - Tasks that the service could not be given
+    // MARK: - Unsent tasks
 
     mutating func postpone(_ number: Int) {
         if !unsent.contains(number) { unsent.append(number) }
