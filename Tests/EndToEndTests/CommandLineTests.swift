@@ -5,7 +5,7 @@ import Testing
 
 /// `nightshift` as people and scripts use it, against the real service, which it starts itself.
 @Suite struct CommandLineTests {
-    @Test("T2: get starts the service where none runs, and the file is whole")
+    @Test("T2: get starts the service if none runs, and the file is complete")
     func getStartsService() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let content = Content.seeded(size: 3 << 20, seed: 1)
@@ -20,7 +20,7 @@ import Testing
         try await eventually("the end of the service") { kill(processID, 0) != 0 }
     }
 
-    @Test("T2: the exit code says whether all is whole, one failed, or the command makes no sense")
+    @Test("T2: The exit code tells complete files, a failed transfer and invalid usage apart")
     func exitCodes() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -38,7 +38,7 @@ import Testing
         #expect(try await service.cli(["show", "999"]).code == 1)
     }
 
-    @Test("T2: a service that refuses to start is unreachable, and its words are passed on")
+    @Test("T2: A service that refuses to start is unreachable, and its message is shown")
     func unreachable() async throws {
         let service = try Service()
         try await service.start()
@@ -51,7 +51,7 @@ import Testing
         #expect(outcome.errors.contains("nightshift.sqlite"), "\(outcome.errors)")
     }
 
-    @Test("T4: --checksum compares the whole file, and a wrong one leaves none")
+    @Test("T4: --checksum verifies the whole file, and no file is left if it does not match")
     func checksums() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -66,7 +66,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: service.scratch.path("wrong")))
     }
 
-    @Test("T4: an existing file is replaced with --force only")
+    @Test("T4: get replaces an existing file only with --force")
     func existingFile() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -84,7 +84,7 @@ import Testing
         #expect(try fileBytes(path) == Array("new".utf8))
     }
 
-    @Test("T6: a list of URLs from a file and from standard input")
+    @Test("T6: get reads a list of URLs from a file or from standard input")
     func lists() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -127,8 +127,8 @@ import Testing
         #expect(try Set(told()).count == 119 && told().count == 119)
     }
 
-    /// Small files that come at once are written down once, at their end.
-    @Test func `B1: A small file that takes its time is told to have begun while it does`() async throws {
+    /// For small files that arrive at once, the service writes only one journal entry, at their end.
+    @Test func `B1: The journal reports the start of a slow small file before its end`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }
         try await service.start()
@@ -148,7 +148,7 @@ import Testing
         #expect(times == times.sorted())
     }
 
-    @Test("T2: --detach, why, cancel --keep, get --continue and wait")
+    @Test("T2: --detach, why, cancel --keep, get --continue and wait work together")
     func detached() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -173,7 +173,7 @@ import Testing
         #expect(origin.requests(for: "/f").last?.field("Range") == "bytes=\(4 << 20)-")
     }
 
-    @Test("T2: ^C leaves the transfer to the service and says how to come back")
+    @Test("T2: ^C leaves the transfer to the service, and get says how to continue")
     func interrupt() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -182,7 +182,7 @@ import Testing
         let said = service.scratch.path("said")
         let get = try service.startCLI(["get", origin.url("/f"), "-o", "f"], output: said)
         try await origin.waitForRequest(for: "/f")
-        // Until it follows its task, ^C ends the command as it ends any other.
+        // Before the command follows its task, ^C ends it like any other command.
         try await eventually("the command's care for SIGINT") { takesInterrupts(get.pid) }
         get.kill(SIGINT)
         _ = try await get.waitForExit()
@@ -243,7 +243,7 @@ import Testing
         #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).tasks.isEmpty)
     }
 
-    @Test("T2: credentials are in no answer, list or log")
+    @Test("T2: Credentials appear in no response, list or log")
     func secrets() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -297,7 +297,7 @@ import Testing
         #expect(output == "/dev/null")
     }
 
-    @Test("T2: A result that cannot be written is no success")
+    @Test("T2: A command whose output cannot be written does not succeed")
     func fullOutput() async throws {
         let service = try Service()
         try await service.start()
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    /// Whether the process handles, blocks or ignores SIGINT rather than dying of it.
+    /// Whether the process handles, blocks or ignores SIGINT, so that the signal does not kill it.
     private func takesInterrupts(_ pid: Int32) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
         return status.split(separator: "\n").contains { line in

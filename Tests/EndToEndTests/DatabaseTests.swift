@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A database that cannot be read is refused with a clear message, and nothing is changed.
+/// An unreadable database is refused with a clear message and is not changed.
 @Suite struct DatabaseTests {
-    @Test("B1: a newer database is refused and left as it is")
+    @Test("B1: A database of a newer version is refused and not changed")
     func newer() async throws {
         let service = try await stopped()
         let change = try await ChildProcess.run(
@@ -14,14 +14,14 @@ import Testing
         try await expectRefusal(service, "newer")
     }
 
-    @Test("B1: a damaged database is refused and left as it is")
+    @Test("B1: A damaged database is refused and not changed")
     func garbage() async throws {
         let service = try await stopped()
         try overwrite(service.paths.database.path, at: 0, with: [UInt8](repeating: 0x5A, count: 512))
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: damage in the middle of the database is never read as fewer tasks")
+    @Test("B1: Damage in the middle of the database is never read as fewer tasks")
     func damagedPages() async throws {
         let service = try Service()
         try await service.start()
@@ -36,7 +36,7 @@ import Testing
         try await expectRefusal(service, path)
     }
 
-    @Test("B1: one row that makes no sense takes no other with it, is named, and can be removed")
+    @Test("B1: An unreadable row affects no other row, is reported, and can be removed")
     func unreadableRow() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/file", .seeded(size: 100_000, seed: 3))
@@ -82,7 +82,7 @@ import Testing
             to: "\(id).desktop")
         try await service.start()
         #expect(try await service.cli(["app", "install", entry]).code == 0)
-        // Something is written of it.
+        // This command writes an app record.
         #expect(try await service.cli(["app", "policy", id, "contiguous"]).code == 0)
         #expect(try await service.cli(["device", "set", "power=battery"]).code == 0)
         try await stop(service)
@@ -96,7 +96,7 @@ import Testing
             ])
         #expect(change.code == 0, "\(change.errors)")
         try await service.start()
-        // Nothing is done with the app, and its row stays.
+        // The service does nothing with the app, and keeps its row.
         let apps = try await service.api.get("/v1/apps", as: AppList.self)
         #expect(apps.apps.isEmpty && apps.unreadable?.map(\.id.rawValue) == [id])
         #expect(try await service.cli(["app", "list"]).errors.contains("nightshift app remove \(id)"))
@@ -108,7 +108,7 @@ import Testing
         #expect(sessions.map(\.id) == [.terminal] && sessions[0].unreadable != nil)
         let journal = try await service.api.get("/v1/journal", as: JournalPage.self).entries
         #expect(journal.filter { $0.decision == .unreadable }.count == 4)
-        // The defaults hold for what is added.
+        // The defaults apply to new tasks.
         let task = try await service.api.enqueue(
             TaskRequest.download(origin.url("/file"), to: service.scratch.path("to")))
         #expect(try await service.waitForEnd(task).state == .completed)
@@ -116,7 +116,7 @@ import Testing
         let kept = try await ChildProcess.run(
             "sqlite3", [service.paths.database.path, "SELECT record FROM apps; SELECT settings FROM device"])
         #expect(kept.output == "\(text)\n\(text)\n")
-        // A person mends it; what was there of the device is not lost.
+        // You can repair the record, and the stored device state is not lost.
         try await service.start()
         #expect(try await service.cli(["app", "remove", id]).code == 0)
         #expect(try await service.api.get("/v1/apps", as: AppList.self).unreadable == nil)
@@ -129,14 +129,14 @@ import Testing
         #expect(replaced.output == "\(text)\n")
     }
 
-    @Test("B1: an emptied database is refused")
+    @Test("B1: An emptied database is refused")
     func emptied() async throws {
         let service = try await stopped()
         #expect(truncate(service.paths.database.path, 0) == 0)
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: a vanished database is refused, never begun anew")
+    @Test("B1: A database that has disappeared is refused, never created again")
     func vanished() async throws {
         let service = try await stopped()
         for name in service.names(in: service.paths.state.path) where name.hasPrefix("nightshift.sqlite") {
@@ -146,7 +146,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: service.paths.database.path))
     }
 
-    /// A service that has been used and has left.
+    /// A service that was used and has exited.
     private func stopped() async throws -> Service {
         let service = try Service()
         try await service.start()
@@ -157,7 +157,7 @@ import Testing
         return service
     }
 
-    /// Leaves everything in the database's own file: what is in SQLite's log would hide damage to the file.
+    /// Checkpoints everything into the database's own file. Content of SQLite's log would hide damage to that file.
     private func stop(_ service: Service) async throws {
         #expect(try await service.stop() == .code(0))
         let checkpoint = try await ChildProcess.run(
@@ -176,13 +176,13 @@ import Testing
         #expect(try files(service) == before, sourceLocation: sourceLocation)
     }
 
-    /// The bytes of everything that holds state. SQLite's index of its log is rebuilt at will and holds none.
+    /// The bytes of all files that hold state. The index of SQLite's log holds none: SQLite rebuilds it when needed.
     private func files(_ service: Service) throws -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         for name in service.names(in: service.paths.state.path)
         where name.hasPrefix("nightshift.sqlite") && !name.hasSuffix("-shm") {
             let bytes = try fileBytes("\(service.paths.state.path)/\(name)")
-            // An empty log is as good as none.
+            // An empty log is equivalent to a missing one.
             if !(name.hasSuffix("-wal") && bytes.isEmpty) { found[name] = bytes }
         }
         return found

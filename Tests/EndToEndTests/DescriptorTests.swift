@@ -3,14 +3,14 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A service that may have few files open at once.
+/// A service with a low limit on open file descriptors.
 @Suite(.timeLimit(.minutes(20))) struct DescriptorTests {
     private static func limited(to count: Int) -> [String] { ["sh", "-c", "ulimit -n \(count) && exec \"$@\"", "sh"] }
 
-    @Test("A service without descriptors makes transfers wait, blames no host, and answers and lives on")
+    @Test("A service without descriptors delays transfers, blames no host, and keeps responding")
     func shortage() async throws {
         let service = try Service()
-        // Of six hosts, since each has its own few connections.
+        // Six hosts, since each has only a few connections.
         let origins = try (0..<6).map { _ in try OriginServer() }
         try await service.start(under: Self.limited(to: 128))
         let directory = service.scratch.path("to")
@@ -27,18 +27,18 @@ import Testing
             #expect(try content.firstMismatch(inFileAt: "\(directory)/\(number)") == nil)
         }
         #expect(service.process?.exit == nil)
-        // There was a shortage, and nobody else was blamed for it.
+        // Descriptors ran out, and no host was blamed for it.
         #expect(service.log.contains("Too many open files") || service.log.contains("no file descriptors left"))
         #expect(!service.log.contains("code=cannotConnect"))
     }
 
     @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
-    func `Whose socket could not be made is told it, and nobody else, however many are made beside it`() async throws {
+    func `An exchange without a socket reports this error; concurrent ones do not`() async throws {
         let service = try Service()
         let origins = try (0..<12).map { _ in try OriginServer() }
         for origin in origins { origin.serve("/file", .text("whole")) }
         try await service.start()
-        // Every second one.
+        // Every second call fails.
         let tracer = try await service.inject("socket", "error=EMFILE:when=1+2")
         let ids = try await service.api.enqueue(
             origins.indices.map { .download(origins[$0].url("/file"), to: service.scratch.path, named: "\($0)") })
@@ -49,7 +49,7 @@ import Testing
         #expect(!service.log.contains("code=cannotConnect"))
     }
 
-    @Test func `A service that could not work with so few descriptors says what to raise`() async throws {
+    @Test func `A service with too few descriptors to work says which limit to raise`() async throws {
         let service = try Service()
         let process = try service.spawn(under: Self.limited(to: 100))
         #expect(try await process.waitForExit() == .code(2))

@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Disks fill up and get room again.
+/// Disks that fill up and get free space again.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root to mount small file systems")) struct DiskFullTests {
-    @Test("T2: a full disk makes its own task wait, and no other")
+    @Test("T2: A full disk makes only its own task wait")
     func fullDestination() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let small = try await Mount.memory(megabytes: 24)
@@ -20,7 +20,7 @@ import Testing
         ])
         for id in waiting {
             try await service.wait(id, for: "a wait for space") { $0.wait?.reason == .diskSpace }
-            // Now and then it looks whether there is room by now.
+            // The service rechecks the free space from time to time.
             try await eventually("an explanation that says so") {
                 let why = try await service.cli(["why", "\(id)"])
                 return why.code == 0 && why.output.contains("space")
@@ -29,7 +29,7 @@ import Testing
         let living = try await service.api.enqueue(.download(origin.url("/other"), to: service.scratch.path("to")))
         #expect(try await service.waitForEnd(living).state == .completed)
         #expect(service.names(in: small.path).allSatisfy { $0.hasPrefix(".nightshift-") }, "no name before it is whole")
-        // A restart changes nothing.
+        // A restart does not change this.
         try await service.kill()
         try await service.start()
         for id in waiting {
@@ -49,7 +49,7 @@ import Testing
         .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"), .timeLimit(.minutes(20)))
     func roomThatThereIs() async throws {
         let (service, origin) = (try Service(), try OriginServer())
-        // What this file system cannot set aside as a whole, it sets aside as far as it goes.
+        // This file system cannot reserve space for the whole file, so the service reserves as much as possible.
         let small = try await Mount.ext4(megabytes: 48)
         try await service.start()
         origin.serve("/large", Resource(content: Content.seeded(size: 100 << 20, seed: 1)))
@@ -60,7 +60,7 @@ import Testing
         #expect(numbers.first == 100 << 20 && numbers.last ?? 0 > 16 << 20, "\(message)")
     }
 
-    @Test("T2: a full disk under the database loses nothing, and the service goes on when there is room")
+    @Test("T2: A full disk under the database loses nothing; the service continues once there is room")
     func fullHome() async throws {
         let small = try await Mount.memory(megabytes: 12)
         let (service, origin) = (try Service(home: small.path + "/home"), try OriginServer(sendBuffer: 65_536))
@@ -73,7 +73,7 @@ import Testing
         var accepted = [try await service.api.enqueue(.download(origin.url("/f"), to: directory, named: "f"))]
         try await service.wait(accepted[0], for: "20 MiB") { $0.countOfBytesReceived >= 20 << 20 }
         try fill(small.path)
-        // Tasks are accepted, or refused in words; none is answered and lost.
+        // Tasks are accepted or refused with an error; no accepted task is lost.
         var refusals = 0
         for number in 0..<200 {
             origin.serve("/s\(number)", .text("small \(number)"))
@@ -103,7 +103,7 @@ import Testing
         #expect(try await service.api.tasks().count == accepted.count + 1)
     }
 
-    @Test("T2: a service that has no room to start says so, and starts when there is room")
+    @Test("T2: A service without disk space to start says so, and starts when there is room")
     func fullAtStart() async throws {
         let small = try await Mount.memory(megabytes: 8)
         let service = try Service(home: small.path + "/home")
@@ -128,7 +128,7 @@ import Testing
         #expect(Set(try await service.api.tasks().map(\.id)) == Set(ids))
     }
 
-    /// Leaves no byte free.
+    /// Fills the file system until no byte is free.
     private func fill(_ path: String) throws {
         let descriptor = open(path + "/ballast", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SystemError("open \(path)/ballast") }
@@ -138,7 +138,7 @@ import Testing
         guard errno == ENOSPC else { throw SystemError("write \(path)/ballast") }
     }
 
-    @Test("T5: no room for the copy of an upload is said at once, with numbers, and leaves nothing")
+    @Test("T5: Missing space for an upload's copy is reported at once, with sizes and no leftovers")
     func fullCopies() async throws {
         let small = try await Mount.memory(megabytes: 40)
         let service = try Service(home: small.path + "/home")

@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The environment in which a service happens to be started governs nobody's requests.
+/// The environment in which the service was started does not affect requests.
 @Suite struct EnvironmentTests {
-    /// Variables that libraries of the service would read, each of which would break or betray a transfer.
+    /// Variables that libraries of the service would read. Each would break a transfer or leak its data.
     private static func hostile(_ directory: TemporaryDirectory) throws -> [String: String] {
         let proxy = "http://127.0.0.1:\(try freePort())"
         return [
@@ -18,7 +18,7 @@ import Testing
         ]
     }
 
-    @Test("T8: a service started in a hostile environment uses the proxy that a task names, and leaves no TLS keys")
+    @Test("T8: In a hostile environment the service uses a task's proxy and writes no TLS keys")
     func ownProxy() async throws {
         let directory = try TemporaryDirectory()
         let service = try Service(environment: Self.hostile(directory))
@@ -29,7 +29,7 @@ import Testing
         request.proxy = proxy.url("")
         let id = try await service.api.enqueue(request)
         try await service.waitForEnd(id)
-        // To an origin server an absolute target is an unknown path; that it was asked is what counts.
+        // For an origin server an absolute target is an unknown path; the test only needs the request.
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/file"])
         var direct = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"), named: "direct")
         direct.proxy = ""
@@ -41,7 +41,7 @@ import Testing
         #expect(try await service.api.status().proxyVariables?.first == "http_proxy")
     }
 
-    @Test("T8: the proxy variables of a client that starts the service are for its own transfers only")
+    @Test("T8: Proxy variables of the client that starts the service apply only to its transfers")
     func clientsProxy() async throws {
         let service = try Service()
         let (proxy, origin) = (try OriginServer(), try OriginServer())
@@ -55,7 +55,7 @@ import Testing
         let process = try await service.api.status().processID
         defer { kill(process, SIGKILL) }
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/client"])
-        // Somebody else, who has no such variables.
+        // A second client without such variables.
         let other = try await service.cli(["get", "--quiet", "-d", service.scratch.path, origin.url("/file")])
         #expect(other.code == 0, "\(other)")
         #expect(origin.requests.map(\.target) == ["/file"])
@@ -92,7 +92,7 @@ import Testing
         let doctor = try await ChildProcess.run(
             Programs.commandLine, ["doctor"], environment: second, within: .seconds(60))
         #expect(doctor.output.contains("runs as process \(service.pid)"), "\(doctor)")
-        // Its lock and its socket stay where they are; nobody believes them.
+        // The lock and the socket of the killed service remain, but clients do not trust them.
         service.kill(SIGKILL)
         _ = try await service.waitForExit()
         #expect(try await status(second).code == 3)

@@ -3,22 +3,22 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// System calls of the real service fail, or are its last: strace sees to it. Afterwards everything ends well without.
+/// System calls of the real service fail or kill it, by means of strace. Without strace everything then completes.
 @Suite(.enabled(if: Machine.canTrace, "needs strace and the right to trace")) struct FaultTests {
     struct Fault: Sendable, CustomStringConvertible {
         var call: String
         var injection: String
         var description: String { "\(call):\(injection)" }
-        /// Whether it is made about once a file, whatever its length.
+        /// Whether the call is made about once per file, whatever the file's length.
         var isOfFiles: Bool { !call.hasPrefix("pwrite64") && !call.hasPrefix("splice") && call != "openat" }
-        /// Whether the call is the service's last.
+        /// Whether the service is killed at this call.
         var kills: Bool { injection.hasPrefix("signal=SIGKILL") }
-        /// Whether the service may end over it: libdispatch ends a process that cannot open its threads' files in /proc. Files
-        /// that cannot be opened since there are too many are the business of `DescriptorTests`.
+        /// Whether the fault may end the service: libdispatch ends a process that cannot open its threads' files in
+        /// /proc. `DescriptorTests` cover the case of too many open files.
         var mayKill: Bool { call == "openat" }
     }
 
-    /// strace counts in each thread, from the moment when it has attached itself.
+    /// strace counts calls per thread, from the time it attaches.
     static let faults: [Fault] = [
         Fault(call: "pwrite64", injection: "error=EIO:when=1..2"),
         Fault(call: "pwrite64", injection: "error=EIO:when=12..13"),
@@ -30,7 +30,7 @@ import Testing
         Fault(call: "fsync", injection: "error=EIO:when=2..3"),
         Fault(call: renames, injection: "error=EIO:when=1..2"),
         Fault(call: renames, injection: "error=ENOSPC:when=1"),
-        // File systems that do not know the way, or not even the next one.
+        // File systems that do not support the first method, or even the second.
         Fault(call: "renameat2", injection: "error=EINVAL:when=1+"),
         Fault(call: "renameat2,link,linkat", injection: "error=EOPNOTSUPP:when=1+"),
         Fault(call: "fallocate", injection: "error=ENOSPC:when=1..2"),
@@ -46,7 +46,7 @@ import Testing
         Fault(call: renames, injection: "signal=SIGKILL:when=1"),
         Fault(call: renames, injection: "signal=SIGKILL:when=2"),
         Fault(call: "unlink", injection: "signal=SIGKILL:when=1"),
-        // From the socket, and into the file.
+        // One call reads from the socket, the other writes to the file.
         Fault(call: "splice", injection: "error=EIO:when=3"),
         Fault(call: "splice", injection: "error=ENOSPC:when=4"),
         Fault(call: "splice", injection: "error=EINVAL:when=1+"),
@@ -59,7 +59,8 @@ import Testing
         "T2 B2: whatever fails below the service, what it accepted ends whole", .timeLimit(.minutes(20)),
         arguments: faults)
     func fault(_ fault: Fault) async throws {
-        // A process that prints its own trace would meet the fault there again, and outlive the one that it is about.
+        // A process that prints its own backtrace would meet the fault there again, and would outlive the faulty
+        // process.
         let service = try Service(environment: fault.mayKill ? ["SWIFT_BACKTRACE": "enable=no"] : [:])
         let origin = try OriginServer()
         // Only a large body is spliced.
@@ -68,7 +69,8 @@ import Testing
             .seeded(size: largest, seed: 1), .seeded(size: 3 << 20, seed: 2), .seeded(size: 40_000, seed: 3),
             .seeded(size: 0, seed: 4),
         ]
-        // Calls of some thread's own, whichever threads there are: what ends together is synced and renamed at once.
+        // Small files one by one, so that some thread makes several of these calls: files that end together are synced
+        // and renamed together.
         let oneByOne = fault.isOfFiles ? (5...8).map { Content.seeded(size: 1_000, seed: $0) } : []
         let contents = together + oneByOne
         for (number, content) in contents.enumerated() {
@@ -81,7 +83,7 @@ import Testing
             TaskRequest.download(origin.url("/\(number)"), to: directory, named: "\(number)")
         }
         var accepted: [TaskID] = []
-        /// Those of which nobody knows whether they were accepted: the service was gone before it answered.
+        /// The number of tasks that may or may not have been accepted: the service died before it responded.
         var unanswered = 0
         for batch in [Array(requests.prefix(together.count))] + requests.dropFirst(together.count).map({ [$0] }) {
             guard service.process?.exit == nil, unanswered == 0 else { break }
@@ -95,8 +97,9 @@ import Testing
         }
         if fault.mayKill { service.process?.kill(SIGKILL) }
         if fault.kills || fault.mayKill {
-            // strace ends with the last thread. One that detaches itself from dying threads waits for the first of them
-            // for ever, since that one's end is told behind those of the others, for which it does not wait.
+            // strace ends with the last thread. When it detaches from dying threads, it waits for ever for the first of
+            // them, since the kernel reports that thread's end after the ends of the others, for which strace does not
+            // wait.
             _ = try await #require(service.process).waitForExit()
         } else {
             tracer.kill(SIGTERM)
@@ -105,7 +108,7 @@ import Testing
         let trace = try String(contentsOfFile: service.scratch.path("trace"), encoding: .utf8)
         #expect(trace.contains("(INJECTED)") || service.process?.exit == .signal(SIGKILL), "\(fault): nothing happened")
 
-        // One that was killed starts again; one that lives goes on by itself.
+        // A killed service is started again; a running one continues by itself.
         if service.process?.exit != nil { try await service.start() }
         for id in accepted {
             let task = try await service.waitForEnd(id, within: .seconds(60))
@@ -118,11 +121,11 @@ import Testing
         let names = Set(service.names(in: directory))
         #expect(names.subtracting(open) == Set(accepted.indices.map { "\($0)" }), "\(fault)")
         guard unanswered == 0 else { return }
-        // The last of them are removed behind the announcement.
+        // The last unfinished files are removed after the task is reported as complete.
         try await eventually("no unfinished files, \(fault)") { service.partialFiles == [] }
     }
 
-    /// The ids; nil where the service was gone before it could answer.
+    /// Enqueues the requests and returns the ids; nil if the service died before it responded.
     private func enqueue(_ requests: [TaskRequest], _ service: Service) async throws -> [TaskID]? {
         var ids: [TaskID]?
         try await eventually("acceptance, or the service's end", within: .seconds(60)) {
@@ -130,7 +133,7 @@ import Testing
                 ids = try await service.api.enqueue(requests)
                 return true
             } catch let problem as Problem {
-                // Refused in words, and nothing of it is kept.
+                // The request is refused with an error, and no part of it is stored.
                 #expect(problem.status == 503, "\(problem)")
                 return false
             } catch is ServiceAPI.Unreachable {
@@ -140,7 +143,7 @@ import Testing
         return ids
     }
 
-    /// Until everything has ended, the service is gone, or it waits for better times.
+    /// Waits until every task has ended, the service is gone, or the service waits for a condition.
     private func untilSettled(_ ids: [TaskID], _ service: Service) async throws {
         do {
             try await eventually("all to settle", within: .seconds(60)) {
@@ -159,7 +162,7 @@ import Testing
         }
     }
 
-    /// What was going on when everything should have come to rest.
+    /// The tasks that were still active when everything should have been idle.
     private struct Unsettled: Error, CustomStringConvertible {
         let description: String
     }

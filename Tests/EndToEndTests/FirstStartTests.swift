@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B1: whatever ends the first start of a home, the second one serves.
+/// B1: After the first start of a home ends in any way, the second start works.
 @Suite struct FirstStartTests {
-    /// Calls that change what is on disk, one after the other until the first answer.
+    /// Calls that change files on disk, in order, up to the first response.
     private static let steps = [
         "mkdir", "openat", "pwrite64", "fdatasync",
     ]
@@ -15,18 +15,18 @@ import Testing
         .enabled(if: Machine.canTrace, "needs strace and the right to trace"), .timeLimit(.minutes(30)),
         arguments: steps)
     func everyCall(call: String) async throws {
-        // Each run takes a while: calls late in the row are less dense.
+        // Each run takes a while, so later calls are sampled less densely.
         var number = 1
         while number < 200 {
             let service = try Service()
             let process = try service.spawn(under: [
-                // A process of its own traces, so that the one that is killed is the service.
+                // strace runs in its own process, so that the killed process is the service.
                 "strace", "--daemonize", "--follow-forks", "--quiet=all", "--output=/dev/null", "--trace=\(call)",
                 "--inject=\(call):signal=SIGKILL:when=\(number)",
             ])
             let serves = try await servesOrEnds(service, process)
             if serves {
-                // It makes no more such calls in any one thread: everything was tried.
+                // No single thread makes this many such calls: every call was tried.
                 try await service.kill()
                 return
             }
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("B1: a first start that is killed at a random moment leaves a home that opens", .timeLimit(.minutes(30)))
+    @Test("B1: A first start killed at a random moment leaves a home that opens", .timeLimit(.minutes(30)))
     func randomMoments() async throws {
         let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...UInt64.max)
         print("first starts: NIGHTSHIFT_SEED=\(seed)")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Whether the service got as far as to answer.
+    /// Whether the service responded before it ended.
     private func servesOrEnds(_ service: Service, _ process: ChildProcess) async throws -> Bool {
         var serves = false
         try await eventually("an answer or an end", within: .seconds(60)) {

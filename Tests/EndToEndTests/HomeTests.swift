@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B1: a home that others can change is refused, and one that is gone has no service.
+/// B1: A home that others can change is refused, and a service whose home is removed ends.
 @Suite struct HomeTests {
-    @Test("B1: a service whose home is removed ends, and says why", arguments: [false, true])
+    @Test("B1: A service whose home is removed ends, and says why", arguments: [false, true])
     func removed(isMoved: Bool) async throws {
         let service = try Service()
         try await service.start()
@@ -19,8 +19,9 @@ import Testing
         #expect(service.log.contains("The home of the service was removed"), "\(service.log.suffix(1_000))")
     }
 
-    /// As when its user logs out, and in again: the system takes the runtime directory away, and makes another.
-    @Test(arguments: [false, true]) func `B1: A service whose runtime directory is gone is there again with it`(
+    /// Simulates a log-out and log-in: the system removes the runtime directory and creates another.
+    @Test(arguments: [false, true])
+    func `B1: A service whose runtime directory was removed opens its socket in the new one`(
         isLong: Bool
     ) async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
@@ -34,7 +35,7 @@ import Testing
         let runtime = service.paths.runtime.path
         let elsewhere = service.scratch.path("elsewhere")
         if isLong {
-            // At no moment can another be made in its place.
+            // No other directory can be created there in between.
             try await process.halt()
             try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)
             try "no directory".write(toFile: runtime, atomically: true, encoding: .utf8)
@@ -53,7 +54,7 @@ import Testing
         try await eventually("the end of the first service") { process.exit != nil }
     }
 
-    @Test("B1: a home that others may write to is refused with the command that mends it")
+    @Test("B1: A home that others may write to is refused, with the command that repairs it")
     func writable() async throws {
         let service = try Service()
         try await service.start()
@@ -66,9 +67,9 @@ import Testing
             #expect(refused.errors.contains(path) && refused.errors.contains("chmod"), "\(refused.errors)")
             chmod(path, 0o700)
         }
-        // What others can only read is closed.
+        // Directories that others can only read are made private.
         chmod(service.paths.state.path, 0o755)
-        // The sticky bit leaves to each what is theirs.
+        // With the sticky bit set, others cannot replace the user's files.
         chmod(service.home, 0o1777)
         try await service.start()
         #expect(try mode(service.paths.state.path) == 0o700)

@@ -3,11 +3,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B2: what becomes of bytes whose task is gone.
+/// B2: Partial bytes whose task no longer exists.
 @Suite struct LeftoverTests {
     private let content = Content.seeded(size: 3 << 20, seed: 77)
 
-    @Test func `T13: the bytes of a task that another one continues stay when it is removed`() async throws {
+    @Test func `T13: Removing a task keeps its bytes if another task continues them`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"), "needs a second file system"))
-    func `B2: bytes beside the destination of a task that ended as the service was killed are removed`() async throws {
+    func `B2: A kill at a task's end leaves no partial bytes next to its destination`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate)]))
@@ -46,7 +46,7 @@ import Testing
         gate.open()
         #expect(try await service.waitForEnd(id).state == .failed)
         try await eventually("their removal") { service.names(in: folder).isEmpty }
-        // As if the service had been killed between the commit and the removal.
+        // Simulates a kill between the commit and the removal.
         try await service.kill()
         try Data(count: 100).write(to: URL(filePath: part))
         try await service.start()

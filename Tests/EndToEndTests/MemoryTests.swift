@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct MemoryTests {
-    @Test func `What large requests took goes back to the system`() async throws {
+    @Test func `Memory used by large requests is returned to the system`() async throws {
         let service = try Service()
         try await service.start()
         defer { service.process?.kill(SIGKILL) }
@@ -15,7 +15,8 @@ import Testing
             task.suspended = true
             return task
         }
-        // Such a request takes some 5 MiB while it is read and written down. At once they take it in the heaps of many threads.
+        // Such a request takes about 5 MiB while it is read and stored. Concurrent requests take this memory from the
+        // heaps of many threads.
         try await withThrowingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {

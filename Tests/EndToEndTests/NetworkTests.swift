@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The network goes and comes; the task does not notice, or says why it waits.
+/// The network comes and goes; the task is not affected, or says why it waits.
 @Suite struct NetworkTests {
-    @Test("T8: connections that die on the way cost no more than what was on it")
+    @Test("T8: A broken connection costs only the bytes in transit")
     func cutConnections() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(
@@ -14,7 +14,7 @@ import Testing
         let content = Content.seeded(size: 16 << 20, seed: 8)
         origin.serve("/file", Resource(content: content))
         var request = TaskRequest.download(proxy.url("/file"), to: service.scratch.path("to"))
-        // With several, the service ends some itself.
+        // With several connections, the service closes some itself.
         request.connections = 1
         let task = try await service.waitForEnd(try await service.api.enqueue(request))
         #expect(task.state == .completed)
@@ -22,12 +22,12 @@ import Testing
         #expect(task.restarts == 0)
         let totals = proxy.totals
         #expect(totals.cuts > 0)
-        // Nothing but what was on the way is fetched again; a KiB is for the head of each answer.
+        // Only bytes in transit are fetched again; one KiB allows for the head of each response.
         #expect(
             totals.bytesDown <= content.size + totals.bytesCutOff + Int64(totals.connections) << 10, "\(totals)")
     }
 
-    @Test("T8: a way that vanishes and comes back is used again")
+    @Test("T8: A route that disappears and comes back is used again")
     func downAndUp() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
@@ -50,7 +50,7 @@ import Testing
         #expect(task.restarts == 0)
     }
 
-    @Test("T8: a server that is not there yet is waited for")
+    @Test("T8: A task waits for a server that is not running yet")
     func refusedThenThere() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let content = Content.seeded(size: 100_000, seed: 3)
@@ -65,7 +65,7 @@ import Testing
         #expect(try await service.waitForEnd(id).state == .completed)
     }
 
-    @Test("T8: a way on which nothing moves is left after the idle timeout")
+    @Test("T8: A route on which nothing moves is abandoned after the idle timeout")
     func blackHole() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
@@ -84,7 +84,7 @@ import Testing
         #expect(task.restarts == 0)
     }
 
-    @Test("T8: the resource timeout ends what never gets through, also across a restart")
+    @Test("T8: The resource timeout ends a task that never succeeds, also across a restart")
     func resourceTimeout() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/file", .seeded(size: 1 << 20, seed: 4, .stallAfter(1_000)))
@@ -101,7 +101,7 @@ import Testing
         #expect(service.names(in: service.scratch.path("to")) == [])
     }
 
-    @Test("T6: a thousand small files of one batch are each under their own name")
+    @Test("T6: A batch of a thousand small files saves each under its own name")
     func manySmallFiles() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -123,7 +123,7 @@ import Testing
         #expect(service.partialFiles == [])
     }
 
-    @Test("T6: a URL and a name outside ASCII are sent as browsers do and arrive readable")
+    @Test("T6: A URL and a name outside ASCII are sent as browsers do and arrive readable")
     func nonASCII() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()

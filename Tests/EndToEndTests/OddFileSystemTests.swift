@@ -1,16 +1,17 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // if this module is also loaded, the compiler takes stat(2) from it
 import Foundation
 import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Downloads to file systems that lack something: renaming without replacing, second names, lasting inodes, modes.
+/// Downloads to file systems that lack a feature: renaming without replacing, hard links, stable inodes, modes.
 @Suite(
     .serialized, .enabled(if: Machine.canMount, "needs root to mount file systems of its own"),
     .timeLimit(.minutes(20)))
 struct OddFileSystemTests {
-    @Test("T4: a download to an odd file system is fetched once and gets its name", arguments: OddFileSystem.allCases)
+    @Test(
+        "T4: A download to an unusual file system is fetched once and gets its name", arguments: OddFileSystem.allCases)
     func download(to kind: OddFileSystem) async throws {
         guard kind.isPossible else {
             print("OddFileSystemTests: this machine has no \(kind.rawValue); see scripts/packages.sh")
@@ -22,7 +23,7 @@ struct OddFileSystemTests {
         try await service.start()
         let content = Content.seeded(size: 3 << 20, seed: 1)
         origin.serve("/f", Resource(content: content))
-        // The second one finds the name taken.
+        // The second download finds the name taken.
         for name in ["file", "file (1)"] {
             let id = try await service.api.enqueue(.download(origin.url("/f"), to: folder))
             let task = try await service.waitForEnd(id)
@@ -37,7 +38,7 @@ struct OddFileSystemTests {
             #expect(try content.firstMismatch(inFileAt: "\(folder)/\(name)") == nil)
         }
         #expect(origin.totals(for: "/f").requests == 3, "each was fetched once")
-        // Neither partial files nor what FUSE hides of open ones.
+        // The folder has neither partial files nor the files in which FUSE keeps deleted open ones.
         #expect(service.names(in: folder) == ["file", "file (1)"])
         try await service.stop()
     }

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Requests as apps make them, with the real service, over real connections (T1, T4).
+/// Requests that apps make, with the real service, over real connections (T1, T4).
 @Suite struct OrdinaryRequestTests {
     private let content = Content.seeded(size: 3 << 20, seed: 91)
 
@@ -20,7 +20,7 @@ import Testing
         return (task, origin.requests, try task.file.map { try fileBytes($0) } ?? [])
     }
 
-    @Test func `T4: a range of the app's own brings that part, in one exchange`() async throws {
+    @Test func `T4: A range that the app requests itself delivers that part, in one exchange`() async throws {
         let (task, requests, bytes) = try await transfer {
             $0.headers = [HeaderField(name: "Range", value: "bytes=1000-2999999")]
             $0.connections = 4
@@ -30,7 +30,7 @@ import Testing
         #expect(requests.map { $0.field("Range") } == ["bytes=1000-2999999"])
     }
 
-    @Test func `T4: a condition of the app's own is answered with 304 and 412`() async throws {
+    @Test func `T4: The app's own conditional requests get 304 and 412`() async throws {
         for (field, status) in [("If-None-Match", 304), ("If-Match", 412)] {
             let (task, requests, bytes) = try await transfer {
                 $0.headers = [HeaderField(name: field, value: field == "If-Match" ? "\"b\"" : "\"a\"")]
@@ -40,14 +40,14 @@ import Testing
         }
     }
 
-    @Test func `T4: HEAD brings a head`() async throws {
+    @Test func `T4: HEAD returns only the head of a response`() async throws {
         let (task, requests, bytes) = try await transfer { $0.method = "HEAD" }
         #expect(task.state == .completed && task.response?.status == 200, "\(task)")
         #expect(bytes.isEmpty && requests.map(\.method) == ["HEAD"])
         #expect(task.response?.headers.first("Content-Length") == "\(content.size)")
     }
 
-    @Test func `T4: any method goes out as it is, with its body`() async throws {
+    @Test func `T4: Any method is sent unchanged, with its body`() async throws {
         for method in ["DELETE", "POST", "PROPFIND"] {
             let body = Array("{\"query\": 1}".utf8)
             let (task, requests, _) = try await transfer {

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The machine loses power: what was not synced is gone, and the next boot has another id.
+/// The machine loses power: bytes that were not synced are lost, and the next boot has another ID.
 @Suite(.serialized) struct PowerCutTests {
     private static let rounds = Int(TestRun.number("NIGHTSHIFT_POWER_CUTS") ?? 10)
 
@@ -29,7 +29,7 @@ private struct PowerCutWorld {
     let seed: UInt64
     var random: SplitMix64
     var accepted: [TaskID: Content] = [:]
-    /// What the service said to be complete, and where.
+    /// Tasks that the service reported as complete, with the paths of their files.
     var announced: [TaskID: String] = [:]
     var served = 0
 
@@ -77,8 +77,9 @@ private struct PowerCutWorld {
         print("PowerCutTests: seed \(seed): \(boot) cuts, \(accepted.count) tasks")
     }
 
-    /// Every boot has an id of its own: in the service's name space, a file stands in place of the kernel's. And its clock begins
-    /// anew: else a machine that has been up for days would add them to the tasks' age with each boot.
+    /// Starts the service with a boot ID for each boot: in the service's namespace, a file replaces the kernel's. The
+    /// boot clock restarts as well; otherwise a machine that has been up for days would add them to the tasks' age with
+    /// each boot.
     private func start(boot: Int) async throws {
         let id = "\(UUID())\n"
         let path = try service.scratch.write(id, to: "boot-id")
@@ -107,12 +108,12 @@ private struct PowerCutWorld {
         for (id, content) in zip(ids, contents) { accepted[id] = content }
     }
 
-    /// Remembers what the service announces.
+    /// Records the tasks that the service reports as complete.
     private mutating func note() async throws {
         for task in try await service.api.tasks() where task.state == .completed { announced[task.id] = task.file }
     }
 
-    /// Accepted tasks are all there, and the bytes that they claim are right.
+    /// Checks that every accepted task exists and that its recorded bytes are correct.
     private func checkClaims() async throws {
         let tasks = try await service.api.tasks()
         let known = Set(tasks.map(\.id))
@@ -123,13 +124,13 @@ private struct PowerCutWorld {
         }
     }
 
-    /// Announced files are there and whole.
+    /// Checks that the files of tasks reported as complete exist and are complete.
     private func checkAnnounced() throws {
         for (id, file) in announced {
             let isWhole = try? accepted[id]?.firstMismatch(inFileAt: file) == nil
             #expect(isWhole == true, "seed \(seed): task \(id) was announced complete at \(file)")
         }
-        // A name that nobody has heard of yet is whole as well.
+        // A file under its final name is complete even if its task was not reported yet.
         for name in service.names(in: disk.path + "/downloads") {
             guard let number = Int(name), let content = origin.resource(at: "/\(number)")?.content else {
                 Issue.record("seed \(seed): nobody asked for a file \(name)")

@@ -3,27 +3,27 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The system's log belongs to what somebody may want to read.
+/// The system's log contains only messages that somebody may want to read.
 @Suite(.timeLimit(.minutes(20))) struct QuietJournalTests {
     private static let canBeSomebody =
         Machine.isRoot && Machine.canTrace && Programs.has("setpriv")
         && FileManager.default.isExecutableFile(atPath: Programs.daemon)
 
-    /// libdispatch wants better nice values for some of its threads than a user's service may give them.
+    /// libdispatch requests nice values for some of its threads that a user's service may not set.
     @Test(.enabled(if: canBeSomebody, "needs root, strace and setpriv"))
-    func `B1: A user's service writes nothing of its threads to the system's log`() async throws {
+    func `B1: A user's service writes nothing about its threads to the system's log`() async throws {
         let service = try Service()
         let user = 65_534
         try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)
-        // The user may not be let into the folder where this was built. Copied by another process: a program that a child of this
-        // one still has open for writing cannot be run.
+        // The user may lack access to the build folder. Another process copies the program: a program cannot be
+        // executed while a child of this process still has it open for writing.
         let program = service.scratch.path("nightshiftd")
         #expect(try await ChildProcess.run("cp", [Programs.daemon, program]).code == 0)
         for path in [service.scratch.path, service.home] {
             #expect(chown(path, uid_t(user), gid_t(user)) == 0)
         }
         let trace = service.scratch.path("trace")
-        // strace traces from a process of its own, so that the one that is stopped is the service.
+        // strace runs in its own process, so that the stopped process is the service.
         try service.spawn(
             program,
             under: [

@@ -3,8 +3,8 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The service is killed again and again while it works. `NIGHTSHIFT_SEED` repeats a run, `NIGHTSHIFT_ROUNDS` says how
-/// often it is killed in all.
+/// The service is killed repeatedly while it works. `NIGHTSHIFT_SEED` repeats a run; `NIGHTSHIFT_ROUNDS` is the total
+/// number of kills.
 @Suite struct RandomKillTests {
     private static let worlds = 4
     private static let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
@@ -22,7 +22,7 @@ import Testing
     }
 }
 
-/// One service, its origins, and everything that is known of its tasks.
+/// One service, its origins, and all known facts about its tasks.
 private struct KillWorld {
     let service: Service
     let smallSockets: PreloadedLibrary
@@ -32,28 +32,29 @@ private struct KillWorld {
     let sources: TemporaryDirectory
     let seed: UInt64
     var planner: TransferPlanner
-    /// Random numbers of the schedule, apart from those of the plans.
+    /// Random numbers for the schedule, separate from those for the plans.
     var random: SplitMix64
-    /// The transfers whose acceptance was answered.
+    /// The transfers whose acceptance was confirmed.
     var accepted: [(id: TaskID, plan: TransferPlan, killsBefore: Int)] = []
-    /// The service was killed before it answered: these may be there or not.
+    /// Transfers requested from a service that was killed before it responded: they may or may not exist.
     var unanswered: [TransferPlan] = []
     var verified: Set<String> = []
     var ended: Set<TaskID> = []
-    /// What kills may have cost tasks that are exactly resumable.
+    /// The bytes that kills may have cost tasks that can be resumed exactly.
     var losses: [TaskID: Loss] = [:]
     var kills = 0
-    /// Lives in which the service came to answer.
+    /// The number of runs in which the service responded.
     var answeredLives = 0
 
-    /// What was fetched, and has to be fetched again.
+    /// Bytes that were fetched and have to be fetched again.
     struct Loss {
-        /// Of a file that several connections fetch only what its last checkpoint names is still there: the other bytes.
+        /// For a file fetched over several connections, a kill keeps only the bytes in the last checkpoint; this counts
+        /// the other bytes.
         var uncounted: Int64 = 0
-        /// Kills since then at which it ran, that one included.
+        /// Kills since then during which the task ran, including that one.
         var kills: Int64 = 0
 
-        /// Bytes.
+        /// The most bytes that may be fetched again.
         var bound: Int64 { uncounted + kills * 8 << 20 }
     }
 
@@ -66,7 +67,8 @@ private struct KillWorld {
         let other = onOtherFileSystem && FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : nil
         downloads = try TemporaryDirectory(in: other)
         sources = try TemporaryDirectory()
-        // With little room in the sockets of both sides, what the origin counts as sent is what the service has read.
+        // With small socket buffers on both sides, the origin's count of sent bytes is close to what the service has
+        // read.
         smallSockets = try await .smallSockets()
         origin = try OriginServer(sendBuffer: 65_536)
         refusingOrigin = try OriginServer(sendBuffer: 65_536)
@@ -81,7 +83,7 @@ private struct KillWorld {
         settings.httpMaximumConnectionsPerHost = 16
         try await service.api.putSession(Self.session, settings)
         for _ in 0..<rounds {
-            // Every other life begins to count when it answers, so that enough of them get to work.
+            // About half of the runs are timed from the service's first response, so that enough of them do some work.
             if Bool.random(using: &random) { try await untilAnswer() }
             let end = ContinuousClock.now + .milliseconds(Int.random(in: 50...600, using: &random))
             try await work(until: end)
@@ -94,7 +96,7 @@ private struct KillWorld {
         }
     }
 
-    /// Enqueues what is missing, and lets the rest of the time pass.
+    /// Enqueues the missing transfers, and waits until the time is over.
     private mutating func work(until end: ContinuousClock.Instant) async throws {
         var hasAnswered = false
         while ContinuousClock.now < end {
@@ -111,7 +113,7 @@ private struct KillWorld {
         }
     }
 
-    /// The kill may come while the answer is on its way.
+    /// Enqueues transfers. The kill may come before the response arrives.
     private mutating func enqueue(_ count: Int, killAt end: ContinuousClock.Instant) async throws {
         let sources = sources
         var plans: [TransferPlan] = []
@@ -141,7 +143,7 @@ private struct KillWorld {
         accepted.filter { $0.plan.resumesExactly && !ended.contains($0.id) }.map { ($0.id, $0.plan.path) }
     }
 
-    /// The service has just been killed.
+    /// Records losses. The service has just been killed.
     private mutating func noteLosses(of tasks: [(id: TaskID, path: String)]) async throws {
         let counted = tasks.isEmpty ? [:] : try await service.countsOfMaps()
         for (id, path) in tasks {
@@ -153,7 +155,7 @@ private struct KillWorld {
         }
     }
 
-    /// A file with its final name is whole, at any moment.
+    /// Checks that every file with its final name is complete.
     private mutating func checkFiles() throws {
         for plan in accepted.map(\.plan) + unanswered {
             guard let directory = plan.request.destination?.directory, !verified.contains(directory) else { continue }
@@ -177,7 +179,7 @@ private struct KillWorld {
             let status = try await service.waitForEnd(id, within: .seconds(100))
             try check(status, plan)
         }
-        // Those whose acceptance was not answered end as well.
+        // Tasks whose acceptance was not confirmed end as well.
         try await eventually("the end of all tasks", within: .seconds(100)) {
             try await api.tasks().allSatisfy(\.state.isTerminal)
         }
@@ -223,7 +225,7 @@ private struct KillWorld {
 }
 
 extension Service {
-    /// How many bytes the rows count of files that several connections fetch. For a service that is gone.
+    /// The bytes that the rows count for files fetched over several connections. The service must not be running.
     fileprivate func countsOfMaps() async throws -> [TaskID: Int64] {
         let query = """
             SELECT id, json_extract(partial, '$.segments.written') FROM tasks

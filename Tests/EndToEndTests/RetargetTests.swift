@@ -8,17 +8,18 @@ import Testing
     private static let size: Int64 = 12 << 20
     private let content = Content.seeded(size: size, seed: 31)
 
-    /// Serves the file at a URL that is good for one connection, broken after 4 MiB, and has expired by the next.
+    /// Serves the file at a URL that works for one connection, breaks after 4 MiB, and has expired for the next
+    /// connection.
     private func serveExpiring(_ origin: OriginServer) {
         let behaviours: [Behaviour] = [.cutAfter(4 << 20).times(1), .status(403).skippingFirst(1)]
         origin.serve("/old", Resource(content: content, behaviours: behaviours))
     }
 
-    @Test func `B2: an expired URL is replaced, and the bytes are kept through kill -9`() async throws {
+    @Test func `B2: An expired URL is replaced, and kill -9 loses none of the bytes`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         serveExpiring(origin)
-        // Another server of the same file: with a tag of its own.
+        // Another server of the same file, with a different tag.
         origin.serve("/new", Resource(content: content, etag: "\"other\"", behaviours: [.holdAfter(2 << 20, gate)]))
         try await service.start()
         let first = try await service.cli([
@@ -38,7 +39,7 @@ import Testing
         let task = try await service.waitForEnd(failed.id)
         #expect(task.state == .completed && task.restarts == 0, "\(task)")
         #expect(try content.firstMismatch(inFileAt: try #require(task.file)) == nil)
-        // What was here was not fetched again, but for what is compared.
+        // Only the bytes needed for the comparison are fetched again.
         let ranges = origin.requests(for: "/new").compactMap { $0.fields.first("Range") }
         #expect(ranges.count >= 3 && ranges[0] == "bytes=\(4 << 20)-", "\(ranges)")
         #expect(ranges[1] == "bytes=\((4 << 20) - 65_536)-", "\(ranges)")
@@ -46,7 +47,7 @@ import Testing
         #expect(journal.contains(.retargeted) && !journal.contains(.restarted), "\(journal)")
     }
 
-    @Test func `B4: a response that was compared is divided, and no part of it comes twice`() async throws {
+    @Test func `B4: After a comparison the response is split, and no part is fetched twice`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         origin.serve(
@@ -68,7 +69,7 @@ import Testing
         #expect(origin.bodyBytesSent(for: "/new") < missing + 2 << 20, "\(missing)")
     }
 
-    @Test func `B2: another file at the new URL is fetched whole`() async throws {
+    @Test func `B2: Another file at the new URL is fetched whole`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         let other = Content.seeded(size: Self.size, seed: 32)
@@ -85,7 +86,7 @@ import Testing
         #expect(history.contains { $0.detail?.contains("nothing proves") == true })
     }
 
-    @Test func `B2: a checksum sees what the comparison cannot`() async throws {
+    @Test func `B2: A checksum detects a difference that the comparison cannot`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         var bytes = content.bytes(0..<Self.size)
@@ -103,7 +104,7 @@ import Testing
         #expect(try fileBytes(task.file ?? "") == bytes)
     }
 
-    @Test func `B2: what cannot have another URL is refused with what to do`() async throws {
+    @Test func `B2: A task that cannot get another URL is refused with what to do instead`() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/f", .text("whole"))
         try await service.start()

@@ -3,11 +3,12 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The real service fetches files over several connections from real servers, and from one that misbehaves.
+/// The real service fetches files over several connections from real servers, and from a misbehaving one.
 @Suite struct SegmentTests {
     private static let content = Content.seeded(size: 20 << 20, seed: 50)
 
-    /// A service, and a download of ``content`` from an origin where each connection has so many bytes a second.
+    /// Starts a service and a download of ``content`` from an origin that limits each connection to `rate` bytes a
+    /// second.
     private func download(
         _ behaviours: Behaviour..., rate: Int64 = 2 << 20, adjust: (inout TaskRequest) -> Void = { _ in }
     ) async throws -> (Service, OriginServer, TaskID) {
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["nginx", "Apache"])
-    func `B4: the servers that are out there send parts over as many connections as help`(name: String) async throws {
+    func `B4: nginx and Apache send parts over as many connections as help`(name: String) async throws {
         let service = try Service()
         let server: WebServer
         if name == "nginx" {
@@ -48,7 +49,7 @@ import Testing
         #expect(journal.contains(.divided) && !journal.contains(.undivided))
     }
 
-    @Test func `B4: a slow connection keeps next to nothing of the file`() async throws {
+    @Test func `B4: A slow connection is left with almost none of the file`() async throws {
         let crawling = Behaviour.throttle(bytesPerSecond: 100_000).skippingFirst(1).times(1)
         let (service, origin, id) = try await download(crawling) { $0.connections = 4 }
         let task = try await service.waitForEnd(id)
@@ -59,7 +60,8 @@ import Testing
         #expect(sent.reduce(0, +) < Self.content.size * 11 / 10, "\(sent)")
     }
 
-    /// What requests for parts meet; the first, plain one is served well. Some concern a request with a range alone.
+    /// Faults in the responses to range requests; the first, plain request is served correctly. Some faults apply only
+    /// to requests with a range.
     static let lies =
         [
             Behaviour.ignoreRange, .lyingRange(.wrongStart(by: 1_000)), .lyingRange(.wrongTotal(by: 1)),
@@ -72,7 +74,7 @@ import Testing
         ].map { $0.skippingFirst(1) }
 
     @Test(arguments: lies.indices)
-    func `B4: a server that caps, refuses or lies about parts brings the file over one connection`(
+    func `B4: A file whose server caps, refuses or misreports ranges comes over one connection`(
         index: Int
     ) async throws {
         let lie = Self.lies[index]
@@ -84,11 +86,11 @@ import Testing
         #expect(task.attempts == 1, "\(lie): \(journal.map { "\($0.decision) \($0.detail ?? "")" })")
         let requests = origin.requests(for: "/f")
         #expect(requests.count > 1, "\(lie): nobody asked for a part")
-        // The first connection brought nearly everything.
+        // The first connection delivered nearly everything.
         #expect(requests[0].bodyBytesSent > Self.content.size - 4 << 20, "\(lie): \(requests.map(\.bodyBytesSent))")
     }
 
-    @Test func `B4: parts that are not the file are found out by its digest, and it is fetched once more, undivided`()
+    @Test func `B4: Parts that do not match the digest are fetched once more over one connection`()
         async throws
     {
         let (service, origin, id) = try await download(.lyingRange(.wrongBytes(by: 4_096))) {
@@ -103,11 +105,11 @@ import Testing
         #expect(last.field("Range") == nil && last.bodyBytesSent == Self.content.size)
     }
 
-    @Test func `B4: mirrors share the work, and one with another file is not believed`() async throws {
+    @Test func `B4: Mirrors share the work, and a mirror with another file is not used`() async throws {
         let (mirror, other) = (try OriginServer(), try OriginServer())
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
-        // Of another length: of the same one, only the digest in the end would tell.
+        // The other file has a different length: with an equal length only the final digest would reveal it.
         other.serve("/o", Resource(content: .seeded(size: Self.content.size + 1, seed: 51), etag: "\"other\""))
         let (service, origin, id) = try await download { request in
             request.connections = 4
@@ -124,10 +126,10 @@ import Testing
         #expect(elsewhere.allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test func `B4: a server that goes away leaves the rest to a mirror, through kill -9 too`() async throws {
+    @Test func `B4: If a server goes away a mirror delivers the rest, also after kill -9`() async throws {
         let mirror = try OriginServer()
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
-        // Its tag is another one: that it is the same file, only the bytes show.
+        // The mirror's tag differs: only the bytes show that it has the same file.
         mirror.serve("/m", Resource(content: Self.content, etag: "\"elsewhere\"", behaviours: [throttle]))
         let (service, origin, id) = try await download { request in
             request.connections = 1
@@ -145,7 +147,7 @@ import Testing
         #expect(mirror.requests(for: "/m").allSatisfy { $0.field("Range") != nil })
     }
 
-    @Test func `B4: a file that is not where it should be comes from a mirror, under its own name`() async throws {
+    @Test func `B4: A file missing at its URL comes from a mirror, under its own name`() async throws {
         let (origin, mirror, service) = (try OriginServer(), try OriginServer(), try Service())
         mirror.serve("/other/name", Resource(content: Self.content))
         try await service.start()
@@ -158,8 +160,8 @@ import Testing
         }
     }
 
-    @Test func `B4: kill -9 in the middle of the parts costs no more than the checkpoints`() async throws {
-        // Slow enough to be killed four times, however busy the machine is.
+    @Test func `B4: kill -9 during a split download costs only the bytes since the checkpoints`() async throws {
+        // The rate is low enough for four kills before the end, however busy the machine is.
         let (service, origin, id) = try await download(rate: 512 << 10) { $0.connections = 4 }
         var kills = 0
         for mark in [3, 7, 11, 15] as [Int64] {
@@ -175,14 +177,14 @@ import Testing
         let task = try await service.waitForEnd(id)
         try expectWhole(task)
         #expect(task.restarts == 0)
-        // For each kill what came after the checkpoint, and what was in the sockets of four connections.
+        // Each kill costs the bytes after the checkpoint and those in the sockets of four connections.
         let excess = origin.bodyBytesSent(for: "/f") - Self.content.size
         #expect(excess < Int64(kills) * 8 << 20, "\(excess) bytes more than the file, \(kills) kills")
         #expect(service.partialFiles == [])
     }
 
-    @Test func `B4: a task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
-        // More than a minute of it is left when it is cancelled.
+    @Test func `B4: A task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
+        // More than a minute of the download is left when it is cancelled.
         let (service, origin, id) = try await download(rate: 64 << 10) { $0.connections = 4 }
         try await service.wait(id, for: "1 MiB") { $0.countOfBytesReceived >= 1 << 20 }
         let suspended = try await service.api.post("/v1/tasks/\(id)/suspend", CancelRequest?.none, as: TaskStatus.self)
@@ -198,7 +200,7 @@ import Testing
         try expectWhole(task)
         #expect(task.restarts == 0)
         let excess = origin.bodyBytesSent(for: "/f") - Self.content.size
-        // Less than there was by then.
+        // The excess is less than the bytes received by then.
         #expect(excess < 5 << 19, "\(excess) bytes came twice")
     }
 }

@@ -4,9 +4,9 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// One service per home, private to its user, that refuses what it cannot read and leaves when it is asked.
+/// One service per home, private to its user. It refuses what it cannot read and exits when asked.
 @Suite struct ServiceTests {
-    @Test("B1: a second service of the same home refuses to start, and says which one runs")
+    @Test("B1: A second service of the same home refuses to start, and says which one runs")
     func secondInstance() async throws {
         let service = try Service()
         try await service.start()
@@ -15,13 +15,13 @@ import Testing
         #expect(second.code == 4)
         #expect(second.errors.contains("already runs"))
         #expect(second.errors.contains("process \(try await service.api.status().processID)"))
-        // The first one has lost neither its socket nor its lock.
+        // The first service keeps its socket and its lock.
         #expect(try await service.api.status().processID == service.process?.pid)
         try await service.kill()
         try await service.start()
     }
 
-    @Test("B1: socket and directories are the user's alone")
+    @Test("B1: Only the user can access the socket and the directories")
     func modes() async throws {
         let service = try Service()
         try await service.start()
@@ -38,7 +38,7 @@ import Testing
     func otherUser() async throws {
         let service = try Service()
         try await service.start()
-        // What file modes would already prevent, so that the check of the peer is what is left.
+        // File modes would already prevent access, so they are opened to test only the check of the peer.
         for path in [service.scratch.path, service.home, service.paths.runtime.path] { chmod(path, 0o755) }
         chmod(service.paths.socket.path, 0o666)
         let curl = ["-sS", "-m", "10", "--unix-socket", service.paths.socket.path, "http://localhost/v1/status"]
@@ -50,7 +50,7 @@ import Testing
         #expect(other.code != 0 || other.output.contains("/problems/forbidden"), "\(other)")
     }
 
-    @Test("B1: SIGTERM ends a service whose transfers would not end, and the next one goes on")
+    @Test("B1: SIGTERM ends a service with endless transfers, and the next service continues them")
     func termination() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
@@ -58,10 +58,10 @@ import Testing
         let (content, sent) = (Content.seeded(size: 6 << 20, seed: 1), Int64(2 << 20))
         var ids: [TaskID] = []
         for number in 0..<4 {
-            // The service has all that was sent when it is ended, so that what is sent again shows what it has lost.
+            // The service has received everything sent before it ends, so that bytes sent again show what it lost.
             origin.serve("/\(number)", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
             var request = TaskRequest.download(origin.url("/\(number)"), to: service.scratch.path("to\(number)"))
-            // A second connection would bring what the first one is held back.
+            // A second connection would deliver the bytes that the first one withholds.
             request.connections = 1
             ids.append(try await service.api.enqueue(request))
         }
@@ -70,7 +70,7 @@ import Testing
         }
         let events = try await service.api.events()
         #expect(try await service.stop() == .code(0), "It waits for no transfer.")
-        // The stream of a client ends, it does not hang.
+        // The client's stream ends instead of hanging.
         try await drain(events)
         try await service.start()
         for id in ids {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("B1: the service is ended by its own API, too")
+    @Test("B1: The API can also stop the service")
     func shutdownRequest() async throws {
         let service = try Service()
         try await service.start()
@@ -91,7 +91,7 @@ import Testing
         #expect(try await service.process?.waitForExit(within: .seconds(20)) == .code(0))
     }
 
-    @Test("B1: systemd is told when the service is ready and when it leaves")
+    @Test("B1: The service notifies systemd when it is ready and when it stops")
     func notification() async throws {
         let service = try Service()
         let path = service.scratch.path("notify")
@@ -103,11 +103,11 @@ import Testing
         #expect(try receiver.receive(within: 240).contains("STOPPING=1"))
     }
 
-    @Test("B1: a socket that systemd has opened is used, and stays when the service leaves")
+    @Test("B1: A socket opened by systemd is used, and remains after the service exits")
     func socketActivation() async throws {
         let service = try Service()
         let path = service.scratch.path("activated.sock")
-        // What systemd does: the listening socket is descriptor 3, and LISTEN_PID is the process itself.
+        // The setup that systemd uses: the listening socket is descriptor 3, and LISTEN_PID is the process itself.
         let launcher = """
             import os, socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -139,12 +139,12 @@ import Testing
         do {
             while try await events.next() != nil {}
         } catch is CurlEnd {
-            // Broken off rather than ended: what counts is that the client is not left waiting.
+            // The stream may end with an error; the client must only not be left waiting.
         }
     }
 }
 
-/// A datagram socket that stands in for systemd's.
+/// A datagram socket that plays the role of systemd's notification socket.
 private final class DatagramReceiver: Sendable {
     private let descriptor: Int32
 
@@ -165,7 +165,7 @@ private final class DatagramReceiver: Sendable {
         close(descriptor)
     }
 
-    /// Blocks until the next message.
+    /// Blocks until the next message arrives.
     func receive(within seconds: Int) throws -> String {
         var bound = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &bound, socklen_t(MemoryLayout<timeval>.size))

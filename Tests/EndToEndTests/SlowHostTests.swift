@@ -5,7 +5,7 @@ import Testing
 
 /// Row T2: six hosts that send two bytes a second, and a healthy one, with the real programs.
 @Suite(.timeLimit(.minutes(20))) struct SlowHostTests {
-    @Test("T2: A healthy host's tasks are done beside sixty tasks of six hosts that send two bytes a second")
+    @Test("T2: A healthy host's tasks complete beside 60 tasks of hosts that send two bytes a second")
     func sixDrippingHosts() async throws {
         let (service, healthy) = (try Service(), try OriginServer())
         let slow = try (0..<6).map { _ in try OriginServer() }
@@ -28,7 +28,7 @@ import Testing
                     .download(healthy.url("/file"), to: service.scratch.path("healthy-\(number)"))))
         }
         for task in tasks { #expect(try await service.waitForEnd(task).state == .completed) }
-        // The dripping ones have lost nothing, and none was given up.
+        // The slow transfers have lost no bytes, and none has failed.
         for task in drips { #expect(try await service.api.task(task).state.isTerminal == false) }
     }
 }

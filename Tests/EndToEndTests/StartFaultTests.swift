@@ -4,10 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// B1: a task that takes the service down does not do it for ever, and everything else goes on.
+/// B1: A task that crashes the service does not do so for ever, and all other tasks continue.
 @Suite(.enabled(if: Programs.has("cc") || Programs.has("clang"), "needs a compiler for C"))
 struct StartFaultTests {
-    /// Ends the process by a trap whenever it connects to one port: put before the C library's own by the loader.
+    /// Crashes the process with a trap whenever it connects to one port: the loader uses this function instead of the C
+    /// library's.
     private static let trap = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -44,12 +45,12 @@ struct StartFaultTests {
 
     private let libraries = Kept()
 
-    @Test("B1: a download whose start traps is held back after its second time, and the others complete")
+    @Test("B1: A download that crashes the service is blocked after two crashes; others complete")
     func download() async throws {
         try await story { .download("http://127.0.0.1:\($0)/file", to: $1.scratch.path("bad")) }
     }
 
-    @Test("B1: an upload whose start traps is held back after its second time, and the others complete")
+    @Test("B1: An upload that crashes the service is blocked after two crashes; others complete")
     func upload() async throws {
         try await story { port, service in
             try service.scratch.write("some bytes", to: "source")
@@ -69,7 +70,7 @@ struct StartFaultTests {
                 try await service.api.enqueue(
                     .download(origin.url("/\(number)"), to: service.scratch.path("to"), named: "\(number)")))
         }
-        // What is accepted is answered for before it starts, or not at all.
+        // The service confirms acceptance before the task starts, or not at all.
         let request = try bad(trap.port, service)
         let guilty = TaskID(Int64(good.count + 1))
         _ = try? await service.api.enqueue(request)
@@ -99,13 +100,13 @@ struct StartFaultTests {
         }
         let doctor = try await service.cli(["doctor"])
         #expect(doctor.output.contains("crashed while it ran transfer \(guilty)"), "\(doctor.output)")
-        // A stop in order and a plain kill leave it as it is.
+        // An orderly stop and a plain kill do not change this.
         try await service.stop()
         try await service.start()
         try await service.kill()
         try await service.start()
         #expect(try await service.api.task(guilty).state == .suspended)
-        // A person may try again: this time it is known at once.
+        // You may retry it: this time one crash is enough.
         _ = try? await service.api.send("POST", "/v1/tasks/\(guilty)/resume")
         let process = try #require(service.process)
         try await eventually("a third fault", within: .seconds(60)) { process.exit != nil }
@@ -113,7 +114,7 @@ struct StartFaultTests {
         try await service.wait(guilty, for: "being held back again") { $0.state == .suspended }
     }
 
-    @Test("B1: kills from outside hold nothing back, however many there are")
+    @Test("B1: Kills from outside block no task, however many there are")
     func kills() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }
@@ -129,7 +130,7 @@ struct StartFaultTests {
         #expect(try await service.waitForEnd(id).state == .completed)
     }
 
-    @Test("B1: an upload under a limit for all is sent at that rate, and the service lives")
+    @Test("B1: An upload under a global rate limit is sent at that rate without a crash")
     func limitedUpload() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/up", .text("thanks"))
@@ -144,12 +145,12 @@ struct StartFaultTests {
         #expect(body.length == 3 << 20)
         let task = try #require(try await service.api.tasks().last)
         let needed = (task.endedAt ?? .now).timeIntervalSince(task.createdAt)
-        // Three MiB at two MiB a second, less what a quarter of a second's burst lets through.
+        // Three MiB at two MiB a second, minus the burst of a quarter of a second.
         #expect(needed > 1, "\(needed)")
     }
 }
 
-/// Holds on to directories until the test ends.
+/// Keeps directories alive until the test ends.
 private final class Kept: Sendable {
     private let directories = Mutex<[TemporaryDirectory]>([])
 

@@ -3,11 +3,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Uploads that are broken off, with servers that others have written.
+/// Interrupted uploads, with servers written by others.
 @Suite(.timeLimit(.minutes(20))) struct UploadTests {
     private let content = Content.seeded(size: 12 << 20, seed: 31)
 
-    /// A service that has the content in a file.
+    /// Starts a service, and writes the content to a file.
     private func scene() async throws -> (service: Service, source: String) {
         let service = try Service()
         try await service.start()
@@ -16,7 +16,7 @@ import Testing
         return (service, source)
     }
 
-    @Test("T5: killed and started again the service goes on where the server is, through version 6 of the draft")
+    @Test("T5: After a kill an upload continues at the server's offset (draft version 6)")
     func killedInTheDraft() async throws {
         let (service, source) = try await scene()
         let port = try freePort()
@@ -31,12 +31,12 @@ import Testing
         #expect(task.restarts == 0)
         #expect(task.countOfBytesSent == content.size)
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
-        // What a kill finds on the way to the server is sent again, and no more.
+        // Only the bytes that a kill finds in transit are sent again.
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
         try await expectContinued(service, id)
     }
 
-    @Test("T5: killed and started again the service goes on where a tus server is, and that is started anew as well")
+    @Test("T5: An upload continues at a tus server's offset after kills and restarts of both")
     func killedInTus() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.tus)
@@ -47,7 +47,7 @@ import Testing
         try await killAtMarks(service, id, [2, 5])
         try await service.wait(id, for: "8 MiB") { $0.countOfBytesSent >= 8 << 20 }
         try await service.kill()
-        // Killed between a byte and its note it would append the byte twice: it has to leave in peace.
+        // A server killed between a byte and its record would append the byte twice, so it is stopped gracefully.
         try await server.stop()
         try await server.start()
         try await service.start()
@@ -58,7 +58,7 @@ import Testing
         try await expectContinued(service, id)
     }
 
-    @Test("T5: kill -9 at random moments with uploads in flight loses none and mixes none")
+    @Test("T5: Random kill -9 during uploads loses none and mixes none")
     func killedAtRandom() async throws {
         let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
         print("UploadTests: NIGHTSHIFT_SEED=\(seed)")
@@ -93,7 +93,7 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: tus.path("source.bin")) == nil)
     }
 
-    @Test("T5: a server that has forgotten an upload gets it from its beginning, and the journal says so")
+    @Test("T5: A server that lost an upload gets it from the start, and the journal says so")
     func forgottenUpload() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -110,7 +110,7 @@ import Testing
         #expect(try await service.api.why(id).history.contains { $0.decision == .uploadRestarted })
     }
 
-    @Test("T5: connections that break again and again cost little, and no byte of the file")
+    @Test("T5: Repeated connection breaks cost little, and no byte of the file")
     func brokenConnections() async throws {
         let (service, source) = try await scene()
         let port = try freePort()
@@ -128,14 +128,14 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
-    @Test("T5 T8: a way that vanishes and another that opens: the upload goes on from the server's offset")
+    @Test("T5 T8: After a change of route the upload continues at the server's offset")
     func anotherWay() async throws {
         let (service, source) = try await scene()
         let port = try freePort()
         let proxy = try ChaosProxy(to: port, conditions: .init(bytesPerSecond: 2 << 20))
         let server = try await UploadServer(.resumable, port: port, origin: proxy.url(""))
         let id = try await service.api.enqueue(TaskRequest.upload(source, to: proxy.url("/a.bin")))
-        // What the service has handed on may still be on the way.
+        // Bytes that the service has sent may still be in transit.
         try await eventually("4 MiB at the server") { proxy.totals.bytesUp >= 4 << 20 }
         proxy.stopAccepting()
         proxy.killConnections()
@@ -150,7 +150,7 @@ import Testing
         try await expectContinued(service, id)
     }
 
-    @Test("T5 T13: a cancelled upload goes on from its resume data")
+    @Test("T5 T13: A cancelled upload continues from its resume data")
     func resumeData() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -171,7 +171,7 @@ import Testing
         #expect(try await service.api.task(first).resumeData == nil)
     }
 
-    @Test("T5 T13: cancel --keep and put --continue")
+    @Test("T5 T13: put --continue resumes an upload after cancel --keep")
     func commandsThatKeep() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -190,7 +190,7 @@ import Testing
         #expect(used.code == 1 && used.errors.contains("cannot be continued"), "\(used)")
     }
 
-    @Test("T5: an upload that is cancelled for good is forgotten by the server, and its interim response is shown")
+    @Test("T5: Cancelling an upload deletes it at the server, and its interim response is shown")
     func cancelledForGood() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -211,7 +211,7 @@ import Testing
         try await eventually("the server to forget") { try await !isKept() }
     }
 
-    @Test("T5: Apache's DAV and S3's presigned URLs take a file as it is, with a form's fields where it is one")
+    @Test("T5: Apache's DAV and S3's presigned URLs accept a plain file, or a form where needed")
     func otherServers() async throws {
         let (service, source) = try await scene()
         let apache = try await WebServer.apache()
@@ -227,7 +227,7 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: back) == nil)
     }
 
-    @Test("T5: a form's files are sent from where they are, between its texts")
+    @Test("T5: A form's files are sent directly from their paths, between its text fields")
     func forms() async throws {
         let (service, source) = try await scene()
         let origin = try OriginServer()
@@ -252,7 +252,7 @@ import Testing
         #expect(task.countOfBytesSent == Int64(body.count) && task.countOfBytesExpectedToSend == Int64(body.count))
     }
 
-    @Test("T5: with a copy of its own the service does not need the file any more, through a kill, and leaves no copy")
+    @Test("T5: A service with its own copy needs no source after a kill, and deletes the copy")
     func copies() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -263,7 +263,7 @@ import Testing
         try FileManager.default.removeItem(atPath: source)
         #expect(service.names(in: service.paths.sources.path).count == 1)
         try await service.wait(id, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 }
-        // What a crash between the copy and its task leaves.
+        // The leftover of a crash between copying the file and creating its task.
         try Data().write(to: service.paths.sources.appending(path: "0.orphan"))
         try await service.kill()
         try await service.start()
@@ -300,7 +300,7 @@ import Testing
         }
     }
 
-    /// Under load it may have come further between two kills than a test looks: once is what is certain.
+    /// Under load an upload may continue several times between two checks of a test; only one continuation is certain.
     private func expectContinued(_ service: Service, _ id: TaskID) async throws {
         let history = try await service.api.why(id).history
         #expect(

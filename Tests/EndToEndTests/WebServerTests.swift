@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// `nightshift` with the web servers that are really out there.
+/// `nightshift` with real web servers.
 @Suite struct WebServerTests {
-    @Test("T5: put sends a file to nginx as it is")
+    @Test("T5: put sends a file to nginx unchanged")
     func putToNginx() async throws {
         let (service, nginx) = (try Service(), try await WebServer.nginx())
         try await service.start()
@@ -19,7 +19,7 @@ import Testing
         #expect(refused.code == 1, "\(refused)")
     }
 
-    @Test("T2: get over TLS and HTTP/2 with an authority of one's own")
+    @Test("T2: get works over TLS and HTTP/2 with a custom certificate authority")
     func secureNginx() async throws {
         var options = WebServer.NginxOptions()
         let certificates = try await TestCertificates()
@@ -36,10 +36,10 @@ import Testing
         #expect(try await service.api.task(TaskID(2)).response?.httpVersion == "2")
     }
 
-    @Test("T2: nginx is continued after a kill, byte for byte")
+    @Test("T2: A download from nginx continues after a kill, byte for byte")
     func continuedNginx() async throws {
         var options = WebServer.NginxOptions()
-        // Forty seconds for all of it, so that a kill that comes late still comes before the end.
+        // The whole file takes forty seconds, so that even a late kill comes before the end.
         options.limitRate = 128 << 10
         let (service, nginx) = (try Service(), try await WebServer.nginx(options))
         try await service.start()
@@ -50,7 +50,7 @@ import Testing
         let id = try await service.api.enqueue(request)
         for mark in [Int64(256), 512, 768] {
             try await service.wait(id, for: "\(mark) KiB") { $0.countOfBytesReceived >= mark << 10 }
-            // A slow disk may have none of it yet: then there is nothing to continue.
+            // A slow disk may have none of the bytes yet: then nothing can be continued.
             try await eventually("something is saved") { try await service.savedBytes(id) > 0 }
             try await service.kill()
             try await service.start()
@@ -61,13 +61,13 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
     }
 
-    @Test func `T4: A file that nginx sends compressed unasked is decompressed, also after a kill`() async throws {
+    @Test func `T4: A file that nginx compresses unasked is decompressed, also after a kill`() async throws {
         var options = WebServer.NginxOptions()
         options.extra = "gzip_static always;"
         options.limitRate = 256 << 10
         let (service, nginx) = (try Service(), try await WebServer.nginx(options))
         try await service.start()
-        // Hexadecimal digits of random bytes: half of them remain.
+        // Hexadecimal digits of random bytes, which compress to half their size.
         let content = Content.seeded(size: 2 << 20, seed: 8)
         let text = nginx.documents + "/notes.txt"
         try TestContent.write(content, to: text + ".bytes")
@@ -92,7 +92,7 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: service.scratch.path("to"))
         #expect(names == ["file"], "nothing else is left")
 
-        // The checksum says that the compressed file is meant.
+        // The checksum shows that the compressed file is meant.
         let coded = try await service.cli([
             "get", nginx.url("/notes.txt"), "-o", "coded", "--checksum", "sha-256:\(sums[1])",
         ])
@@ -101,7 +101,7 @@ import Testing
         #expect(try Data(contentsOf: URL(filePath: service.scratch.path("coded"))) == expected)
     }
 
-    @Test("T2: Apache's Basic and Digest credentials")
+    @Test("T2: get sends Basic and Digest credentials to Apache")
     func apache() async throws {
         let (service, apache) = (try Service(), try await WebServer.apache())
         try await service.start()
