@@ -1,9 +1,9 @@
 public import Foundation
 import NightshiftAPI
 
-/// Work that the app's user has begun in front of it; there is no limit but its user, who may cancel it.
+/// A task for work that the user has started in the foreground app. It has no time limit, but the user can cancel it.
 ///
-/// Report ``progress``: its user sees it, four times a second at most.
+/// Report its ``progress``. The user sees it, updated at most four times a second.
 public final class BGContinuedProcessingTask: BGTask, ProgressReporting, @unchecked Sendable {
     private let reporter: ContinuedTaskReporter
 

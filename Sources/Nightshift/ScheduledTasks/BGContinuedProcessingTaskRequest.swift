@@ -1,20 +1,20 @@
 public import Foundation
 import NightshiftAPI
 
-/// A request to go on with work that the app's user has just begun, also when the app leaves the front.
+/// A request to continue work that the user has just started, even when the app leaves the foreground.
 ///
-/// Submitted in front of the user, who sees the title, the subtitle and the progress, and may cancel it. Its
-/// ``BGTaskRequest/earliestBeginDate`` is not looked at.
+/// Submit it while the app is in the foreground. The user sees the title, the subtitle and the progress, and can cancel
+/// the task. ``BGTaskRequest/earliestBeginDate`` is ignored.
 public final class BGContinuedProcessingTaskRequest: BGTaskRequest {
-    /// What becomes of a request for which there is no room now.
+    /// The handling of a request that cannot run immediately.
     public enum SubmissionStrategy: Int, Sendable {
-        /// It is refused, with ``BGTaskScheduler/Error/Code/immediateRunIneligible``.
+        /// The request is refused with ``BGTaskScheduler/Error/Code/immediateRunIneligible``.
         case fail = 0
-        /// It waits.
+        /// The request waits.
         case queue = 1
     }
 
-    /// What a task needs beside the processor.
+    /// The resources that a task needs in addition to the processor.
     public struct Resources: OptionSet, Sendable {
         public let rawValue: Int
 
@@ -22,7 +22,8 @@ public final class BGContinuedProcessingTaskRequest: BGTaskRequest {
             self.rawValue = rawValue
         }
 
-        /// Not in ``BGTaskScheduler/supportedResources``: nobody keeps a graphics processor free for a task.
+        /// A graphics processor. It is not in ``BGTaskScheduler/supportedResources``, because the service does not
+        /// reserve one for tasks.
         public static let gpu = Resources(rawValue: 1)
     }
 

@@ -1,14 +1,14 @@
 public import Foundation
 import Synchronization
 
-// Unchecked for its subclasses' sake: what changes is in mutexes, and the handler is called by one thread, once.
-/// A task that the app was launched or woken for; which one, its subclass says.
+// Unchecked because of its subclasses. Its mutable state is in mutexes, and the handler is called once, by one thread.
+/// A task that the app was launched or woken for. Its subclass says which kind of task it is.
 public class BGTask: NSObject, @unchecked Sendable {
     public let identifier: String
     private let state = Mutex(State())
     private let onCompletion: @Sendable (_ success: Bool) -> Void
 
-    // Unchecked for the handler, which whoever takes it out calls, once.
+    // Unchecked because of the handler, which is called once, by the thread that takes it out of the state.
     private struct State: @unchecked Sendable {
         var expirationHandler: (() -> Void)?
         var hasExpired = false
@@ -20,15 +20,18 @@ public class BGTask: NSObject, @unchecked Sendable {
         self.onCompletion = onCompletion
     }
 
-    /// Called once, on any thread, shortly before the time is over, or when the task is not to go on; nil afterwards.
+    /// A handler that is called once, on any thread, shortly before the task's time is over, or when the task must
+    /// stop. It is nil afterwards.
     ///
-    /// The place to stop the work and to call ``setTaskCompleted(success:)``. Without a handler the task is then unsuccessful.
+    /// Stop the work and call ``setTaskCompleted(success:)`` in this handler. Without a handler, the task ends as
+    /// unsuccessful at that time.
     public var expirationHandler: (() -> Void)? {
         get { state.withLock(\.expirationHandler) }
         set {
-            // Called by whoever takes it out of the state, which happens once.
+            // The handler is called by the thread that takes it out of the state, which happens once.
             nonisolated(unsafe) let handler = newValue
-            // The old one is let go of outside of the lock: what it holds may come back here.
+            // The previous handler is released after the lock, because objects that it holds may call this task while
+            // they are released.
             _ = state.withLock { state -> (() -> Void)? in
                 guard !state.hasExpired, !state.isCompleted else { return nil }
                 defer { state.expirationHandler = handler }
@@ -37,7 +40,7 @@ public class BGTask: NSObject, @unchecked Sendable {
         }
     }
 
-    /// The work is done, or was stopped: the app may be suspended. A second call does nothing.
+    /// Reports that the work is finished or was stopped. The app may then be suspended. A second call does nothing.
     public func setTaskCompleted(success: Bool) {
         let (isFirst, unused) = state.withLock { state -> (Bool, (() -> Void)?) in
             defer {
@@ -52,13 +55,14 @@ public class BGTask: NSObject, @unchecked Sendable {
         onCompletion(success)
     }
 
-    /// It was completed just now.
+    /// Called when the task has just been completed.
     func completed() {}
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {}
 
-    /// Its time is nearly over: calls the handler where there is one, and returns behind it.
+    /// Handles the end of the task's time, shortly before it: calls the handler, if there is one, and returns
+    /// afterwards.
     func expire() {
         let (isFirst, handler) = state.withLock { state -> (Bool, (() -> Void)?) in
             defer {
@@ -72,8 +76,8 @@ public class BGTask: NSObject, @unchecked Sendable {
     }
 }
 
-/// Thirty seconds to fetch new content.
+/// A task that has thirty seconds to fetch new content.
 public final class BGAppRefreshTask: BGTask, @unchecked Sendable {}
 
-/// Minutes of work while nobody uses the device; it expires when its user returns.
+/// A task that has minutes for work while nobody uses the device. It expires when the user returns.
 public final class BGProcessingTask: BGTask, @unchecked Sendable {}

@@ -1,11 +1,11 @@
 public import Foundation
 import NightshiftAPI
 
-/// A request to be launched for a task once: what its subclasses have in common.
+/// A request to be launched once for a task. This is the base class of all task requests.
 public class BGTaskRequest: NSObject, NSCopying {
-    /// One that the app's entry declares (`X-Nightshift-TaskIdentifiers`).
+    /// The task's identifier, which the app's desktop entry must declare (`X-Nightshift-TaskIdentifiers`).
     public let identifier: String
-    /// The task does not begin before; nil for as soon as may be.
+    /// The time before which the task does not begin. Nil if it may begin as soon as possible.
     public var earliestBeginDate: Date?
 
     init(forIdentifier identifier: String) {
@@ -13,15 +13,15 @@ public class BGTaskRequest: NSObject, NSCopying {
     }
 
     public func copy(with zone: NSZone? = nil) -> Any {
-        fatalError("A task request is one of BGTaskRequest's subclasses.")
+        fatalError("Use a subclass of BGTaskRequest for a task request.")
     }
 
-    /// How the service is asked for it.
+    /// The request in the form that is sent to the service.
     var scheduledTask: ScheduledTask {
-        fatalError("A task request is one of BGTaskRequest's subclasses.")
+        fatalError("Use a subclass of BGTaskRequest for a task request.")
     }
 
-    /// The request that the service has.
+    /// Makes the request that the service has stored.
     static func request(_ task: ScheduledTask) -> BGTaskRequest {
         switch task.kind {
         case .refresh:
@@ -43,7 +43,8 @@ public class BGTaskRequest: NSObject, NSCopying {
     }
 }
 
-/// A request for thirty seconds in the background to fetch new content. Needs the mode `fetch`; one waits at a time.
+/// A request for thirty seconds in the background to fetch new content. It needs the mode `fetch`. One such request can
+/// be pending at a time.
 public final class BGAppRefreshTaskRequest: BGTaskRequest {
     public init(identifier: String) {
         super.init(forIdentifier: identifier)
@@ -62,11 +63,12 @@ public final class BGAppRefreshTaskRequest: BGTaskRequest {
     }
 }
 
-/// A request for minutes of work while nobody uses the device. Needs the mode `processing`; ten wait at a time.
+/// A request for minutes of work while nobody uses the device. It needs the mode `processing`. Ten such requests can be
+/// pending at a time.
 public final class BGProcessingTaskRequest: BGTaskRequest {
     /// Whether the task waits for a network.
     public var requiresNetworkConnectivity = false
-    /// Whether it waits for external power.
+    /// Whether the task waits for external power.
     public var requiresExternalPower = false
 
     public init(identifier: String) {

@@ -5,26 +5,27 @@ extension BGTaskScheduler {
     /// The domain of ``Error``.
     public static let errorDomain = "BGTaskSchedulerErrorDomain"
 
-    /// Why a request was not taken.
+    /// An error that says why a request was refused.
     public struct Error: CustomNSError, Hashable, Sendable {
         public enum Code: Int, Sendable {
-            /// Background refresh is switched off, or there is no service.
+            /// Background refresh is switched off, or the service cannot be reached.
             case unavailable = 1
-            /// As many requests wait as may.
+            /// The app already has the maximum number of pending requests.
             case tooManyPendingTaskRequests = 2
-            /// The app's entry does not declare the mode or the identifier, its user does not let it, or what the task needs is not there.
+            /// The app's desktop entry does not declare the mode or the identifier, or the user does not allow it, or a
+            /// resource that the task needs is not available.
             case notPermitted = 3
-            /// A continued task that must not wait has no room now.
+            /// A continued task that must not wait cannot run immediately.
             case immediateRunIneligible = 4
         }
 
         public let code: Code
         private let reason: String
 
-        /// For tests of an app's own.
+        /// Makes an error for the app's own tests.
         public init(_ code: Code, userInfo: [String: Any] = [:]) {
             self.init(
-                code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was not taken: \(code).")
+                code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was refused: \(code).")
         }
 
         init(_ code: Code, _ reason: String) {
@@ -38,7 +39,7 @@ extension BGTaskScheduler {
                 case Problem.tooManyScheduledTasks("").type: .tooManyPendingTaskRequests
                 case Problem.noRoomForTask("").type: .immediateRunIneligible
                 case Problem.refreshUnavailable("").type: .unavailable
-                // The service cannot do it now.
+                // The service temporarily cannot handle the request.
                 case _ where problem.isPassing: .unavailable
                 default: .notPermitted
                 }
@@ -49,7 +50,7 @@ extension BGTaskScheduler {
 
         public var errorCode: Int { code.rawValue }
 
-        /// The service's own words, with the key that is missing in the app's entry.
+        /// A dictionary with the service's reason, which names the key that is missing in the app's desktop entry.
         public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: reason] }
 
         public static var unavailable: Code { .unavailable }
@@ -60,7 +61,7 @@ extension BGTaskScheduler {
 }
 
 extension BGTaskScheduler.Error.Code {
-    /// Lets an error be caught by its code: `catch BGTaskScheduler.Error.notPermitted`.
+    /// Allows an error to be caught by its code: `catch BGTaskScheduler.Error.notPermitted`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? BGTaskScheduler.Error)?.code == code
     }

@@ -3,15 +3,16 @@ public import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The name that apps have for a queue that may be missing; Dispatch on Linux has it not.
+/// The name that apps use for an optional queue, which Dispatch on Linux does not declare.
 // swift-format-ignore: TypeNamesShouldBeCapitalized
 public typealias dispatch_queue_t = DispatchQueue
 
-/// Asks for work in the background: new content before its user looks, long work while nobody uses the device, and work that
-/// goes on when its user has left the app.
+/// The scheduler of work in the background: fetching content before the user opens the app, long work while nobody uses
+/// the device, and work that continues when the user has left the app.
 ///
-/// The identifiers of an app's tasks are declared in its desktop entry, `X-Nightshift-TaskIdentifiers`, and the modes `fetch` and
-/// `processing` in `X-Nightshift-BackgroundModes`. For any thread. What asks the service waits 2 s for one that does not answer.
+/// The app's desktop entry declares the identifiers of its tasks in `X-Nightshift-TaskIdentifiers`, and the modes
+/// `fetch` and `processing` in `X-Nightshift-BackgroundModes`. You can call the methods on any thread. Methods that
+/// contact the service wait up to 2 s for its response.
 public final class BGTaskScheduler: NSObject, Sendable {
     public static let shared = BGTaskScheduler(connection: .shared)
 
@@ -21,19 +22,23 @@ public final class BGTaskScheduler: NSObject, Sendable {
         self.connection = connection
     }
 
-    /// What continued tasks may ask for beside the processor: nothing.
+    /// The resources that continued tasks can request in addition to the processor: none.
     public class var supportedResources: BGContinuedProcessingTaskRequest.Resources { [] }
 
     // MARK: - Handlers
 
-    /// Registers what is called when the app is launched for a task, before `didFinishLaunching` returns; for a continued task at any
-    /// time before it is submitted. To register an identifier twice ends the process, as on Apple's systems.
+    /// Registers the handler that is called when the app is launched for a task. Call this method before
+    /// `didFinishLaunching` returns. For a continued task, you can call it at any time before you submit the task.
+    /// Registering an identifier twice ends the process, as on Apple's systems.
     ///
     /// - Parameters:
-    ///   - identifier: one that the app's entry declares; one that ends in `.*` stands for all that begin alike.
-    ///   - queue: where the handler is called; nil is a queue in the background.
-    ///   - launchHandler: gets a ``BGAppRefreshTask``, ``BGProcessingTask`` or ``BGContinuedProcessingTask``, as the request was.
-    /// - Returns: false where the entry does not declare the identifier, which a line on standard error explains.
+    ///   - identifier: An identifier that the app's desktop entry declares. If it ends in `.*`, it matches all
+    ///     identifiers with this prefix.
+    ///   - queue: The queue on which the handler is called. Nil means a background queue.
+    ///   - launchHandler: A handler that gets a ``BGAppRefreshTask``, ``BGProcessingTask`` or
+    ///     ``BGContinuedProcessingTask``, depending on the request.
+    /// - Returns: False if the desktop entry does not declare the identifier. A line on standard error then explains
+    ///   this.
     @discardableResult
     public func register(
         forTaskWithIdentifier identifier: String, using queue: dispatch_queue_t?,
@@ -41,11 +46,11 @@ public final class BGTaskScheduler: NSObject, Sendable {
     ) -> Bool {
         let wakes = connection.wakes
         if wakes.isRegistered(identifier) { fatalError(SchedulerRefusal.registeredTwice(identifier)) }
-        // Without a service nobody knows, and the handler does no harm.
+        // Without the service, the declaration is unknown, and the handler does no harm.
         if case .known(let manifest) = connection.refresh.entry(),
             !ScheduledTask.isDeclared(identifier, in: manifest?.taskIdentifiers ?? [])
         {
-            let entry = manifest.map { "'\($0.entry)'" } ?? "a desktop entry of the app, which is not installed,"
+            let entry = manifest.map { "'\($0.entry)'" } ?? "the app is not installed, and its desktop entry"
             wakes.refuse(
                 identifier,
                 "The task \(identifier) is not permitted: \(entry) needs X-Nightshift-TaskIdentifiers=\(identifier);")
@@ -59,9 +64,10 @@ public final class BGTaskScheduler: NSObject, Sendable {
 
     // MARK: - Requests
 
-    /// Asks for a task. A request that waits under the same identifier is replaced.
+    /// Submits a request for a task. It replaces a pending request with the same identifier.
     ///
-    /// Returns when the service has it on disk. Without a handler for its identifier it ends the process, as on Apple's systems.
+    /// The method returns when the service has stored the request on disk. If no handler is registered for the
+    /// identifier, the process ends, as on Apple's systems.
     ///
     /// - Throws: ``Error``.
     public func submit(_ taskRequest: BGTaskRequest) throws {
@@ -70,22 +76,22 @@ public final class BGTaskScheduler: NSObject, Sendable {
         if let continued = taskRequest as? BGContinuedProcessingTaskRequest,
             !continued.requiredResources.isSubset(of: Self.supportedResources)
         {
-            throw Error(.notPermitted, "The task asks for a graphics processor, which nobody keeps free.")
+            throw Error(.notPermitted, "A graphics processor cannot be reserved for a task.")
         }
         try submit(task)
     }
 
-    /// As ``submit(_:)``, without waiting.
+    /// Does the same as ``submit(_:)``, without waiting.
     ///
-    /// - Parameter completionHandler: called on any thread, with an ``Error`` or nil.
+    /// - Parameter completionHandler: A handler that is called on any thread, with an ``Error`` or nil.
     public func submitTaskRequest(
         _ taskRequest: BGTaskRequest, completionHandler: @escaping ((any Swift.Error)?) -> Void
     ) {
         let task = taskRequest.scheduledTask
         if let refusal = connection.wakes.refusal(of: task) { fatalError(refusal) }
-        // Called once, by one thread.
+        // The handler is called once, by one thread.
         nonisolated(unsafe) let completionHandler = completionHandler
-        // The request is the caller's, who may change it meanwhile.
+        // The request is copied, because the caller may change it meanwhile.
         nonisolated(unsafe) let copy = taskRequest.copy()
         DispatchQueue.global().async { [self] in
             do {
@@ -97,7 +103,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
         }
     }
 
-    /// As ``submit(_:)``, without blocking a thread of the caller's.
+    /// Does the same as ``submit(_:)``, without blocking the caller's thread.
     public func submitTaskRequest(_ taskRequest: BGTaskRequest) async throws {
         let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Swift.Error)?, Never>) in
             submitTaskRequest(taskRequest) { continuation.resume(returning: $0) }
@@ -120,27 +126,29 @@ public final class BGTaskScheduler: NSObject, Sendable {
         }
     }
 
-    /// Takes a request back that waits; a task that runs goes on. Without a service it is taken back when there is one again, before
-    /// anything else is asked of it.
+    /// Cancels a pending request. A running task continues. If the service cannot be reached, the request is cancelled
+    /// when the service is back, before any other request is sent to it.
     public func cancel(taskRequestWithIdentifier identifier: String) {
         connection.cancellations.add(identifier)
     }
 
-    /// Takes every request back that waits.
+    /// Cancels all pending requests.
     public func cancelAllTaskRequests() {
         connection.cancellations.add(nil)
     }
 
-    /// The requests that wait, without those that run; copies.
+    /// Passes copies of the pending requests, without those of running tasks, to the handler.
     ///
-    /// - Parameter completionHandler: called on any thread; without a service, with none.
+    /// - Parameter completionHandler: A handler that is called on any thread. If the service cannot be reached, it gets
+    ///   an empty array.
     public func getPendingTaskRequests(completionHandler: @escaping ([BGTaskRequest]) -> Void) {
-        // Called once, by one thread.
+        // The handler is called once, by one thread.
         nonisolated(unsafe) let completionHandler = completionHandler
         DispatchQueue.global().async { [self] in completionHandler(pendingTasks().map { BGTaskRequest.request($0) }) }
     }
 
-    /// The requests that wait, without those that run; none without a service.
+    /// Returns the pending requests, without those of running tasks. Returns an empty array if the service cannot be
+    /// reached.
     public func pendingTaskRequests() async -> [BGTaskRequest] {
         let tasks = await withCheckedContinuation { (continuation: CheckedContinuation<[ScheduledTask], Never>) in
             DispatchQueue.global().async { [self] in continuation.resume(returning: pendingTasks()) }

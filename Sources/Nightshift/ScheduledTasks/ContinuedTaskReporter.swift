@@ -4,9 +4,10 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Tells the service of a continued task's title and progress, at most four times a second, and nothing twice.
+/// Reports a continued task's title and progress to the service, at most four times a second, and only when they have
+/// changed.
 final class ContinuedTaskReporter: Sendable {
-    /// The task's own; nothing else holds it for long.
+    /// The progress of the task. Other objects retain it only briefly.
     let progress: ObservedProgress
     private let identifier: String
     private let queue = DispatchQueue(label: "nightshift.continued-task")
@@ -18,10 +19,10 @@ final class ContinuedTaskReporter: Sendable {
         var subtitle: String
         var isScheduled = false
         var isOver = false
-        /// Whether parts of the work have a progress of their own. Those change without a word to anybody: Foundation on Linux has no
-        /// key-value observing.
+        /// Whether parts of the work have their own progress objects. Their changes cause no notification, because
+        /// Foundation on Linux has no key-value observing.
         var hasChildren = false
-        /// As they were assigned last.
+        /// The completed units, as the app assigned them last.
         var completed: Int64 = 0
         var total: Int64 = 0
         var lastReport: ContinuousClock.Instant?
@@ -51,12 +52,12 @@ final class ContinuedTaskReporter: Sendable {
         changed()
     }
 
-    /// The task was completed.
+    /// Ends the reports, because the task was completed.
     func end() {
         state.withLock { $0.isOver = true }
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         let isUntold = state.withLock { $0.lastReport != nil && $0.reported == nil }
         if isUntold { changed() }
@@ -75,7 +76,7 @@ final class ContinuedTaskReporter: Sendable {
 
     private func report() {
         let (connection, news, hasChildren) = state.withLock { state in
-            // From here on a change is the next report's.
+            // Changes after this point are part of the next report.
             state.isScheduled = false
             state.lastReport = .now
             let news = ScheduledTaskProgress(
@@ -88,7 +89,7 @@ final class ContinuedTaskReporter: Sendable {
         if hasChildren { changed() }
     }
 
-    /// The same, with what is done of the parts.
+    /// Returns the same progress with the completed units of the child progress objects included.
     private func withChildren(_ news: ScheduledTaskProgress) -> ScheduledTaskProgress {
         var news = news
         news.completedUnits = news.totalUnits.map { total in
@@ -104,19 +105,19 @@ final class ContinuedTaskReporter: Sendable {
             try connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)
             isHeard = true
         } catch {
-            // Told when the service is back, or with the next change.
+            // The progress is reported when the service is back, or at the next change.
         }
         state.withLock { $0.reported = isHeard ? news : nil }
     }
 }
 
-/// A progress that says when it changes.
+/// A progress object that notifies an observer of its changes.
 final class ObservedProgress: Progress, @unchecked Sendable {
-    // Unchecked: what it adds is in a mutex.
+    // Unchecked because the added state is in a mutex.
 
     typealias Observer = @Sendable (_ completed: Int64, _ total: Int64, _ hasChildren: Bool) -> Void
 
-    /// In a struct of its own: a function that is a mutex's whole value is wrapped once more with every access.
+    /// The observer is in a struct, because a mutex whose value is a function wraps the function again at every access.
     private struct Watch {
         var observer: Observer?
     }

@@ -1,22 +1,23 @@
 import Dispatch
 
-/// What an app has registered for its tasks.
+/// The launch handlers that an app has registered for its tasks.
 struct LaunchHandlers: Sendable {
     struct Entry: @unchecked Sendable {
-        // Unchecked: the handler is called on the queue that the app has named with it, or in the background where it names none.
+        // Unchecked because the handler is called only on the queue that the app passed with it, or on a background
+        // queue if it passed none.
         var queue: DispatchQueue?
         var handler: (BGTask) -> Void
-        /// Whether it came when the app's launch was over, as those of continued tasks may.
+        /// Whether the handler was registered after the app's launch, which is allowed for continued tasks.
         var isLate: Bool
     }
 
     private var entries: [String: Entry] = [:]
-    /// Identifiers that were to be registered, and that the app's entry does not declare.
+    /// Identifiers that the app tried to register, and that its desktop entry does not declare.
     private var undeclared: Set<String> = []
 
     func contains(_ identifier: String) -> Bool { entries[identifier] != nil }
 
-    /// - Returns: false where there is one already.
+    /// - Returns: False if the identifier already has a handler.
     mutating func add(_ entry: Entry, for identifier: String) -> Bool {
         guard entries[identifier] == nil else { return false }
         entries[identifier] = entry
@@ -24,13 +25,15 @@ struct LaunchHandlers: Sendable {
         return true
     }
 
-    /// - Returns: whether that is new.
+    /// - Returns: Whether this is the first refusal of the identifier.
     mutating func refuse(_ identifier: String) -> Bool { undeclared.insert(identifier).inserted }
 
-    /// Whether the app has tried to register it in vain: what it submits is the service's to refuse.
+    /// Returns whether the registration of the identifier failed. A request with such an identifier is sent to the
+    /// service, which refuses it.
     func isRefused(_ identifier: String) -> Bool { undeclared.contains(identifier) }
 
-    /// What runs a task: what was registered for its identifier, or else for the longest `name.*` that stands for it.
+    /// Returns the handler that runs a task: the one registered for its identifier, or otherwise for the longest
+    /// matching `name.*`.
     func entry(for identifier: String) -> Entry? {
         if let entry = entries[identifier] { return entry }
         let pattern = entries.keys

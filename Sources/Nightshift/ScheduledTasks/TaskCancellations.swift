@@ -4,17 +4,18 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Takes requests for scheduled tasks back, in the order of the calls; those that the service could not be told of when it is back,
-/// and before anything else is asked of it.
+/// Cancels requests for scheduled tasks, in the order of the calls. If the service cannot be reached, cancellations are
+/// sent when it is back, before any other request about tasks.
 final class TaskCancellations: Sendable {
     private let queue = DispatchQueue(label: "nightshift.task-cancellations")
     private let state = Mutex(State())
-    /// One thread tells at a time: a request that is made behind its cancellation is not taken back by another thread's.
+    /// Only one thread sends at a time. Otherwise another thread's cancellation could cancel a request that was
+    /// submitted after it.
     private let turn = Turn()
 
     private struct State {
         weak var connection: ServiceConnection?
-        /// Those that the service has not heard of; nil is one of every request.
+        /// The cancellations that were not sent yet. Nil means all requests.
         var unsent: [String?] = []
     }
 
@@ -22,22 +23,24 @@ final class TaskCancellations: Sendable {
         state.withLock { $0.connection = connection }
     }
 
-    /// - Parameter identifier: nil stands for every request.
+    /// - Parameter identifier: The identifier of the request, or nil for all requests.
     func add(_ identifier: String?) {
         state.withLock { $0.unsent.append(identifier) }
         try? send(within: RefreshHandler.patience)
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         queue.async { [self] in try? send(within: RefreshHandler.patience) }
     }
 
-    /// Blocks for `patience` at most, where others are at it, too, and however many there are.
+    /// Sends the cancellations. Blocks for at most `patience`, regardless of their number, and even if other threads
+    /// are sending them.
     ///
-    /// - Throws: ``ServiceUnreachable`` where the service cannot be told, `CancellationError` where the connection is closed.
+    /// - Throws: ``ServiceUnreachable`` if the service cannot be reached, `CancellationError` if the connection is
+    ///   closed.
     func send(within patience: Duration) throws {
-        // With the last one told nobody is at it any more.
+        // If the array is empty, no other thread is sending either.
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
         try turn.run(within: patience) { try sendInTurn(until: .now + $0) }
     }
@@ -48,7 +51,7 @@ final class TaskCancellations: Sendable {
                 try connection.notify(
                     .cancelScheduledTask(identifier), hasty: true, patience: max(.zero, deadline - .now))
             } catch is Problem {
-                // There is no such request, which is all that was wanted.
+                // The service has no such request, so the cancellation is done.
             }
             state.withLock { _ = $0.unsent.removeFirst() }
         }

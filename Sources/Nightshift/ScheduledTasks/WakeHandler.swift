@@ -3,10 +3,11 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Runs what the app is woken for beside the events of its sessions: background fetches, scheduled tasks and
-/// notifications, each once.
+/// Handles all wakes of the app except session events: background fetches, scheduled tasks, location events, remote
+/// notifications and responses to notifications. Each wake is handled once.
 ///
-/// Everything begins on the main queue, behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
+/// Wakes other than location events are handled on the main queue, after `didFinishLaunching`, because an `Application`
+/// is launched before the main thread serves its queue.
 final class WakeHandler: Sendable {
     typealias Acknowledgement = @Sendable (RefreshResult?) -> Void
 
@@ -17,11 +18,12 @@ final class WakeHandler: Sendable {
         var handlers = LaunchHandlers()
         var isLaunched = false
         var open: [WakeID: Wake] = [:]
-        /// The last ones that have ended: the service asks again where their end did not get there.
+        /// The wakes that ended last, with their results. The service sends a wake again if it did not receive its
+        /// result.
         var ended: [(id: WakeID, result: RefreshResult)] = []
     }
 
-    /// One wake, however often its command comes.
+    /// The identity of a wake, which is the same each time its command arrives.
     private struct WakeID: Hashable {
         var source: WakeSource
         var key: String
@@ -33,7 +35,7 @@ final class WakeHandler: Sendable {
             number = command.through ?? -command.number
         }
 
-        /// Whether it is for a scheduled task, which the app is given as a ``BGTask``.
+        /// Whether the wake is for a scheduled task, for which the app gets a ``BGTask``.
         var isTask: Bool {
             switch source {
             case .processing, .continued: true
@@ -47,13 +49,13 @@ final class WakeHandler: Sendable {
         var command: ProcessCommand
         var acknowledgements: [Acknowledgement]
         var task: BGTask?
-        /// Whether nobody has registered a handler for it yet.
+        /// Whether the wake waits because no handler is registered for it yet.
         var isHeld = false
-        /// Whether its time is nearly over: what has no task by then gets none.
+        /// Whether the wake's time is nearly over. A task is no longer made for it then.
         var hasExpired = false
     }
 
-    /// Ends that the service may still not have heard of.
+    /// The number of results that are kept in case the service has not received them.
     private static let mostEnded = 64
 
     func connect(to connection: ServiceConnection) {
@@ -62,18 +64,18 @@ final class WakeHandler: Sendable {
 
     // MARK: - Wakes
 
-    /// Begins a wake, unless it is under way already.
+    /// Begins a wake, unless it has already begun or ended.
     ///
     /// - Parameters:
-    ///   - receiver: the app, once it runs as an ``Application``.
-    ///   - acknowledge: called once, with what came of it.
+    ///   - receiver: Returns the app, once it runs as an ``Application``.
+    ///   - acknowledge: A closure that is called once with the wake's result.
     func begin(
         _ command: ProcessCommand, for receiver: @escaping @Sendable () -> (any CommandReceiver)?,
         acknowledge: @escaping Acknowledgement
     ) {
         switch command.source {
         case .fetch, .processing, .continued, .push, .region, .significantChange, .response: break
-        // A session's are commands of their own.
+        // Session events have their own commands.
         case .session, nil: return acknowledge(nil)
         }
         let id = WakeID(command)
@@ -100,7 +102,7 @@ final class WakeHandler: Sendable {
         }
     }
 
-    /// Hands over a remote notification, or what its user has answered to a notification.
+    /// Passes a remote notification, or the user's response to a notification, to the app.
     private func deliver(
         _ command: ProcessCommand, _ id: WakeID, _ receiver: @escaping @Sendable () -> (any CommandReceiver)?
     ) {
@@ -118,12 +120,12 @@ final class WakeHandler: Sendable {
         }
     }
 
-    /// Has the delegates of the app's location managers hear of it.
+    /// Notifies the delegates of the app's location managers of an event.
     private func tellLocation(_ id: WakeID, _ command: ProcessCommand) {
         guard let connection = state.withLock(\.connection), let event = command.decodedPayload(LocationEvent.self)
         else { return end(id, .failed) }
         let notes = connection.app.flatMap { HeardEvents(connection.paths, of: $0) }
-        // A process of before may have died between its delegates' return and the acknowledgement.
+        // An earlier process may have ended after its delegates returned and before the acknowledgement.
         if notes?.contains(event, wake: id.number) == true { return end(id, .newData) }
         connection.location.deliver(event, within: command.limit) { [self] isHeard in
             if isHeard { notes?.note(event, wake: id.number) }
@@ -139,7 +141,7 @@ final class WakeHandler: Sendable {
         }
         guard let wake, let connection else { return }
         guard let entry else {
-            // A program without an `Application` says at no time that it has registered everything.
+            // A program without an `Application` never reports that it has registered all handlers.
             if isLaunched { endWithoutHandler(id) }
             return
         }
@@ -151,7 +153,7 @@ final class WakeHandler: Sendable {
         }
         guard isFirst else { return }
         (entry.queue ?? .global()).async { [self] in
-            // It may have expired before the queue came to it.
+            // The task may have expired before the queue ran this block.
             if state.withLock({ $0.open[id] != nil }) { entry.handler(task) }
         }
     }
@@ -177,7 +179,7 @@ final class WakeHandler: Sendable {
         end(id, .failed)
     }
 
-    /// Once; whatever comes later is not looked at.
+    /// Ends a wake with its result. Only the first call has an effect.
     private func end(_ id: WakeID, _ result: RefreshResult) {
         let wake = state.withLock { state -> Wake? in
             guard let wake = state.open.removeValue(forKey: id) else { return nil }
@@ -187,7 +189,7 @@ final class WakeHandler: Sendable {
         for acknowledge in wake?.acknowledgements ?? [] { acknowledge(result) }
     }
 
-    /// The time of a wake is nearly over: calls its task's expiration handler, then `done`.
+    /// Handles the end of a wake's time, shortly before it: calls the task's expiration handler, then `done`.
     func expire(_ command: ProcessCommand, isApplication: Bool, done: @escaping @Sendable () -> Void) {
         let ids = state.withLock { state in
             state.open.keys.filter { id in
@@ -195,7 +197,7 @@ final class WakeHandler: Sendable {
                     && (command.through == nil || id.number == command.through)
             }
         }
-        // No queue of the app's: its launch handler may still be at work there.
+        // This does not use a queue of the app, because its launch handler may still be running there.
         DispatchQueue.global().async { [self] in
             for id in ids { expire(id, isApplication: isApplication) }
             done()
@@ -212,19 +214,19 @@ final class WakeHandler: Sendable {
         } else if wake?.isHeld == true {
             endWithoutHandler(id)
         } else if id.isTask || !isApplication {
-            // The main thread has not come to it, or is not served by anybody.
+            // The main queue has not run the wake yet, or is not served at all.
             end(id, .failed)
         }
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         for task in state.withLock({ $0.open.values.compactMap(\.task) }) { task.serviceIsBack() }
     }
 
     // MARK: - Handlers
 
-    /// Every handler but those of continued tasks has been registered.
+    /// Called when the app's launch has ended, and all handlers except those of continued tasks are registered.
     func launchEnded() {
         let held = state.withLock { state in
             state.isLaunched = true
@@ -233,9 +235,9 @@ final class WakeHandler: Sendable {
         for id in held { endWithoutHandler(id) }
     }
 
-    /// - Returns: false where there is one already.
+    /// - Returns: False if the identifier already has a handler.
     func register(_ identifier: String, on queue: DispatchQueue?, _ handler: @escaping (BGTask) -> Void) -> Bool {
-        // Kept, and called on the app's own queue only.
+        // The handler is stored, and called only on the app's own queue.
         nonisolated(unsafe) let handler = handler
         let (isNew, held) = state.withLock { state in
             let entry = LaunchHandlers.Entry(queue: queue, handler: handler, isLate: state.isLaunched)
@@ -248,12 +250,12 @@ final class WakeHandler: Sendable {
 
     func isRegistered(_ identifier: String) -> Bool { state.withLock { $0.handlers.contains(identifier) } }
 
-    /// The app's entry does not declare it. Says so once.
+    /// Records that the app's desktop entry does not declare an identifier. Prints the advice the first time.
     func refuse(_ identifier: String, _ advice: String) {
         if state.withLock({ $0.handlers.refuse(identifier) }) { Notice.print(advice) }
     }
 
-    /// Why a request for a task must not be submitted; nil where it may be.
+    /// Returns the reason why a request must not be submitted, or nil if it may be.
     func refusal(of task: ScheduledTask) -> String? {
         state.withLock { state in
             guard let entry = state.handlers.entry(for: task.identifier) else {
@@ -265,13 +267,13 @@ final class WakeHandler: Sendable {
 }
 
 extension ProcessCommand {
-    /// What the source of the wake has to say; nil where it cannot be understood.
+    /// Returns the decoded payload of the wake, or nil if it cannot be decoded.
     fileprivate func decodedPayload<Value: Decodable>(_ type: Value.Type) -> Value? {
         payload.flatMap { try? JSON.decodeKnown(type, from: $0) }
     }
 }
 
-/// Where Apple's scheduler raises: its sentences.
+/// The messages with which Apple's scheduler raises exceptions.
 enum SchedulerRefusal {
     static let late = "All launch handlers must be registered before application finishes launching"
 
