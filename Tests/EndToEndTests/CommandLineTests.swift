@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(
-        "T6: of many files each is told of once, also while others hold on, and those that are removed are not waited for"
+        "T6: get reports each of many files once, and does not wait for removed tasks"
     )
     func manyEnds() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "After ^C or the end of the terminal the same download to standard output continues with the bytes that had come",
+        "After ^C or a closed terminal, a repeated download to standard output continues its bytes",
         arguments: [SIGINT, SIGHUP])
     func repeatedToStandardOutput(signal: Int32) async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(
-        "B3: A descriptor that is closed from the beginning leads nowhere, and nothing else takes its place",
+        "B3: A descriptor closed at the start opens as /dev/null, and no other file takes it",
         arguments: [">&-", "<&- >&- 2>&-"])
     func closedDescriptors(redirecting: String) async throws {
         let service = try Service()

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "B1: what is kept of an app, the device or a session and makes no sense is named, and keeps nothing else from going on",
+        "B1: An unreadable record of an app, device or session is reported and blocks nothing else",
         arguments: [#"{"x":1}"#, "gone"])
     func unreadableParts(text: String) async throws {
         let (service, origin) = (try Service(), try OriginServer())

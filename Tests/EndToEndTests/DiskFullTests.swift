@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "A disk with too little room says how much there is",
+        "The error for a disk with too little space says how much is free",
         .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"), .timeLimit(.minutes(20)))
     func roomThatThereIs() async throws {
         let (service, origin) = (try Service(), try OriginServer())

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "B1: a service started with or without a runtime directory is found from where it is the other way round",
+        "B1: Clients with and without a runtime directory find a service started either way",
         arguments: [true, false])
     func oneService(hasRuntimeDirectory: Bool) async throws {
         let directory = try TemporaryDirectory()

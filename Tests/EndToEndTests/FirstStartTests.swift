@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(
-        "B1: a first start that is killed at any call leaves a home that opens",
+        "B1: A first start killed at any call leaves a home that opens",
         .enabled(if: Machine.canTrace, "needs strace and the right to trace"), .timeLimit(.minutes(30)),
         arguments: steps)
     func everyCall(call: String) async throws {

@@ -12,7 +12,7 @@ struct HangingDestinationTests {
     private typealias Call = HangingFileSystem.Call
 
     @Test(
-        "B1: A destination that hangs holds up its own task alone, which says so and continues by itself",
+        "B1: A hanging destination blocks only its own task, which says so and later continues",
         arguments: HangingFileSystem.Call.allCases)
     func story(_ call: HangingFileSystem.Call) async throws {
         let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())

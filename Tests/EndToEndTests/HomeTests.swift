@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "B1: a home in somebody else's directory is refused", .enabled(if: Machine.isRoot, "only root can give away"))
+        "B1: A home in another user's directory is refused", .enabled(if: Machine.isRoot, "only root can give away"))
     func foreign() async throws {
         let service = try Service()
         try await service.start()

@@ -44,7 +44,7 @@ struct OddFileSystemTests {
     }
 
     @Test(
-        "T4: a download waits while its folder is not mounted, and continues when it is back",
+        "T4: A download waits while its folder is not mounted, and then continues",
         .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"))
     func unmounted() async throws {
         let (service, origin) = (try Service(), try OriginServer())

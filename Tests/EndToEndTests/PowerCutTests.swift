@@ -8,7 +8,7 @@ import Testing
     private static let rounds = Int(TestRun.number("NIGHTSHIFT_POWER_CUTS") ?? 10)
 
     @Test(
-        "T2 B2: power cuts at random moments take nothing that was answered, announced or claimed",
+        "T2 B2: Random power cuts lose no accepted task, completed file or recorded byte",
         .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"),
         .enabled(if: Machine.canShiftBootTime, "needs time namespaces"), .timeLimit(.minutes(20)))
     func powerCuts() async throws {

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "B1: another user is refused even where he can reach the socket",
+        "B1: Another user is refused even if that user can reach the socket",
         .enabled(if: Machine.isRoot, "only root can be somebody else"))
     func otherUser() async throws {
         let service = try Service()

@@ -275,7 +275,7 @@ import Testing
     }
 
     @Test(
-        "T5: where the file system can, every upload has a copy that costs no bytes",
+        "T5: If the file system can clone files, every upload has a copy that uses no space",
         .enabled(if: Machine.hasReflinks, "needs root, loop devices and xfsprogs"))
     func reflinks() async throws {
         let mount = try await Mount.xfs()

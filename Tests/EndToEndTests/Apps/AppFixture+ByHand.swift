@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 extension AppFixture {
-    /// Starts the probe as a user would, without the service: as the app's second process where one runs.
+    /// Starts the probe as a user would, without the service. It is the app's second process if one already runs.
     func startByHand() throws -> ChildProcess {
         try ChildProcess(
             Programs.appProbe, arguments: [scratch.path("orders")],

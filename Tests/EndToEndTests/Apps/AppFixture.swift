@@ -12,7 +12,7 @@ final class AppFixture: Sendable {
     private let files: TemporaryDirectory
     private let plan: Mutex<Orders>
 
-    /// - Parameter service: shared with another app; by default one of its own.
+    /// - Parameter service: shared with another app; a separate one by default.
     init(
         _ app: String = "org.example.Probe", service: Service? = nil, origin: OriginServer? = nil,
         _ change: (inout Orders) -> Void = { _ in }
@@ -33,7 +33,7 @@ final class AppFixture: Sendable {
 
     // MARK: - Orders
 
-    /// Changes what the probe finds at its next launch.
+    /// Changes the orders that the probe reads at its next launch.
     func order(_ change: (inout Orders) -> Void) throws {
         let data = try plan.withLock { orders in
             change(&orders)
@@ -42,7 +42,7 @@ final class AppFixture: Sendable {
         try data.write(to: URL(filePath: files.path("orders")), options: .atomic)
     }
 
-    /// A file that lets go of whoever holds at it, once it is there.
+    /// The path of a file whose creation releases every process that waits for this gate.
     func gate(_ name: String) -> String { files.path(name) }
 
     func open(_ gate: String) throws {
@@ -51,7 +51,7 @@ final class AppFixture: Sendable {
 
     // MARK: - The app
 
-    /// Starts the service and installs the app's entry, with `lines` at its end.
+    /// Starts the service and installs the app's desktop entry, with `lines` at its end.
     func install(_ lines: String = "", modes: String = "transfer;", wakeLimit: Double = 30) async throws {
         if service.process?.exit != nil || service.process == nil { try await service.start() }
         let entry = """
@@ -72,13 +72,13 @@ final class AppFixture: Sendable {
         try await api.post("/v1/apps/\(app)/launch", LaunchRequest(background: inBackground))
     }
 
-    /// Starts the app, which dies as its rules say, and suspends until it has.
+    /// Starts the app, whose rules make it die, and suspends until it has died.
     func launchUntilItDies() async throws {
         try await launch()
         try await wait(for: "its end") { $0.lastExit != nil }
     }
 
-    /// `activate`, `background` or `kill`.
+    /// Performs an action: `activate`, `background` or `kill`.
     @discardableResult
     func perform(_ verb: String) async throws -> AppStatus {
         try JSON.decode(AppStatus.self, from: try await api.send("POST", "/v1/apps/\(app)/\(verb)"))
@@ -92,24 +92,24 @@ final class AppFixture: Sendable {
 
     func why() async throws -> AppExplanation { try await api.get("/v1/apps/\(app)/why") }
 
-    /// SIGKILL to the app's process, and suspends until it is gone.
+    /// Sends SIGKILL to the app's process, and suspends until the process is gone.
     func killApp() async throws {
         guard let pid = seen().last(where: { $0.event == .launched })?.process else { return }
         kill(pid, SIGKILL)
         try await eventually("the end of process \(pid)") { !LiveProcess(pid).isAlive }
     }
 
-    /// SIGKILL to the service, whoever started it, and suspends until it is gone.
+    /// Sends SIGKILL to the service, no matter which process started it, and suspends until it is gone.
     func killService() async throws {
         let pid = try await api.status().processID
         kill(pid, SIGKILL)
-        // Its lock is free when the last of its threads is gone, not when the first one is.
+        // The service's lock is free only when the last of its threads is gone.
         try await eventually("the end of the service") {
             !LiveProcess(pid).isAlive && service.names(in: "/proc/\(pid)/task").count <= 1
         }
     }
 
-    /// Suspends until a service answers: one that the app's library has started, or the next one.
+    /// Suspends until a service responds: one that the app's library has started, or the next one.
     func waitForService(besides old: Int32 = 0) async throws {
         try await eventually("another service") {
             guard let status = try? await api.status() else { return false }
@@ -119,7 +119,7 @@ final class AppFixture: Sendable {
 
     // MARK: - What it saw
 
-    /// Every line of its journal, over all its lives.
+    /// All lines of the probe's journal, from all its processes.
     func seen(_ event: Sighting.Event? = nil, task description: String? = nil) -> [Sighting] {
         let text = (try? fileBytes(files.path("journal"))) ?? []
         return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -127,7 +127,7 @@ final class AppFixture: Sendable {
         }.filter { ($0.event == event || event == nil) && ($0.description == description || description == nil) }
     }
 
-    /// The events of one process in their order, without how far transfers were meanwhile.
+    /// The events of one process in order, without the progress of transfers.
     func story(of process: Int32? = nil) -> [Sighting.Event] {
         let process = process ?? seen(.launched).last?.process
         return seen().filter { $0.process == process }.map(\.event).filter {
@@ -135,11 +135,11 @@ final class AppFixture: Sendable {
         }
     }
 
-    /// What a background launch brings, in its order.
+    /// The events that a background launch delivers, in order.
     static let delivery: [Sighting.Event] = [.launched, .finishing, .moved, .completed, .finishedEvents]
 
-    /// The story of one process, or of the last one, without `handleEvents`, which comes to the main thread while the
-    /// delegate queue is at work already; nil where it did not come, or not before the events were finished.
+    /// The events of one process, or of the last one, without `handleEvents`, which reaches the main thread while the
+    /// delegate queue already works; nil if it did not arrive, or not before the events were finished.
     func backgroundStory(of process: Int32? = nil) -> [Sighting.Event]? {
         let story = story(of: process)
         guard let told = story.firstIndex(of: .handleEvents), let end = story.lastIndex(of: .finishedEvents), told < end
@@ -147,7 +147,7 @@ final class AppFixture: Sendable {
         return story.filter { $0 != .handleEvents }
     }
 
-    /// Suspends until it has seen this so often.
+    /// Suspends until the probe has seen this event this many times.
     @discardableResult
     func wait(
         for event: Sighting.Event, count: Int = 1, task: String? = nil, within bound: Duration = .seconds(30)
@@ -160,7 +160,7 @@ final class AppFixture: Sendable {
         return seen(event, task: task)[count - 1]
     }
 
-    /// Suspends until its status is as wanted, and returns that one: the next may be another.
+    /// Suspends until the app's status satisfies the condition, and returns that status: the next one may differ.
     @discardableResult
     func wait(
         for what: String, within bound: Duration = .seconds(30), until isSatisfied: (AppStatus) -> Bool
@@ -178,7 +178,7 @@ final class AppFixture: Sendable {
         try await wait(for: "suspension") { $0.state == .suspended }
     }
 
-    /// Suspends until the service keeps no finished file any more: every event was acknowledged.
+    /// Suspends until the service stores no finished file, that is, until every event was acknowledged.
     func waitForAcknowledgement() async throws {
         do {
             try await eventually("the acknowledgement") { service.names(in: service.paths.files.path).isEmpty }
@@ -194,14 +194,14 @@ final class AppFixture: Sendable {
 
     var scratch: TemporaryDirectory { files }
 
-    /// What the apps have written to their logs.
+    /// The contents of the apps' logs.
     var written: String {
         let folder = service.paths.apps.path
         return service.names(in: folder).filter { $0.hasSuffix(".log") }
             .map { (try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) ?? "" }.joined()
     }
 
-    /// What the service says of it, what it saw and what it wrote: for whoever has to find out what happened.
+    /// The service's status, the probe's events and its log, for diagnosing a failed test.
     func account() async -> String {
         let history = (try? await why()).map { explanation in
             explanation.history.map { "\($0.time.ISO8601Format()) \($0.decision) \($0.detail ?? "")" }
@@ -222,7 +222,7 @@ final class AppFixture: Sendable {
             """
     }
 
-    /// An app did not come to what it should.
+    /// The error of an app that did not reach the expected state.
     struct InVain: Error, CustomStringConvertible {
         let description: String
 

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T7, section 2.4: what is asked about connections, of an app that is not running; and an upload through crashes.
+/// T7, section 2.4: questions about connections, to an app that is not running; and an upload through crashes.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct CertificateTests {
-    /// An app that has begun downloads of these names and died; it begins `later` when its user brings it to the front.
+    /// An app that has started downloads of these names and died; it starts `later` when the user activates it.
     private func dead(
         _ server: SecureServer, _ names: [String] = ["file"], later: String? = nil,
         _ change: (inout Orders) -> Void
@@ -42,7 +42,7 @@ import app_probe
 
     // MARK: - The server's certificate
 
-    @Test func `T7: a dead app is launched to judge a server, and its trust holds for the session's other tasks`()
+    @Test func `T7: A dead app is launched to judge a server; its trust covers the session's other tasks`()
         async throws
     {
         let server = try await SecureServer()
@@ -63,7 +63,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: a server that the app leaves to the system fails the task with -1202`() async throws {
+    @Test func `T7: If the app leaves a server to the system, the task fails with -1202`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server) { $0.answer = .default }
         let end = try await app.wait(for: .completed)
@@ -77,7 +77,7 @@ import app_probe
         #expect(server.requestCount == 0)
     }
 
-    @Test func `T7: who cancels at the sight of a server ends the task with -999, and only that task`() async throws {
+    @Test func `T7: Cancelling a server's challenge ends that task, and only it, with -999`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server, ["one", "two"]) { $0.answer = .cancel }
         try await app.wait(for: .completed, count: 2)
@@ -91,7 +91,7 @@ import app_probe
 
     // MARK: - The client's certificate
 
-    @Test func `T7: a dead app is launched to show its certificate, and the server takes it`() async throws {
+    @Test func `T7: A dead app is launched to provide its certificate, and the server accepts it`() async throws {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try await dead(server, later: "later") {
             $0.answer = .credential
@@ -112,7 +112,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 2)
     }
 
-    @Test func `T7: without a certificate the server's 400 is what comes, as a file`() async throws {
+    @Test func `T7: Without a certificate the server's 400 arrives as a file`() async throws {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try await dead(server) { $0.answer = .credential }
         let end = try await app.wait(for: .completed)
@@ -127,7 +127,8 @@ import app_probe
 
     // MARK: - Questions that meet their answer
 
-    /// One task is asked and answered while another is on its way to the same server already, knowing nothing of that.
+    /// One task gets a challenge and its answer while another task, which knows nothing of it, is about to reach the
+    /// same server.
     private func launchForDetour(_ app: AppFixture, _ server: SecureServer) async throws {
         let gate = Gate()
         let detour: [Behaviour] = [.holdHead(gate), .redirect(to: server.url)]
@@ -146,7 +147,7 @@ import app_probe
         try expectWhole(app, "away")
     }
 
-    @Test func `T7: a server that was trusted meanwhile is not asked about again`() async throws {
+    @Test func `T7: A server that was trusted meanwhile causes no second challenge`() async throws {
         let server = try await SecureServer()
         let app = try AppFixture()
         try app.order { $0.answer = .credential }
@@ -155,7 +156,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: a certificate that was shown meanwhile is not asked for again`() async throws {
+    @Test func `T7: A certificate that was provided meanwhile is not requested again`() async throws {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try AppFixture()
         try app.order {
@@ -179,7 +180,7 @@ import app_probe
 
     // MARK: - Uploads
 
-    @Test func `T5 T10: an upload whose service and app are killed in the middle is sent again, and answered once`()
+    @Test func `T5 T10: An upload is sent again after its service and app are killed, and answered once`()
         async throws
     {
         let content = Content.seeded(size: 3 << 20, seed: 92)

@@ -3,20 +3,20 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The examples, run as their README says, killed and suspended for real.
+/// The examples, run as their README says, with real kills and suspensions.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ExampleTests {
-    /// A service whose apps find what was just built, with its home directory below `scratch`.
+    /// A service whose apps find the programs just built, with its home directory below `scratch`.
     private func service() throws -> Service {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return try Service(environment: ["PATH": "\(Programs.folder):\(path)"])
     }
 
-    /// Installs an example's own entry with another program in it.
+    /// Installs an example's own desktop entry, with another program in it.
     private func install(_ id: String, from folder: String, running command: String, _ service: Service) async throws {
         let entry = try String(contentsOfFile: "\(Self.examples)/\(folder)/\(id).desktop", encoding: .utf8)
         let lines = entry.split(separator: "\n").map { line -> String in
             if line.hasPrefix("Exec=") { return "Exec=\(command)" }
-            // In place of the program's name, its path; what it is given stays.
+            // The program's path replaces its name; the arguments stay.
             guard line.hasPrefix("X-Nightshift-Wake=") else { return String(line) }
             return "X-Nightshift-Wake=\(command) " + line.split(separator: " ").dropFirst().joined(separator: " ")
         }
@@ -44,8 +44,7 @@ import Testing
         }
     }
 
-    @Test func `T9: SimpleBackgroundTransfer is suspended, killed, relaunched, takes its file and sleeps`() async throws
-    {
+    @Test func `T9: SimpleBackgroundTransfer is suspended, killed and relaunched for its file`() async throws {
         let (service, origin, gate) = (try service(), try OriginServer(), Gate())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let content = Content.seeded(size: 3 << 20, seed: 71)
@@ -80,13 +79,13 @@ import Testing
         #expect(try fileBytes(picture).starts(with: [0x89, 0x50, 0x4e, 0x47]))
     }
 
-    @Test func `T9: DownloadQueue is killed and started again, and nothing is mixed up`() async throws {
+    @Test func `T9: DownloadQueue is killed and restarted, and mixes up nothing`() async throws {
         let (service, origin, gate) = (try service(), try OriginServer(), Gate())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let folder = service.scratch.path("Downloads")
         let sizes = (0..<12).map { Int64(100_000 + 40_000 * $0) }
         for (number, size) in sizes.enumerated() {
-            // The second half waits for the kill.
+            // Most of the downloads stop halfway until after the kill.
             let behaviours: [Behaviour] = number < 4 ? [] : [.holdFrom(50_000, gate)]
             origin.serve(
                 "/\(number).bin",
@@ -105,7 +104,7 @@ import Testing
         let process = try #require(try await status(id, service).processID)
         kill(process, SIGKILL)
         try await wait(for: "its end", id, service) { $0.lastExit?.signal == SIGKILL }
-        // The same command again: what is under way is not begun twice.
+        // The same command again: running downloads are not started twice.
         try await service.cli(["app", "launch", id, "--"] + Array(urls[4...])).expectSuccess()
         try await eventually("the queue's word once more") {
             try await service.cli(["app", "log", id]).output.components(separatedBy: "under way").count == 3
@@ -124,7 +123,7 @@ import Testing
         #expect(!log.contains("is not here"))
     }
 
-    @Test func `T9: the wallpaper in shell is woken, and takes its picture`() async throws {
+    @Test func `T9: The wallpaper example in shell is woken, and takes its picture`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let content = Content.seeded(size: 200_000, seed: 72)
@@ -143,7 +142,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("python3")))
-    func `T9: the podcasts in Python are woken, and file their episodes`() async throws {
+    func `T9: The podcasts example in Python is woken, and files its episodes`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let names = ["first.mp3", "second.mp3", "third.mp3"]
@@ -169,7 +168,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("python3")))
-    func `R1: the feeds in Python are fetched for, and say what came of it`() async throws {
+    func `R1: The feeds example in Python is fetched for, and reports the result`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         origin.serve(
@@ -178,7 +177,7 @@ import Testing
                 "<rss version=\"2.0\"><channel><title>Hills</title><item><guid>1</guid><title>The first</title>"
                     + "<link>http://example.org/1</link></item></channel></rss>"))
         try await service.start()
-        // None begins by itself meanwhile.
+        // No fetch starts by itself meanwhile.
         try await service.cli(["refresh", "--off"]).expectSuccess()
         let id = "org.example.Feeds"
         let script = "\(Self.examples)/feeds/feeds.py"
@@ -194,7 +193,7 @@ import Testing
         let log = try await service.cli(["app", "log", id]).output
         #expect(log == "1 feeds asked, 1 new articles, 0 failed\n1 feeds asked, 0 new articles, 0 failed\n")
 
-        // Opened: it says so by itself, and the service learns of it.
+        // The user has opened the app; it reports that itself to the service.
         let first = try await run(script, [], service)
         #expect(first.output == "Hills\n  The first\n    http://example.org/1\n", "\(first)")
         #expect(try await run(script, [], service).output == "Nothing is unread.\n")
@@ -204,7 +203,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("jq")))
-    func `R6: the arrivals in shell are woken when the device comes home, and not before they may`() async throws {
+    func `R6: The arrivals example in shell is woken at home, and not before it is allowed`() async throws {
         let service = try service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await service.start()
@@ -220,7 +219,7 @@ import Testing
             try await location(id, service).regions.map(\.state) == [.outside]
         }
         try await service.cli(["device", "set", "location=52.5163,13.3777"]).expectSuccess()
-        // A crossing has to last twenty seconds.
+        // A region event has to last twenty seconds.
         let history = service.scratch.path(".local/share/arrivals/history")
         try await eventually("the arrival in the script's history", within: .seconds(120)) {
             (try? String(contentsOfFile: history, encoding: .utf8))?.hasSuffix(" entered home\n") == true
@@ -239,7 +238,7 @@ import Testing
         try await service.api.get("/v1/refresh/\(id)")
     }
 
-    /// A script as its user runs it, in a terminal.
+    /// A script run by the user in a terminal.
     private func run(_ script: String, _ arguments: [String], _ service: Service) async throws -> ChildProcess.Outcome {
         try await ChildProcess.run(
             script, arguments,

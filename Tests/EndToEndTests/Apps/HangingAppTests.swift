@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Apps whose files lie on a file system that does not answer.
+/// Apps whose files are on a file system that does not respond.
 @Suite(
     .serialized, .timeLimit(.minutes(20)),
     .enabled(if: HangingFileSystem.isPossible, "needs root, FUSE, a compiler for C and libfuse3-dev"))
@@ -24,7 +24,7 @@ struct HangingAppTests {
     }
 
     @Test(arguments: [[HangingFileSystem.Call.getattr], [.open], [.getattr, .open]])
-    func `B1: Apps on a file system that hangs hold up no other app and no list`(
+    func `B1: Apps on a hanging file system block no other app and no list`(
         _ calls: [HangingFileSystem.Call]
     ) async throws {
         let (service, system) = (try Service(), try await HangingFileSystem())
@@ -41,7 +41,7 @@ struct HangingAppTests {
         try await Self.install("Healthy", exec: "sleep 1000", on: service)
 
         for call in calls { try system.hang(call) }
-        // The calls hang until the end of this: whatever is answered does not wait for them.
+        // The calls hang until the end of this loop, so no response may wait for them.
         let list = try await service.cli(["app", "list"])
         #expect(list.code == 0, "\(list)")
         for name in ["Folder", "Healthy", "Picture", "Program"] {
@@ -51,7 +51,7 @@ struct HangingAppTests {
             let opened = try await service.cli(["app", "launch", "org.example.\(name)"])
             #expect(opened.code == 0, "\(name): \(opened)")
         }
-        // A folder is not opened as a file is.
+        // A folder is not opened in the same way as a file.
         for name in calls == [.open] ? ["Program"] : ["Program", "Folder"] {
             let opened = try await service.cli(["app", "launch", "org.example.\(name)"])
             #expect(opened.code == 1 && opened.errors.contains("does not respond"), "\(name): \(opened)")
@@ -59,7 +59,7 @@ struct HangingAppTests {
         let picture = try await service.cli(["app", "snapshot", "org.example.Picture", "-o", "picture.png"])
         #expect(picture.code == 3 && picture.errors.contains("does not respond"), "\(picture)")
 
-        // A stop and the next start do not wait for them either.
+        // Neither stopping the service nor its next start waits for these calls.
         let process = try #require(service.process)
         process.kill(SIGTERM)
         try await HangingFileSystem.waitForLastInstruction(of: process)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T11, T13, L1, L7: apps that do not keep to the rules, and users who end them.
+/// T11, T13, L1, L7: apps that break the rules, and users who end them.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct LifeTests {
     private let content = Content.seeded(size: 2 << 20, seed: 31)
 
@@ -22,7 +22,8 @@ import app_probe
         return app
     }
 
-    @Test func `T11: an app that never calls the completion handler is ended, and the cause is told`() async throws {
+    @Test func `T11: An app that never calls the completion handler is ended, and the cause is recorded`() async throws
+    {
         let gate = Gate()
         let app = try await probe(wakeLimit: 4, [.holdHead(gate)]) {
             $0.rules = [Rule(.begun, .crash)]
@@ -38,12 +39,12 @@ import app_probe
         #expect(said.contains("did not complete its session events in time"), "\(said)")
         let why = try await app.service.cli(["app", "why", app.app]).output
         #expect(why.contains("0x2182bad3"), "\(why)")
-        // That process's: it is launched again a second later.
+        // Only that process counts: the app is launched again a second later.
         #expect(app.backgroundStory(of: process) == AppFixture.delivery)
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T11: an app that crashes on every wake is backed off, why says so, and it gets its events in the end`()
+    @Test func `T11: An app that crashes on every wake is paused, and finally gets its events`()
         async throws
     {
         let gate = Gate()
@@ -67,7 +68,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `L1: an app that is sent to the background while it is being launched is suspended`() async throws {
+    @Test func `L1: An app sent to the background during its launch is suspended`() async throws {
         let app = try AppFixture()
         var rule = Rule(.launched, .hold)
         rule.gate = app.gate("gate")
@@ -82,7 +83,7 @@ import app_probe
         #expect(app.seen().last { [.active, .background].contains($0.event) }?.event == .background)
     }
 
-    @Test func `L1: a child that the app has forked is frozen, resumed and killed with it`() async throws {
+    @Test func `L1: An app's forked child is frozen, resumed and killed together with it`() async throws {
         let gate = Gate()
         let app = try await probe([.holdHead(gate)]) { $0.rules = [Rule(.launched, .spin)] }
         let child = LiveProcess(try #require(Int32(try await app.wait(for: .child).text ?? "")))
@@ -99,7 +100,7 @@ import app_probe
         gate.open()
     }
 
-    @Test func `T13: force quit cancels with reason 0 and resume data, and only its user launches the app again`()
+    @Test func `T13: A force quit cancels with reason 0 and resume data; only the user launches the app`()
         async throws
     {
         let gate = Gate()
@@ -112,7 +113,7 @@ import app_probe
         let status = try await app.status()
         #expect(status.isForceQuit && status.state == .notRunning && status.lastExit?.cause == .forceQuit)
         #expect(try await app.why().sentence.contains("force-quit"))
-        // The messages are there; a service that starts looks for apps to wake.
+        // The messages exist, and a starting service looks for apps to wake.
         try await app.killService()
         try await app.service.start()
         #expect(try await app.status().isForceQuit)
@@ -134,7 +135,7 @@ import app_probe
         #expect(try await !app.status().isForceQuit)
     }
 
-    @Test func `T13: an ordinary quit is told to the app, and its transfers go on`() async throws {
+    @Test func `T13: An app is notified of an ordinary quit, and its transfers continue`() async throws {
         let gate = Gate()
         let app = try await probe([.holdFrom(1 << 20, gate)])
         try await app.wait(for: .progress)
@@ -148,7 +149,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T12: a task that a woken app adds waits for the relaunch delay; its user ends that`() async throws {
+    @Test func `T12: A woken app's new task waits for the relaunch delay until the user opens the app`() async throws {
         let gate = Gate()
         let app = try await probe([.holdHead(gate)]) { orders in
             orders.rules = [Rule(.begun, .crash)]

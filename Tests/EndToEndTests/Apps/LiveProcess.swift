@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What the kernel says of a process.
+/// The kernel's information about a process.
 struct LiveProcess {
     let pid: Int32
 
@@ -11,20 +11,20 @@ struct LiveProcess {
 
     var isAlive: Bool { state.map { $0 != "Z" && $0 != "X" } ?? false }
 
-    /// R, S, T, Z and so on; nil where there is none.
+    /// The state of the process, such as R, S, T or Z; nil if there is no such process.
     var state: Character? { ProcessStat(pid)?.state }
 
-    /// Clock ticks that it has had the processor.
+    /// The clock ticks of processor time that the process has used.
     var ticks: Int { ProcessStat(pid)?.ticks ?? 0 }
 
-    /// Whether it gets no processor time although it wants some, while another process gets ten ticks.
+    /// Whether the process, although runnable, gets no processor time while another process gets ten ticks.
     func rests() async throws -> Bool {
         let (before, other) = (ticks, try BusyProcess())
         try await other.run(ticks: 10)
         return ticks == before
     }
 
-    /// Whether the service holds it: frozen in its group, or stopped.
+    /// Whether the service has suspended the process: frozen in its cgroup, or stopped.
     var isFrozen: Bool {
         guard state != "T" else { return true }
         let line = (try? String(contentsOfFile: "/proc/\(pid)/cgroup", encoding: .utf8))?
@@ -35,7 +35,7 @@ struct LiveProcess {
         return events.contains("frozen 1")
     }
 
-    /// Where the unified hierarchy is mounted.
+    /// The mount point of the unified cgroup hierarchy.
     private static let root: String? = {
         let mounts = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8)) ?? ""
         for line in mounts.split(separator: "\n") {

@@ -20,7 +20,7 @@ import app_probe
         return app
     }
 
-    /// A rule that holds until the returned gate is opened.
+    /// A rule that holds the process until the returned gate is opened.
     private func holding(at point: Point, _ directory: TemporaryDirectory) -> (Rule, gate: String) {
         var rule = Rule(point, .hold)
         rule.gate = directory.path("gate")
@@ -32,7 +32,7 @@ import app_probe
     }
 
     @Test(arguments: [Point.finishing, .moved, .completed])
-    func `T10: an app that dies inside a callback gets the event and its file again`(point: Point) async throws {
+    func `T10: An app that dies inside a callback gets the event and its file again`(point: Point) async throws {
         let app = try await probe(Rule(point, .crash))
         try await app.wait(for: .finishedEvents)
         try await app.waitUntilSuspended()
@@ -48,7 +48,7 @@ import app_probe
     }
 
     @Test(arguments: [Point.begun, .finishing, .moved, .completed])
-    func `T10: a service that is killed inside a callback is started again, and the event is not repeated`(
+    func `T10: A service killed inside a callback is restarted, and the event is not repeated`(
         point: Point
     ) async throws {
         let scratch = try TemporaryDirectory()
@@ -66,7 +66,7 @@ import app_probe
         try await app.killService()
         try app.open(gate)
         try await app.wait(for: .completed)
-        // The library starts it; nobody else does here.
+        // The app's library starts the service; nothing else does here.
         try await app.waitForService(besides: old)
         try await app.waitForAcknowledgement()
         try await app.perform("background")
@@ -79,13 +79,13 @@ import app_probe
     }
 
     @Test(arguments: [Point.begun, .finishing, .moved, .completed])
-    func `T10: app and service are killed together inside a callback, and the file comes whole`(
+    func `T10: After app and service are killed inside a callback, the file arrives complete`(
         point: Point
     ) async throws {
         let scratch = try TemporaryDirectory()
         let (rule, _) = holding(at: point, scratch)
         let gate = Gate()
-        // The delegate would have everything before the main thread is held.
+        // Otherwise the delegate would receive everything before the main thread is held.
         let app = try await probe(rule, behaviours: point == .begun ? [.holdHead(gate)] : [])
         let event = try #require(Sighting.Event(rawValue: point.rawValue))
         try await app.wait(for: event)
@@ -103,7 +103,7 @@ import app_probe
     }
 
     @Test(arguments: [true, false])
-    func `T10: an app that dies behind the callback, before the acknowledgement, is not told twice`(
+    func `T10: An app that dies between callback and acknowledgement is not notified twice`(
         serviceDiesToo: Bool
     ) async throws {
         let scratch = try TemporaryDirectory()
@@ -113,10 +113,10 @@ import app_probe
         let service = try #require(app.service.process)
         try await service.halt()
         try app.open(gate)
-        // The library's note that the message was handled.
+        // The library's record that the message was handled.
         let notes = app.service.paths.state.appending(path: "delivered").path
         try await eventually("the library's note") {
-            // Written, not only made.
+            // The record is written, not only created.
             app.service.names(in: notes).contains { name in
                 name.contains("main") && (try? fileBytes("\(notes)/\(name)").contains(0x0A)) == true
             }
@@ -128,7 +128,7 @@ import app_probe
         } else {
             service.kill(SIGCONT)
         }
-        // With or without a launch in the background: whoever comes next hears nothing of it any more.
+        // With or without a background launch, the next process does not receive the event.
         try app.order { $0.transfers = [] }
         try await app.wait(for: "the first process's end") { $0.lastExit != nil && $0.wakes.isEmpty }
         try await app.launch()
@@ -141,7 +141,8 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T1: of 1,000 tasks in one session each is delivered once, the app killed in the middle`() async throws {
+    @Test func `T1: Each of 1,000 tasks in a session is delivered once, though the app is killed midway`() async throws
+    {
         let (app, gate) = (try AppFixture(), Gate())
         let count = 1_000
         for number in 0..<count { app.origin.serve("/f/\(number)", .text("file number \(number)", .holdHead(gate))) }
@@ -159,9 +160,9 @@ import app_probe
         try await app.waitUntilSuspended()
         let completed = Dictionary(grouping: app.seen(.completed), by: \.task).mapValues(\.count)
         #expect(completed.count == count)
-        // Only the one whose callback was running when the app was killed may come again.
+        // Only the event whose callback was running when the app was killed may be repeated.
         #expect(completed.values.filter { $0 > 1 }.count <= 1)
-        // The kill may fall between the move and the note of it: then only the second process tells of that file.
+        // The kill may come between the move and its record: then only the second process reports that file.
         let (moved, movedAgain) = (app.seen(.moved).map(\.task), app.seen(.movedAgain).map(\.task))
         #expect(Set(moved).count == moved.count, "no file is moved into an empty place twice")
         #expect(Set(moved + movedAgain).count == count)

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Ends every process that one home's service has started: apps outlive their service, and start it again.
+/// Ends every process that one home's service has started. Apps outlive their service and start it again.
 struct ProcessSweep {
     let home: String
 
@@ -10,7 +10,7 @@ struct ProcessSweep {
         service?.kill(SIGCONT)
         service?.kill(SIGKILL)
         _ = service?.blockUntilExit(within: .seconds(5))
-        // One that is just being started is not seen yet.
+        // A process that is just being started is not visible yet.
         for _ in 0..<20 {
             let found = processes
             if found.isEmpty { return }

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9, section 2.4: servers and begin dates ask an app that is not running.
+/// T9, section 2.4: challenges from servers and begin dates, to an app that is not running.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct QuestionTests {
     private let content = Content.seeded(size: 300_000, seed: 51)
 
-    /// An app that has begun one download and died.
+    /// An app that has started one download and died.
     private func dead(
         _ behaviours: [Behaviour], beginsIn delay: Double? = nil, holdsAt point: Point? = nil,
         _ change: (inout Orders) -> Void
@@ -40,7 +40,7 @@ import app_probe
     ]
 
     @Test(arguments: schemes.indices)
-    func `T9: a dead app is launched for a Basic or Digest challenge, and its credential is used`(
+    func `T9: A dead app is launched for a Basic or Digest challenge, and its credential is used`(
         scheme: Int
     ) async throws {
         let app = try await dead([Self.schemes[scheme]]) {
@@ -62,7 +62,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("secret")) == nil)
     }
 
-    @Test func `T9: a wrong credential is asked for again, with the count of failures`() async throws {
+    @Test func `T9: A wrong credential causes another challenge, with the count of failures`() async throws {
         let app = try await dead([.requireBasic(user: "me", password: "open sesame")]) {
             $0.answer = .credential
             $0.user = "me"
@@ -73,7 +73,7 @@ import app_probe
         #expect(app.seen(.challenge).prefix(2).map(\.code) == [0, 1])
     }
 
-    @Test func `T9: a challenge that is cancelled ends the task with -999`() async throws {
+    @Test func `T9: Cancelling a challenge ends the task with -999`() async throws {
         let app = try await dead([.requireBasic(user: "me", password: "x")]) { $0.answer = .cancel }
         let end = try await app.wait(for: .completed)
         #expect(end.code == NSURLErrorCancelled && end.reason == nil)
@@ -83,7 +83,7 @@ import app_probe
     }
 
     @Test(arguments: [Orders.Answer.default, .reject])
-    func `T9: without a credential the 401 is what comes`(answer: Orders.Answer) async throws {
+    func `T9: Without a credential the app gets the 401 response`(answer: Orders.Answer) async throws {
         let app = try await dead([.requireBasic(user: "me", password: "x")]) { $0.answer = answer }
         let end = try await app.wait(for: .completed)
         #expect(end.status == 401 && end.code == nil)
@@ -91,7 +91,7 @@ import app_probe
         #expect(app.seen(.challenge).count == 1)
     }
 
-    @Test func `T9: a challenge that nobody answers ends with the resource timeout`() async throws {
+    @Test func `T9: A task whose challenge nobody answers ends with the resource timeout`() async throws {
         let app = try await dead([.requireBasic(user: "me", password: "x")]) {
             $0.answer = .never
             $0.sessions[0].resourceTimeout = 2
@@ -101,7 +101,7 @@ import app_probe
         try await app.waitUntilSuspended()
     }
 
-    @Test func `T9: a dead app is asked before a delayed request begins, and lets it`() async throws {
+    @Test func `T9: A dead app is asked before a delayed request starts, and allows it`() async throws {
         let app = try await dead([], beginsIn: 1, holdsAt: .delayed) { $0.delayed = .proceed }
         try await app.wait(for: .delayed)
         #expect(app.origin.requests.isEmpty)
@@ -114,7 +114,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("secret")) == nil)
     }
 
-    @Test func `T9: a delayed request is replaced by another`() async throws {
+    @Test func `T9: An app replaces its delayed request with another`() async throws {
         let app = try await dead([], beginsIn: 1) { $0.delayed = .replace }
         let end = try await app.wait(for: .completed)
         #expect(end.status == 200 && end.code == nil)
@@ -122,7 +122,7 @@ import app_probe
         #expect(try fileBytes(app.file("secret")) == Array("another".utf8))
     }
 
-    @Test func `T9: a delayed request is cancelled`() async throws {
+    @Test func `T9: An app cancels its delayed request`() async throws {
         let app = try await dead([], beginsIn: 1) { $0.delayed = .cancel }
         let end = try await app.wait(for: .completed)
         #expect(end.code == NSURLErrorCancelled)

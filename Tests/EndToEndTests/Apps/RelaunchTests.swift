@@ -4,11 +4,12 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9, T11, section 3 of `background-urlsession.md`: what a relaunched app sees, and what becomes of it then.
+/// T9, T11, section 3 of `background-urlsession.md`: the events that a relaunched app receives, and its state
+/// afterwards.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RelaunchTests {
     private let content = Content.seeded(size: 2 << 20, seed: 11)
 
-    /// The app has begun one download that stands at 1 MiB.
+    /// The app has started one download that stops at 1 MiB.
     private func begun(_ gate: Gate) async throws -> AppFixture {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
@@ -26,7 +27,7 @@ import app_probe
         #expect(app.seen(.completed, task: name).count == 1)
     }
 
-    @Test func `T9: an app that is killed during its transfer is relaunched in the background when it ends`()
+    @Test func `T9: An app killed during its transfer is relaunched in the background at its end`()
         async throws
     {
         let gate = Gate()
@@ -46,7 +47,7 @@ import app_probe
         #expect(status.snapshotTakenAt != nil && status.wakes.isEmpty && status.faults == 0)
     }
 
-    @Test func `T9: a suspended app is resumed, not launched`() async throws {
+    @Test func `T9: A suspended app is resumed, not launched`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         try await app.perform("background")
@@ -59,13 +60,13 @@ import app_probe
         let before: [Sighting.Event] = [.launched, .made, .begun, .active, .resigned, .background]
         #expect(app.backgroundStory() == before + AppFixture.delivery.dropFirst())
         #expect(app.seen(.launched).count == 1)
-        // Once when its user left it, once behind the events.
+        // One snapshot when the user left the app, one after the events.
         #expect(app.seen(.snapshot).count == 2)
         try await eventually("frozen again") { LiveProcess(process).isFrozen }
         try expectWhole(app)
     }
 
-    @Test func `T1: an app in front hears of the end directly, without handleEvents`() async throws {
+    @Test func `T1: An app in the foreground gets the end directly, without handleEvents`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         gate.open()
@@ -77,7 +78,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: an app that has everything already is not asked to handle events when it leaves`() async throws {
+    @Test func `T9: An app that already has everything is not asked to handle events when it leaves`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         gate.open()
@@ -110,7 +111,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: a crash right after resume(), before anything was answered by the network, loses nothing`()
+    @Test func `T9: A crash right after resume(), before any network response, loses nothing`()
         async throws
     {
         let (app, gate) = (try AppFixture(), Gate())
@@ -129,7 +130,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: an app that makes its session only in handleEvents gets everything there`() async throws {
+    @Test func `T9: An app that creates its session only in handleEvents gets everything there`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdHead(gate)]))
         try app.order {
@@ -146,7 +147,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: several sessions share one background launch, each with its own events and completion`()
+    @Test func `T9: Several sessions share one background launch, each with its own completion`()
         async throws
     {
         let app = try AppFixture()
@@ -158,12 +159,13 @@ import app_probe
                 Resource(content: .seeded(size: 300_000, seed: UInt64(index)), behaviours: [.holdHead(gate)]))
         }
         try app.order { orders in
-            // Made when their events are to be handled: else the first wake would bring those of all.
+            // Each session is created when its events are to be handled: otherwise the first wake would deliver the
+            // events of all.
             orders.sessions = names.map { SessionOrder($0) }
             for index in names.indices { orders.sessions[index].isMadeAtLaunch = false }
             orders.transfers = names.map { TransferOrder(app.origin.url("/\($0)"), "file", in: $0) }
             orders.rules = [Rule(.begun, .crash)]
-            // Awake until everything has come, whichever was first.
+            // The app stays awake until all events have arrived, in any order.
             var rule = Rule(.finishedEvents, .hold)
             rule.gate = app.gate("gate")
             orders.rules.append(rule)
@@ -187,7 +189,7 @@ import app_probe
         }
     }
 
-    @Test func `T9: an app that was killed after everything was delivered is not launched again`() async throws {
+    @Test func `T9: An app killed after everything was delivered is not launched again`() async throws {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }

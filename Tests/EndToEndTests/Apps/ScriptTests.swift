@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Apps that do not link the library: what they are given, and what becomes of them when the service dies.
+/// Apps that do not link the library: their environment, and their state when the service dies.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ScriptTests {
     private static let id = "org.example.Script"
 
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: - Adoption
 
-    @Test func `L1: Suspended, adopted, brought to the front and left, it is suspended again and lives`() async throws {
+    @Test func `L1: An app suspended, adopted, activated and left is suspended again and lives`() async throws {
         let service = try Service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await install("exec sleep 1000\n", on: service)
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: - The environment
 
-    /// What the process of an app has found in its environment.
+    /// The environment that an app's process has found.
     private func environment(_ service: Service, launch: () async throws -> AppStatus) async throws -> [String: String]
     {
         let process = try #require(try await launch().processID)
@@ -72,7 +72,7 @@ import Testing
             }, uniquingKeysWith: { $1 })
     }
 
-    @Test func `L1: An app gets nothing of the shell that has started the service`() async throws {
+    @Test func `L1: An app inherits nothing from the shell that started the service`() async throws {
         let bus = try await PrivateBus.started()
         let service = try Service(environment: [
             "API_TOKEN": "secret", "SSH_AUTH_SOCK": "/tmp/agent", "LD_LIBRARY_PATH": "/nonexistent", "LANG": "C.UTF-8",
@@ -83,14 +83,14 @@ import Testing
         try await install("exec sleep 1000\n", on: service)
         let login = try await environment(service) { try await perform("launch", service) }
         #expect(
-            // PWD is what the script's own shell adds for the programs that it starts.
+            // The script's own shell adds PWD for the programs that it starts.
             Set(login.keys).subtracting(["USER", "LOGNAME", "SHELL", "PWD"]) == [
                 "HOME", "LANG", "PATH", "TZ", "DBUS_SYSTEM_BUS_ADDRESS", "DBUS_SESSION_BUS_ADDRESS", "NIGHTSHIFT_APP",
                 "NIGHTSHIFT_HOME", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_LOG_LEVEL", "NIGHTSHIFT_SOCKET",
             ])
         #expect(login["PATH"] == "/usr/bin:/bin" && login["HOME"] == service.scratch.path)
 
-        // The desktop comes up later, and tells systemd.
+        // The desktop starts later, and sets systemd's environment.
         let manager = try MockSessionManager(
             on: bus, environment: ["DISPLAY=:7", "LANG=de_DE.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"])
         defer { withExtendedLifetime(manager) {} }
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: - The log
 
-    @Test func `L1: A log is bounded with the service and without, and the app goes on through every death`()
+    @Test func `L1: A log stays bounded with and without the service, and the app outlives every kill`()
         async throws
     {
         let limit = 65_536
@@ -161,7 +161,7 @@ import Testing
         #expect(log(service).utf8.count <= 2 * limit)
     }
 
-    /// Processes that keep logs and read a FIFO of this home.
+    /// Processes that write logs and read a FIFO of this home.
     private func keepers(_ service: Service) -> [Int32] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }.filter { pid in
             let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)

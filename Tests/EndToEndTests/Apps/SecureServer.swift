@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// nginx with a certificate that the system does not trust; nothing reaches it before ``letIn()``.
+/// nginx with a certificate that the system does not trust; no connection reaches it before ``letIn()``.
 final class SecureServer: Sendable {
     static let content = Content.seeded(size: 300_000, seed: 91)
     let certificates: TestCertificates
@@ -9,11 +9,11 @@ final class SecureServer: Sendable {
     private let proxy: ChaosProxy
     private let log: TemporaryDirectory
 
-    /// - Parameter wantsCertificate: whether it serves only those who show one.
+    /// - Parameter wantsCertificate: whether the server requires a client certificate.
     init(wantsCertificate: Bool = false) async throws {
         certificates = try await TestCertificates()
         log = try TemporaryDirectory()
-        // What follows the server's own certificate in its file is sent with it.
+        // Certificates after the server's own in its file are sent with it.
         let chain = try fileBytes(certificates.serverCertificate) + fileBytes(certificates.authority)
         try Data(chain).write(to: URL(filePath: certificates.serverCertificate))
         var options = WebServer.NginxOptions()
@@ -25,7 +25,7 @@ final class SecureServer: Sendable {
         proxy = try ChaosProxy(to: server.port, conditions: ChaosProxy.Conditions(isBlackHole: true))
     }
 
-    /// What clients take for the server's.
+    /// The server's port as clients see it.
     var port: Int { Int(proxy.port) }
 
     var url: String { "https://localhost:\(port)/file" }
@@ -34,7 +34,7 @@ final class SecureServer: Sendable {
         proxy.change { $0.isBlackHole = false }
     }
 
-    /// Nothing reaches it any more, and nothing comes from it.
+    /// Blocks all traffic to and from the server.
     func shutOut() {
         proxy.change { $0.isBlackHole = true }
     }
@@ -43,7 +43,7 @@ final class SecureServer: Sendable {
         ((try? fileBytes(log.path("requests"))) ?? []).count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// What it shows of itself, in DER: its own certificate and that of its authority.
+    /// The certificates that the server presents, in DER: its own and its authority's.
     func chain() throws -> [Data] {
         let text = try String(contentsOfFile: certificates.serverCertificate, encoding: .utf8)
         let mark = "-----BEGIN CERTIFICATE-----"

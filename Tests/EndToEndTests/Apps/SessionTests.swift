@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Sections 2.4, 2.5, 3.8, 3.9 and 4: what sessions and their tasks are to apps.
+/// Sections 2.4, 2.5, 3.8, 3.9 and 4: the behaviour of sessions and their tasks as apps see it.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct SessionTests {
     private let content = Content.seeded(size: 2 << 20, seed: 41)
 
-    @Test func `T1: a 404 is a file, not an error`() async throws {
+    @Test func `T1: A 404 response is a file, not an error`() async throws {
         let app = try AppFixture()
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/missing"), "missing")] }
         try await app.install()
@@ -21,7 +21,8 @@ import app_probe
     }
 
     @Test(arguments: [false, true])
-    func `T1: an upload from a file brings the response's body, after a relaunch too`(diesMeanwhile: Bool) async throws
+    func `T1: An upload from a file delivers the response's body, also after a relaunch`(diesMeanwhile: Bool)
+        async throws
     {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/up", Resource(content: .bytes([]), behaviours: diesMeanwhile ? [.holdHead(gate)] : []))
@@ -50,7 +51,7 @@ import app_probe
     }
 
     @Test(arguments: [Int64(64 << 10), 24 << 20])
-    func `T5: an upload whose file is removed behind resume() is sent whole`(size: Int64) async throws {
+    func `T5: An upload whose file is removed right after resume() is sent whole`(size: Int64) async throws {
         let app = try AppFixture()
         let content = Content.seeded(size: size, seed: 42)
         app.origin.serve("/up", Resource(content: .bytes([])))
@@ -67,7 +68,7 @@ import app_probe
         #expect(try #require(app.origin.requests(for: "/up").last?.body).matches(content))
     }
 
-    @Test func `T1: cookies of redirects go on, and reach the app's storage`() async throws {
+    @Test func `T1: Cookies of redirects are sent on, and reach the app's storage`() async throws {
         let app = try AppFixture()
         app.origin.serve(
             "/film",
@@ -85,7 +86,7 @@ import app_probe
         #expect(app.origin.requests(for: "/real").map { $0.field("Cookie") } == ["sid=1"])
     }
 
-    @Test func `T6: a download cancelled for resume data goes on in a new task, which says from where`() async throws {
+    @Test func `T6: Resume data continues a cancelled download in a new task, which says at which byte`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
         try app.order {
@@ -108,7 +109,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film again")) == nil)
     }
 
-    @Test func `T7: number, description and priority of tasks are there after a relaunch`() async throws {
+    @Test func `T7: Number, description and priority of tasks survive a relaunch`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         for name in ["a", "b"] {
             app.origin.serve("/\(name)", .text(name, .holdHead(gate)))
@@ -136,7 +137,7 @@ import app_probe
         #expect(Set(app.seen(.completed).compactMap(\.priority)) == [0.75, 0.25])
     }
 
-    @Test func `T7: a second process gets -996 for the session, and the first one keeps it`() async throws {
+    @Test func `T7: A second process gets -996 for the session, and the first one keeps it`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
@@ -158,7 +159,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T7: two apps do not see each other's sessions of the same name`() async throws {
+    @Test func `T7: Two apps do not see each other's sessions of the same name`() async throws {
         let one = try AppFixture("org.example.One")
         let two = try AppFixture("org.example.Two", service: one.service, origin: one.origin)
         try await expectApart(one, two)
@@ -166,7 +167,7 @@ import app_probe
         #expect(try await two.status().sessions == ["main"])
     }
 
-    @Test func `T7: the same app in two homes is two apps`() async throws {
+    @Test func `T7: The same app in two homes is two apps`() async throws {
         let one = try AppFixture()
         let two = try AppFixture(origin: one.origin)
         try await expectApart(one, two)
@@ -174,7 +175,7 @@ import app_probe
         #expect(try await two.api.tasks().count == 3)
     }
 
-    /// Each downloads, dies, and is relaunched for its own files only.
+    /// Each app downloads, dies, and is relaunched only for its own files.
     private func expectApart(_ one: AppFixture, _ two: AppFixture) async throws {
         let gate = Gate()
         for (index, app) in [one, two].enumerated() {

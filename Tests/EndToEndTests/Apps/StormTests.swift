@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L7, T2: nothing stays frozen, and nothing is forgotten.
+/// L7, T2: no app stays frozen, and no event is lost.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StormTests {
-    /// Too small for several connections.
+    /// The content is too small for several connections.
     private let content = Content.seeded(size: 3 << 20, seed: 61)
 
-    /// The app has begun a download that, tried again, is held again: of each attempt, which is given up after a minute without
-    /// a byte, a little comes, and all of them would take three quarters of an hour.
+    /// Starts a download in the app whose every attempt is held at the gate. An attempt delivers a few bytes and is
+    /// abandoned after a minute without a byte; all attempts together would take 45 minutes.
     private func begun(_ gate: Gate) async throws -> AppFixture {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(64 << 10, gate)]))
@@ -21,12 +21,12 @@ import app_probe
         return app
     }
 
-    @Test func `L7: 200 times to the background and back, and the app is where it was told to be`() async throws {
+    @Test func `L7: After 200 switches to the background and back, the app is in the requested state`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         for round in 0..<200 {
             try await app.perform("background")
-            // Now and then it comes as far as being frozen.
+            // In some rounds the app has time to be frozen.
             if round % 20 == 0 { try await app.waitUntilSuspended() }
             try await app.perform("activate")
         }
@@ -53,7 +53,7 @@ import app_probe
         #expect(zip(order, order.dropFirst()).allSatisfy { next[$0] == $1 || $0 == .resigned && $1 == .active })
     }
 
-    @Test func `T2: a service that is killed while its app is frozen lets it thaw, and the next one adopts it`()
+    @Test func `T2: A frozen app thaws when its service is killed, and the next service adopts it`()
         async throws
     {
         let gate = Gate()
@@ -64,7 +64,7 @@ import app_probe
         try await eventually("frozen") { process.isFrozen }
         let old = try await app.api.status().processID
         try await app.killService()
-        // Nobody but the app's library starts the next one: it runs again, and perhaps only for the moment that this takes.
+        // Only the app's library starts the next service. The app therefore runs, though perhaps only briefly.
         try await app.waitForService(besides: old)
         try await app.waitUntilSuspended()
         try await eventually("frozen again") { process.isFrozen }
@@ -78,7 +78,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T2: a service that is asked to stop lets everything run, and the next one suspends it again`()
+    @Test func `T2: A stopping service resumes every app, and the next service suspends it again`()
         async throws
     {
         let gate = Gate()
@@ -88,7 +88,7 @@ import app_probe
         let process = LiveProcess(try #require(app.seen(.launched).last?.process))
         #expect(try await app.service.stop() == .code(0))
         try await eventually("thawed") { !process.isFrozen }
-        // The app waits for a service and starts none: one of its own would be in the way of this one.
+        // The app waits for a service and starts none: its own service would conflict with this one.
         try await app.service.start()
         try await app.waitUntilSuspended()
         try await app.perform("kill")

@@ -4,10 +4,9 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9: an app's end, while somebody looks at it all the time.
+/// T9: the end of an app whose status is read all the time.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct WatchedEndTests {
-    @Test func `T9: an app that has handled everything and dies under observation is not launched again`() async throws
-    {
+    @Test func `T9: A watched app that has handled everything and dies is not launched again`() async throws {
         let app = try AppFixture()
         app.origin.serve("/film", .text("film"))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L2 to L5 with real apps: tasks, their expiration, and the end of who does not finish.
+/// L2 to L5 with real apps: background tasks, their expiration, and the end of apps that do not finish.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct BackgroundTaskTests {
-    /// An app in the background that has begun what `tasks` say on its way there.
+    /// An app in the background that has started `tasks` on its way there.
     private func probe(
         policy: String, _ tasks: [BackgroundTaskOrder], lines: String = "", isLeft: Bool = true,
         _ change: (inout Orders) -> Void = { _ in }
@@ -33,7 +33,7 @@ import app_probe
         return order
     }
 
-    @Test func `L5: the handler runs on the main thread before time is up; who ends its task then is suspended`()
+    @Test func `L5: An app that ends its task in the main-thread expiration handler is suspended`()
         async throws
     {
         let app = try await probe(policy: "opportunistic:12", [begin("saving")])
@@ -49,7 +49,7 @@ import app_probe
         #expect((7...12).contains(stint.seconds), "\(stint.seconds)")
     }
 
-    @Test func `L5: who does not end its task is ended with the reason, and was told before`() async throws {
+    @Test func `L5: An app that does not end its task is warned, then ended with the reason`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("forever", handler: .keep)])
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .taskOverdue)
@@ -63,13 +63,13 @@ import app_probe
         #expect(told.lowerBound < ended.lowerBound)
     }
 
-    @Test func `L5: a handler that never returns ends the app in the same way`() async throws {
+    @Test func `L5: A handler that never returns ends the app in the same way`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("stuck", handler: .hold)])
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .taskOverdue)
     }
 
-    @Test func `L2: two hundred tasks from as many threads, begun in front; the last one's end lets the app rest`()
+    @Test func `L2: After 200 concurrent tasks the end of the last one lets the app be suspended`()
         async throws
     {
         var end = BackgroundTaskOrder(.end, "many", at: .background)
@@ -77,7 +77,7 @@ import app_probe
         let app = try await probe(
             policy: "opportunistic", [begin("many", at: .active, count: 200), end], isLeft: false)
         try await app.wait(for: .taskBegun, count: 200)
-        // Beginning one does not wait for the service's answer.
+        // Starting a task does not wait for the service's response.
         let status = try await app.wait(for: "the last of them") { $0.background.tasks.count == 200 }
         #expect(status.background.remaining == nil, "in front there is no limit")
         try await app.perform("background")
@@ -86,7 +86,7 @@ import app_probe
         #expect(Set(app.seen(.taskBegun).compactMap(\.task)).count == 200)
     }
 
-    @Test func `L4: the remaining time is unbounded in front and counts down in the background without a question`()
+    @Test func `L4: The remaining time is unbounded in the foreground, then counts down locally`()
         async throws
     {
         var reports = BackgroundTaskOrder(.report, "clock", at: .background)
@@ -98,7 +98,8 @@ import app_probe
         let front = try await app.wait(for: .remaining, task: "front")
         #expect(front.remaining == .greatestFiniteMagnitude)
         try await app.wait(for: .remaining, count: 20, task: "clock")
-        // When it is over, by each report; reading the two clocks one after the other can only make that later.
+        // The end of the time according to each report; reading the two clocks one after the other can only make it
+        // later.
         let ends = app.seen(.remaining, task: "clock").compactMap { sighting in
             sighting.remaining.map { $0 + sighting.awakeSeconds }
         }
@@ -109,7 +110,7 @@ import app_probe
         try await app.perform("activate")
     }
 
-    @Test func `L2: a task begun too late is refused, and told why`() async throws {
+    @Test func `L2: A task started too late is refused with a reason`() async throws {
         var late = begin("late")
         late.delay = 6
         let app = try await probe(policy: "opportunistic:10", [begin("first", handler: .keep), late])
@@ -117,7 +118,7 @@ import app_probe
         #expect(refused.text?.contains("too little for another task") == true, "\(refused)")
     }
 
-    @Test func `L4: the user's coming back ends the stint and the limit`() async throws {
+    @Test func `L4: The user's return ends the background run and its limit`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("work", handler: .keep)])
         try await app.wait(for: .taskExpired)
         try await app.perform("activate")
@@ -128,18 +129,18 @@ import app_probe
         #expect(status.lastExit == nil)
     }
 
-    @Test func `L3: an app that does not leave the foreground in time is ended as a watchdog would`() async throws {
+    @Test func `L3: An app too slow to leave the foreground is ended as by a watchdog`() async throws {
         let app = try await probe(policy: "opportunistic", [], isLeft: false) { $0.rules = [Rule(.background, .hold)] }
         try await app.perform("background")
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .backgroundTimeout)
     }
 
-    @Test func `L3: an app that does not come up in time is ended as a watchdog would`() async throws {
+    @Test func `L3: An app too slow to start is ended as by a watchdog`() async throws {
         let app = try AppFixture()
         try await app.install()
         try await app.launch()
-        // Only then is it known to link the library.
+        // Only then does the service know that the app links the library.
         try await app.wait(for: "its connection") { $0.isConnected }
         try await app.quit()
         try app.order { $0.rules = [Rule(.launched, .hold)] }

@@ -6,7 +6,7 @@ import Testing
 /// L4, L6, T8: clocks that jump.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ClockTests {
     @Test(.enabled(if: ClockTests.fakeTime != nil, "needs Debian's package faketime"))
-    func `L4: a wall clock that is set leaps over nobody's time`() async throws {
+    func `L4: Setting the wall clock shortens no background time`() async throws {
         let service = try Service()
         let wall = service.scratch.path("wall")
         try Data("+0\n".utf8).write(to: URL(filePath: wall))
@@ -28,7 +28,7 @@ import Testing
         let since = ContinuousClock.now
         for jump in ["+36000", "-36000"] {
             try Data("\(jump)\n".utf8).write(to: URL(filePath: wall), options: .atomic)
-            // The service does live in that time now.
+            // The service does use the changed time now.
             let id = try await service.api.enqueue(
                 .download("http://127.0.0.1:1/", to: service.scratch.path("to")))
             let said = try await service.api.task(id).createdAt
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canShiftBootTime, "needs root and time namespaces"))
-    func `L6: boot time that jumps, as in a long sleep, opens the window that has come meanwhile`() async throws {
+    func `L6: A jump of boot time, as after a long sleep, opens a window that became due`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         origin.serve("/file", Resource(content: Content.seeded(size: 10_000, seed: 6)))
         try await service.start()
@@ -55,7 +55,7 @@ import Testing
         try await service.wait(id, for: "doze") { $0.wait?.reason == .doze }
         let until = try #require(try await service.device().doze.until)
         try await service.kill()
-        // Less than the time until the window: it dozes on, and the window is that much nearer.
+        // The jump is shorter than the time to the window: doze continues, and the window comes that much sooner.
         try await service.start(under: Machine.bootTime(shiftedBy: 600))
         #expect(try await service.device().doze.phase == .dozing)
         let nearer = try #require(try await service.device().doze.until)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canShiftBootTime, "needs root and time namespaces"))
-    func `T3: boot time that jumps past the resource timeout ends a task that was held; it is not failed before`()
+    func `T3: A boot time jump past the resource timeout, and nothing earlier, fails a blocked task`()
         async throws
     {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))

@@ -3,11 +3,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// T3, T8: transfers that wait for power and networks, told by real services on a bus of the test's own.
+/// T3, T8: transfers that wait for power and networks, as reported by real services on a private bus.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ConditionTests {
     private let content = Content.seeded(size: 1 << 20, seed: 12)
 
-    /// A service that hears of power and network from mocks.
+    /// A service that gets its power and network states from mocks.
     private func served() async throws -> (service: Service, bus: PrivateBus, origin: OriginServer) {
         let bus = try await PrivateBus.started()
         let service = try Service(environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
@@ -24,7 +24,7 @@ import Testing
         return request
     }
 
-    @Test func `T3: a discretionary transfer waits on an empty battery and goes on when UPower says it is plugged in`()
+    @Test func `T3: A discretionary transfer waits on a low battery until UPower reports a charger`()
         async throws
     {
         let (service, bus, origin) = try await served()
@@ -45,8 +45,7 @@ import Testing
         #expect(journal.contains("power: battery → external"), "\(journal)")
     }
 
-    @Test func `T3: a running transfer stops when power goes, keeps its bytes, and goes on where it was`() async throws
-    {
+    @Test func `T3: A transfer stops when power goes, keeps its bytes, and continues where it was`() async throws {
         let (service, bus, origin) = try await served()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": false}"#)
         let gate = Gate()
@@ -66,7 +65,7 @@ import Testing
         #expect(range != "bytes=0-", "\(range)")
     }
 
-    @Test func `L4: a contiguous command holds a logind lock for exactly as long as it runs`() async throws {
+    @Test func `L4: A contiguous command holds a logind lock for exactly as long as it runs`() async throws {
         let (service, bus, _) = try await served()
         let logind = try await MockService(.logind, on: bus)
         try await service.start()
@@ -86,7 +85,7 @@ import Testing
         try await eventually("nobody who holds it awake") { try await service.device().holders.isEmpty }
     }
 
-    @Test func `T8: the machine's sleep is seen, and doctor tells what is missing`() async throws {
+    @Test func `T8: The service notices the machine's sleep, and doctor says what is missing`() async throws {
         let (service, bus, _) = try await served()
         let logind = try await MockService(.logind, on: bus)
         try await service.start()
@@ -100,7 +99,7 @@ import Testing
         #expect(doctor.contains("without UPower"), "\(doctor)")
     }
 
-    @Test func `T3: what get is told on the command line is what the transfer waits for`() async throws {
+    @Test func `T3: A transfer waits for the conditions in get's arguments`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         origin.serve("/file", Resource(content: content))
         try await service.start()
@@ -109,7 +108,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: to, withIntermediateDirectories: false)
         let said = try await service.cli(["get", "--detach", "--no-expensive", "-d", to, origin.url("/file")])
         let id = try #require(Int64(said.output.trimmingCharacters(in: .whitespacesAndNewlines)).map { TaskID($0) })
-        // Loopback is no network that could be expensive.
+        // The loopback network is never expensive.
         #expect(try await service.waitForEnd(id).state == .completed)
         let power = try await service.cli(
             ["get", "--detach", "--external-power", "--minimum-battery", "50", "-d", to, origin.url("/file")])

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L4, L6 with real processes: what doze freezes, what windows let go, and what a killed service leaves.
+/// L4, L6 with real processes: apps that doze freezes, transfers that windows allow, and the state after a killed
+/// service.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct DozeTests {
-    /// An app that works in the background, with a child that never rests.
+    /// An app that works in the background, with a child that is always busy.
     private func worker(policy: String, _ change: (inout Orders) -> Void = { _ in }) async throws -> (
         app: AppFixture, child: LiveProcess
     ) {
@@ -29,7 +30,7 @@ import app_probe
     }
 
     @Test
-    func `L6: in doze an opportunistic app gets no processor time and loses none of its own; a window lets it go on`()
+    func `L6: Doze stops an opportunistic app and its clock; a window lets it continue`()
         async throws
     {
         let (app, child) = try await worker(policy: "opportunistic")
@@ -55,13 +56,13 @@ import app_probe
         #expect(running.background.stints.last?.windows == 1)
         try await app.service.doze(.dozing)
         try await app.wait(for: "standing still again") { $0.background.standsStill }
-        // Its user is back.
+        // The user is back.
         try await app.service.device(set: ["idle": "no", "power": "external"])
         try await app.wait(for: "running") { !$0.background.standsStill }
         #expect(try await app.service.device().doze.phase == .awake)
     }
 
-    @Test func `L4: a contiguous app holds the device awake for as long as its task is open`() async throws {
+    @Test func `L4: A contiguous app keeps the device awake for as long as its task is open`() async throws {
         let scratch = try TemporaryDirectory()
         let (app, child) = try await worker(policy: "contiguous") {
             var end = BackgroundTaskOrder(.end, "work", at: .background)
@@ -83,7 +84,7 @@ import app_probe
         try await app.service.doze(.dozing)
     }
 
-    @Test func `L6: an app that is plugged in and in use never dozes`() async throws {
+    @Test func `L6: While the device is plugged in and in use, an app never dozes`() async throws {
         let service = try Service()
         try await service.start()
         let refused = try await service.cli(["device", "doze"])
@@ -91,7 +92,7 @@ import app_probe
         #expect(try await service.device().doze.awakeReason == .inUse)
     }
 
-    @Test func `L6: after kill -9 of the service in doze nothing is frozen, and the next one dozes on`() async throws {
+    @Test func `L6: After kill -9 in doze nothing stays frozen, and the next service continues to doze`() async throws {
         let (app, child) = try await worker(policy: "opportunistic")
         try await app.service.doze(.dozing)
         let before = try await app.wait(for: "standing still") { $0.background.standsStill }
@@ -103,12 +104,12 @@ import app_probe
         #expect(after.processID == before.processID)
         #expect(after.background.tasks.map(\.name) == ["work"])
         let (left, was) = (try #require(after.background.remaining), try #require(before.background.remaining))
-        // It ran, and paid for it, between the two services.
+        // The app ran between the two services, and this time was counted.
         #expect(left <= was && left > was - 60, "\(was) s, then \(left) s")
         try await eventually("a child that rests") { try await child.rests() }
     }
 
-    @Test func `L5: after kill -9 of the service during an expiration the app is ended all the same, told once`()
+    @Test func `L5: After kill -9 during an expiration the app is still ended, and warned once`()
         async throws
     {
         let (app, _) = try await worker(policy: "opportunistic:12")
@@ -121,7 +122,7 @@ import app_probe
         #expect(app.seen(.taskExpired).count == 1)
     }
 
-    @Test func `T3, L6: discretionary transfers and an app share a window; what was asked for goes on in doze`()
+    @Test func `T3, L6: Discretionary transfers and an app share a window; others continue in doze`()
         async throws
     {
         let (app, _) = try await worker(policy: "opportunistic")
@@ -146,7 +147,7 @@ import app_probe
 }
 
 extension Service {
-    /// Values in place of what the device says.
+    /// Overrides values that the device reports.
     @discardableResult
     func device(set values: [String: String]) async throws -> DeviceStatus {
         var overrides: [DeviceKey: String?] = [:]
@@ -165,7 +166,7 @@ extension Service {
 }
 
 extension AppFixture {
-    /// Suspends until a service answers, which is started where the app's library does not do it.
+    /// Suspends until a service responds, and starts one if the app's library does not.
     func waitForAnyService() async throws {
         if (try? await api.status()) == nil { try service.spawn() }
         try await waitForService()

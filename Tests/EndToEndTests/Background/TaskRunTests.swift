@@ -21,13 +21,13 @@ import Testing
         (try? String(contentsOfFile: service.scratch.path("run"), encoding: .utf8)) ?? ""
     }
 
-    /// The process number that the script has written.
+    /// The process whose ID the script has written.
     private func number(_ service: Service) async throws -> LiveProcess {
         try await eventually("the command") { written(service).contains("\n") }
         return LiveProcess(try #require(Int32(written(service).prefix { $0.isNumber })))
     }
 
-    @Test func `L2: the command's output and exit status are its own`() async throws {
+    @Test func `L2: task run passes on the command's output and exit status`() async throws {
         let service = try await service(policy: "opportunistic")
         let outcome = try await service.cli(["task", "run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
         #expect(outcome.exit == .code(7) && outcome.output == "out\n" && outcome.errors == "err\n", "\(outcome)")
@@ -37,25 +37,25 @@ import Testing
         #expect(try await service.cli(["task", "run"]).exit == .code(2))
     }
 
-    @Test func `L5: a command gets SIGTERM before its time is over, and may end by itself`() async throws {
+    @Test func `L5: A command gets SIGTERM before its time is over, and may exit by itself`() async throws {
         let service = try await service(policy: "opportunistic:10")
         let run = try run(service, "echo $$; trap 'echo told; exit 3' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(3))
         #expect(written(service).contains("told"))
     }
 
-    @Test func `L5: one that does not is ended, with the reason`() async throws {
+    @Test func `L5: A command that ignores SIGTERM is ended, with the reason`() async throws {
         let service = try await service(policy: "opportunistic:10")
         let run = try run(service, "echo $$; trap '' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(124))
         #expect(written(service).contains("time"), "\(written(service))")
-        // The service learns of the command's end, and writes it down, when the command has ended.
+        // The service notices and records the command's end only after the command has ended.
         try await eventually("the journal's word on its end") {
             try await service.cli(["journal", "--since", "all"]).output.contains("0x2182bad2")
         }
     }
 
-    @Test func `L6: a command stands still in doze and goes on in a window`() async throws {
+    @Test func `L6: A command is paused by doze and continues in a window`() async throws {
         let service = try await service(policy: "opportunistic")
         let run = try run(service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do :; done")
         let process = try await number(service)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await run.waitForExit() == .code(0))
     }
 
-    @Test func `L2: when the service is killed the command goes on, and the next service knows it`() async throws {
+    @Test func `L2: A command outlives its killed service, and the next service knows it`() async throws {
         let service = try await service(policy: "opportunistic")
         let run = try run(
             service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do sleep 0.05; done; exit 5")
@@ -87,11 +87,11 @@ import Testing
         }
         try Data().write(to: URL(filePath: service.scratch.path("gate")))
         #expect(try await run.waitForExit() == .code(5))
-        // The command may have started it before the test did.
+        // The command may have started the service before the test did.
         #expect(try await service.cli(["service", "stop"]).exit == .code(0))
     }
 
-    @Test func `L2: within an app the command is a task of that app`() async throws {
+    @Test func `L2: A command started within an app is a task of that app`() async throws {
         let app = try AppFixture()
         try await app.service.start()
         let gate = app.scratch.path("gate")

@@ -2,26 +2,26 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// Somebody who walks around a block again and again, as unsure of the place as receivers are between houses. At one corner is
-/// home; the walk begins near the opposite one.
+/// A person who walks around a block again and again, with the inaccuracy of receivers between houses. Home is at one
+/// corner; the walk starts near the opposite one.
 struct BlockWalk: Sendable {
     typealias Place = (latitude: Double, longitude: Double)
 
-    /// Where he is at each second of one round.
+    /// The walker's location at each second of one round.
     let places: [Place]
 
     static let home: Place = (52.52, 13.405)
-    /// Metres around home: the walk is in there for four minutes of nineteen.
+    /// The radius of the region around home in metres. The walk is inside it for four of nineteen minutes.
     static let radius = 200.0
-    /// Metres of a street of the block.
+    /// The length of one side of the block in metres.
     private static let side = 400.0
-    /// Metres a second.
+    /// The walking speed in metres a second.
     private static let speed = 1.4
 
     init(seed: UInt64 = 6) {
         var random = SplitMix64(seed: seed)
         let round = 4 * Self.side
-        // Sixteen seconds before home at twenty times the speed, in which a service is started.
+        // At twenty times the speed this is sixteen seconds before home, enough time to start a service.
         let start = round / 2 + 150
         let seconds = Int(saturating: round / Self.speed)
         places = (0..<seconds).map { second in
@@ -32,7 +32,7 @@ struct BlockWalk: Sendable {
         }
     }
 
-    /// Metres east and north of home, so many metres on the way around the block.
+    /// The distance east and north of home in metres, after this many metres on the way around the block.
     private static func corner(_ way: Double) -> (east: Double, north: Double) {
         if way < side { return (way, 0) }
         if way < 2 * side { return (side, way - side) }

@@ -4,23 +4,23 @@ import TestSupport
 import Testing
 import app_probe
 
-/// The service is killed between a crossing and the end of its wake: the crossing has its effect once.
+/// The service is killed between a region event and the end of its wake: the event has its effect once.
 @Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct CrossingOnceTests {
-    /// When the service is killed, and what the script does meanwhile.
+    /// The time at which the service is killed, and the state of the script then.
     enum Moment: CaseIterable {
-        /// The crossing is on disk, the script's process is about to be made.
+        /// The event is on disk, and the script's process is about to be created.
         case beforeLaunch
-        /// The script is at work, and ends while no service is there.
+        /// The script runs, and ends while no service runs.
         case endsWithoutService
-        /// The script is at work, and ends under the next service.
+        /// The script runs, and ends under the next service.
         case endsUnderTheNext
-        /// The script has ended, and the service does not know it yet.
+        /// The script has ended, and the service has not noticed yet.
         case behindItsEnd
     }
 
     @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
-    func `R6: A script is started once for each crossing, wherever the service is killed`() async throws {
+    func `R6: A script is started once for each region event, wherever the service is killed`() async throws {
         let (service, machine) = (try Service(), try await SleepingMachine())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await service.start(under: machine.command)
@@ -49,7 +49,8 @@ struct CrossingOnceTests {
                 if moment == .behindItsEnd { try await service.kill() }
             }
             if moment != .endsUnderTheNext { try await service.start(under: machine.command) }
-            // Where a service has ended it because its ten seconds were over, it is started again, behind a pause.
+            // If a service has ended the script because its ten seconds were over, the script is started again after a
+            // pause.
             do {
                 try await eventually("the wake's end, \(number): \(moment)", within: .seconds(120)) {
                     try await service.wakesOnDisk() == 0 && script.done().count == number + 1
@@ -64,7 +65,7 @@ struct CrossingOnceTests {
                 throw error
             }
         }
-        // Each was started once, and again only where the service has ended it; nothing is left that would be.
+        // Each script was started once, and again only if the service had ended it; no event is left to deliver.
         let kinds = moments.indices.map { $0 % 2 == 0 ? LocationEvent.Kind.entered : .left }
         #expect(try script.done().map(\.kind) == kinds)
         let journal = try await service.cli(["journal", "--since", "all"]).output
@@ -77,8 +78,8 @@ struct CrossingOnceTests {
         #expect(app.wakes.isEmpty && app.state == .notRunning)
     }
 
-    /// An app in the background whose delegate has heard of a crossing. The service stands still since then:
-    /// the time that the wake may take does not pass, and nobody hears that the callback is over.
+    /// An app in the background whose delegate has received a region event. The service is stopped from then on: the
+    /// time allowed for the wake does not pass, and the end of the callback is not noticed.
     private func heard(_ machine: SleepingMachine) async throws -> AppFixture {
         let service = try Service()
         let app = try AppFixture(service: service)
@@ -112,18 +113,18 @@ struct CrossingOnceTests {
         try await process.halt()
         try app.open(gate)
         let notes = service.paths.state.appending(path: "heard").path
-        // Under another name it is still being written.
+        // While it is being written, the file has another name.
         try await eventually("the library's note") { service.names(in: notes).contains(app.app) }
         return app
     }
 
-    @Test func `R6: A delegate that is told while the service is killed is not told again by the next one`()
+    @Test func `R6: A delegate notified while the service is killed is not notified again by the next one`()
         async throws
     {
         let machine = try await SleepingMachine()
         let app = try await heard(machine)
         try await app.service.kill()
-        // The library starts it; nobody else does here.
+        // The app's library starts the service; nothing else does here.
         try await app.waitForService()
         try await eventually("the wake's end") { try await app.service.wakesOnDisk() == 0 }
         let account = await app.account()
@@ -131,7 +132,7 @@ struct CrossingOnceTests {
         try await app.waitUntilSuspended()
     }
 
-    @Test func `R6: An app that dies with the service behind its callback hears of the crossing no more`()
+    @Test func `R6: An app that dies with the service after its callback does not get the event again`()
         async throws
     {
         let machine = try await SleepingMachine()

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 import app_probe
 
-/// An app asks for the location, and its user answers the notification that a real server of the desktop shows.
+/// An app requests access to the location, and the user answers the notification of a real desktop server.
 @Suite(.timeLimit(.minutes(20))) struct PermissionTests {
     enum Answer: CaseIterable {
         case allow, deny, dismiss
     }
 
     @Test(arguments: Answer.allCases)
-    func `R6: Its user is asked by a notification, and the app hears his answer`(_ answer: Answer) async throws {
+    func `R6: A notification asks the user for permission, and the app gets the answer`(_ answer: Answer) async throws {
         let bus = try await PrivateBus.started()
         let server = try await MockService(
             .notifications, on: bus, parameters: #"{"capabilities": "body body-markup actions"}"#)
@@ -23,7 +23,7 @@ import app_probe
             orders.location = location
         }
         try await service.start()
-        // Somebody can tell where the device is.
+        // A location source is available.
         try await service.move(metres: 500)
         try await app.install("X-Nightshift-LocationReason=It greets you at the door.")
         try await app.launch()
@@ -54,7 +54,7 @@ import app_probe
             }
         }
         let status: AppLocationStatus = try await service.api.get("/v1/location/\(app.app)")
-        // It asks whenever its user comes to it.
+        // The app asks whenever the user activates it.
         try await app.perform("background")
         try await app.waitUntilSuspended()
         try await app.perform("activate")

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// A Swift app that asks where the device is while it runs: a real process, the real service, GeoClue as dbusmock plays it.
+/// A Swift app that requests its location while it runs: a real process, the real service, and GeoClue mocked by
+/// dbusmock.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct PlaceAppTests {
-    /// GeoClue on a bus of its own, and a service that knows no other source.
+    /// GeoClue on a private bus, and a service without any other source.
     private struct World {
         let bus: PrivateBus
         let geoClue: MockLocationService
@@ -24,7 +25,7 @@ import app_probe
             try await geoClue.tell("SetPlace", "ddd", "\(latitude)", "13.5", "\(accuracy)")
         }
 
-        /// Suspends until GeoClue has no client of the service: no receiver is on.
+        /// Suspends until GeoClue has no client of the service, which means that no receiver is on.
         func waitUntilOff() async throws {
             try await eventually("GeoClue to be left alone", within: .seconds(30)) {
                 try await geoClue.tell("Clients").contains(" 0 there")
@@ -41,7 +42,7 @@ import app_probe
         try await app.api.get("/v1/location/\(app.app)")
     }
 
-    @Test func `R6: A running app is given places as it moves, and its receiver is off while it is suspended or gone`()
+    @Test func `R6: A running app gets locations, and its receiver is off once it is suspended or gone`()
         async throws
     {
         let world = try await World()
@@ -57,7 +58,7 @@ import app_probe
         try await allow(app, .whenInUse)
         try await app.launch()
         #expect(try await app.wait(for: .located).text == "52.5,13.5,8.0")
-        // 40 m are less than the app wants to notice, 400 m are not.
+        // A move of 40 m is below the app's distance filter, one of 400 m is not.
         try await world.move(52.50036)
         try await world.move(52.5036)
         #expect(try await app.wait(for: .located, count: 2).text == "52.5036,13.5,8.0")
@@ -77,18 +78,18 @@ import app_probe
         #expect(why2.output.contains("is suspended: the receiver is off for it"), "\(why2.output)")
         #expect(app.seen(.located).count == 2)
         try await app.perform("activate")
-        // First it may be the place of a moment ago.
+        // The first location may be the previous one.
         try await eventually("the new place") { app.seen(.located).last?.text == "53.0,13.5,8.0" }
 
         try await app.killApp()
         try await eventually("the end of the request") { try await status(app).updates == nil }
         try await world.waitUntilOff()
-        // Nothing of it launches the app again.
+        // A location does not launch the app again.
         try await world.move(54)
         #expect(app.seen(.launched).count == 1)
     }
 
-    @Test func `R6: One place comes once, and a no of the user is the error denied`() async throws {
+    @Test func `R6: One location arrives once, and the user's refusal is the error denied`() async throws {
         let world = try await World()
         try await world.move(52.5)
         let app = try AppFixture(service: world.service) { orders in
@@ -110,7 +111,7 @@ import app_probe
         #expect(app.seen(.located).count == 1)
     }
 
-    @Test func `R6: Where no source tells a place the app hears that it is unknown`() async throws {
+    @Test func `R6: Without any location source the app gets the error locationUnknown`() async throws {
         let world = try await World()
         try await world.geoClue.tell("Refuse", "s", "no")
         let app = try AppFixture(service: world.service) { orders in
@@ -138,7 +139,7 @@ import app_probe
         try await allow(app, .whenInUse)
         try await app.launch()
         try await app.wait(for: .located)
-        // Stopped, it is not started again by the app's library.
+        // The app's library does not restart a stopped service.
         try await world.service.stop()
         try await world.service.start()
         try await world.move(53)

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Regions and significant changes of a Swift app: real processes, the real service, places that are set on the device.
+/// Regions and significant changes in a Swift app: real processes, the real service, locations set on the device.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RegionAppTests {
-    /// A crossing counts after 20 s, and the receiver is asked as seldom as it may be.
+    /// A region event counts after 20 s, and the receiver is queried as rarely as possible.
     private static let patience: Duration = .seconds(180)
     private static let home = (latitude: 52.52, longitude: 13.405)
 
@@ -14,7 +14,7 @@ import app_probe
         RegionOrder("home", Self.home.latitude, Self.home.longitude, radius: 200, at: point)
     }
 
-    /// Sets the device's place, so many metres north of the region's centre.
+    /// Sets the device's location to this many metres north of the region's centre.
     private func move(_ app: AppFixture, metres: Double) async throws {
         let place = "\(Self.home.latitude + metres / 111_195),\(Self.home.longitude),5"
         try await app.api.send("PATCH", "/v1/device", Data(#"{"overrides": {"location": "\#(place)"}}"#.utf8))
@@ -25,7 +25,7 @@ import app_probe
         try await app.api.send("PATCH", "/v1/location/\(app.app)", try JSON.encode(change))
     }
 
-    @Test func `R6: A suspended app is woken for a crossing, and one that is gone is launched for it, each once`()
+    @Test func `R6: A region event wakes a suspended app, and launches one that is gone, once each`()
         async throws
     {
         let app = try AppFixture { orders in
@@ -48,7 +48,7 @@ import app_probe
         try await app.waitUntilSuspended()
         #expect(app.seen(.launched).count == 1 && app.seen(.regionState).map(\.text) == ["outside", "inside"])
 
-        // Its region is the service's: the next launch only makes a manager.
+        // The service keeps the region: the next launch only creates a manager.
         try app.order { $0.location?.regions = [] }
         try await app.quit()
         try await move(app, metres: 5_000)
@@ -60,7 +60,7 @@ import app_probe
         #expect(crossings.filter { !$0.isOnMainThread }.isEmpty)
     }
 
-    @Test func `R6: Without its user's yes nothing is monitored, and the app hears when he takes it back`() async throws
+    @Test func `R6: Without the user's permission no region is monitored, and the app learns of its loss`() async throws
     {
         let app = try AppFixture { orders in
             var location = LocationOrder()
@@ -79,7 +79,7 @@ import app_probe
         #expect(app.seen(.mayLocate).map(\.text) == ["notDetermined", "authorizedAlways", "denied"])
     }
 
-    @Test func `R8: A crossing gives time for a background task, for as long as that is open`() async throws {
+    @Test func `R8: A region event gives time for a background task for as long as the task is open`() async throws {
         let app = try AppFixture { orders in
             var location = LocationOrder()
             location.regions = [region()]

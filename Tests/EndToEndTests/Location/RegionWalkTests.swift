@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Apps that are woken by what the real sources tell of a walk, at twenty times its speed.
+/// Apps woken by real location sources during a walk, at twenty times its speed.
 @Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct RegionWalkTests {
-    @Test func `R6: On a walk that gpsd tells a script is woken once for each crossing, the service killed there`()
+    @Test func `R6: On a gpsd walk each region event wakes a script once, though the service is killed`()
         async throws
     {
         let (receiver, machine) = (try FakeReceiver(walk: BlockWalk().places, speed: 20), try await SleepingMachine())
@@ -23,11 +23,11 @@ struct RegionWalkTests {
             try await service.start(under: machine.command)
         }
         try await eventually("the end of every wake") { try await service.wakesOnDisk() == 0 }
-        // As seen before whatever comes next.
+        // Events recorded up to this status; later ones are ignored.
         let status = try await script.status()
         let events = Array(try script.begun().prefix(status.regions.first?.crossings ?? 0))
         #expect(events.count >= 2 && events.count == status.regions.first?.crossings, "\(status)")
-        // One after the other, from wherever the walk was when the region was new.
+        // Entries and exits alternate, whatever the walk's location was when the region was new.
         for (number, event) in events.enumerated() {
             #expect(number == 0 || event.kind != events[number - 1].kind)
             let place = try #require(event.place.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) })
@@ -37,7 +37,7 @@ struct RegionWalkTests {
         }
     }
 
-    @Test func `R6: On a walk that GeoClue tells a suspended app is woken once for each crossing`() async throws {
+    @Test func `R6: On a walk that GeoClue reports, each region event wakes a suspended app once`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockLocationService(.geoClue, on: bus)
         let machine = try await SleepingMachine()
@@ -71,7 +71,8 @@ struct RegionWalkTests {
         #expect(app.seen(.launched).count == 1)
     }
 
-    /// Has GeoClue tell the places of the walk, its first one until it has begun; ends when the task is cancelled.
+    /// Makes GeoClue report the locations of the walk, only the first one until the walk has started; ends when the
+    /// task is cancelled.
     private static func walk(_ mock: MockLocationService, from begun: Watched<ContinuousClock.Instant?>) async throws {
         let places = BlockWalk().places
         while !Task.isCancelled {
@@ -83,7 +84,7 @@ struct RegionWalkTests {
         }
     }
 
-    @Test func `R7: Another cell of the modem wakes a suspended app, and launches one that is gone`() async throws {
+    @Test func `R7: A change of the modem's cell wakes a suspended app, and launches one that is gone`() async throws {
         let bus = try await PrivateBus.started()
         let (modem, places) = (
             try await MockLocationService(.modemManager, on: bus), try await MockLocationService(.geoClue, on: bus)
@@ -101,14 +102,14 @@ struct RegionWalkTests {
         try await app.install()
         let always = try JSON.encode(AppLocationChange(permission: .always))
         try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
-        // On this machine's clock the sources have a quarter of a second to say that they are there.
+        // On this machine's clock the sources have a quarter of a second to report that they are available.
         try await eventually("the sources") {
             let status: LocationStatus = try await service.api.get("/v1/location")
             return status.sources.contains(where: \.isAvailable)
         }
         try await app.launch()
         try await eventually("the modem to tell its cell") { try await modem.tell("Modems").contains("signals 1") }
-        // It stays there: nothing but the cells changes.
+        // The location stays the same: only the cells change.
         try await places.tell("SetPlace", "ddd", "52.52", "13.405", "300")
         #expect(try await app.wait(for: .located, within: .seconds(60)).text == "52.52,13.405,300.0")
         try await app.perform("background")
@@ -127,7 +128,7 @@ struct RegionWalkTests {
         try await app.waitUntilSuspended()
         let status: AppLocationStatus = try await service.api.get("/v1/location/\(app.app)")
         #expect(status.wakes == 3 && app.seen(.located).count == 3 && app.seen(.locationFailed).isEmpty)
-        // The cells are nobody's business.
+        // The journal must not reveal cells or locations.
         let journal = try await service.cli(["journal", "--since", "all"]).output
         #expect(journal.contains("location changed significantly"), "\(journal)")
         #expect(!journal.contains("000B") && !journal.contains("52.52"), "\(journal)")

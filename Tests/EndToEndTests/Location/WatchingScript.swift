@@ -3,13 +3,13 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// An app that is a script, and watches a region around ``BlockWalk/home``: it writes down what it is started for and, once a
-/// gate is open, that it has done it.
+/// An app that is a script and monitors a region around ``BlockWalk/home``. It records the events that it is started
+/// for, and that each is done once a gate is open.
 struct WatchingScript {
     static let id = "org.example.Walker"
     let service: Service
 
-    /// Installs it; its user lets it be woken always.
+    /// Installs the script; the user allows it to be woken always.
     init(on service: Service) async throws {
         self.service = service
         try service.scratch.write("", to: "gate")
@@ -45,13 +45,13 @@ struct WatchingScript {
 
     func openGate() throws { try service.scratch.write("", to: "gate") }
 
-    /// What its processes were started for, one behind the other.
+    /// The events for which the script's processes were started, in order.
     func begun() throws -> [LocationEvent] { try events("begun") }
 
-    /// What they have done.
+    /// The events that the processes have finished.
     func done() throws -> [LocationEvent] { try events("done") }
 
-    /// Whether the last of its processes runs.
+    /// Whether the last of its processes is running.
     func isAlive() throws -> Bool {
         let text = try String(contentsOfFile: service.scratch.path("process"), encoding: .utf8)
         return LiveProcess(try #require(pid_t(text.dropLast()))).isAlive
@@ -59,7 +59,7 @@ struct WatchingScript {
 
     private func events(_ name: String) throws -> [LocationEvent] {
         guard let lines = try? String(contentsOfFile: service.scratch.path(name), encoding: .utf8) else { return [] }
-        // The last line may still be written.
+        // The last line may still be incomplete.
         return try lines.split(separator: "\n", omittingEmptySubsequences: false).dropLast().flatMap {
             try JSON.decode([LocationEvent].self, from: Data($0.utf8))
         }
@@ -69,14 +69,14 @@ struct WatchingScript {
 }
 
 extension Service {
-    /// How many wakes are kept on disk that no app has completed.
+    /// The number of wakes on disk that no app has completed.
     func wakesOnDisk() async throws -> Int {
         let outcome = try await ChildProcess.run(
             "sqlite3", ["-readonly", "-cmd", ".timeout 10000", paths.database.path, "SELECT count(*) FROM wakes"])
         return try #require(Int(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)), "\(outcome.errors)")
     }
 
-    /// Sets the device's place, so many metres north of ``BlockWalk/home``.
+    /// Sets the device's location to this many metres north of ``BlockWalk/home``.
     func move(metres: Double) async throws {
         let place = BlockWalk.place(east: 0, north: metres)
         let change = DeviceChange(overrides: [.location: "\(place.latitude),\(place.longitude),5"])

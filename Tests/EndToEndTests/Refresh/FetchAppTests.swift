@@ -10,12 +10,12 @@ import app_probe
         try await app.api.get("/v1/refresh/\(app.app)")
     }
 
-    /// Has the app fetch now.
+    /// Makes the app fetch now.
     private func fetchNow(_ app: AppFixture) async throws {
         try await app.api.send("POST", "/v1/refresh/\(app.app)/fetch")
     }
 
-    /// Suspends until so many fetches have ended, and returns all of them.
+    /// Suspends until this many fetches have ended, and returns all of them.
     private func ended(_ count: Int, _ app: AppFixture) async throws -> [FetchRecord] {
         do {
             try await eventually("\(count) fetches that have ended") {
@@ -32,7 +32,7 @@ import app_probe
         try await app.api.send("PATCH", "/v1/device", Data(body.utf8))
     }
 
-    @Test func `R1: A suspended app is woken, fetches, and sleeps again with a new picture`() async throws {
+    @Test func `R1: A suspended app is woken, fetches, and is suspended again with a new snapshot`() async throws {
         let app = try AppFixture { $0.fetchInterval = 0 }
         try await app.install(modes: "fetch;")
         try await app.launch()
@@ -49,7 +49,7 @@ import app_probe
         #expect(app.seen(.launched).count == 1 && app.seen(.fetching).allSatisfy(\.isOnMainThread))
     }
 
-    @Test func `R1: An interval stays with the app through its end and the service's, and goes with the app`()
+    @Test func `R1: A fetch interval outlives the app's process and the service, but not the app itself`()
         async throws
     {
         let app = try AppFixture {
@@ -65,7 +65,7 @@ import app_probe
         #expect(try await refresh(app).interval == .seconds(7_200))
         #expect(try await refresh(app).intervalSource == .app)
 
-        // Launched for it, in the background; asked for again at once, it would be held by its interval.
+        // The app was launched in the background for the fetch; a second fetch right away would wait for the interval.
         try await fetchNow(app)
         #expect(try await ended(1, app).map(\.result) == [.noData])
         #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
@@ -76,7 +76,7 @@ import app_probe
         await #expect(throws: Problem.self) { _ = try await refresh(app) }
     }
 
-    @Test func `R1: A fetch goes on through the death of the service, and counts once`() async throws {
+    @Test func `R1: A fetch outlives its killed service, and counts once`() async throws {
         let app = try AppFixture { $0.fetchInterval = 0 }
         try app.order { $0.fetch.gate = app.gate("answer") }
         try await app.install(modes: "fetch;")
@@ -94,7 +94,7 @@ import app_probe
         try await app.waitUntilSuspended()
     }
 
-    @Test func `R10: A processing task runs while nobody uses the device, and is told to end when its user returns`()
+    @Test func `R10: A processing task runs while the device is idle, and expires when the user returns`()
         async throws
     {
         let task = "org.example.Probe.tidy"
@@ -119,7 +119,9 @@ import app_probe
         #expect(app.seen(.running).map(\.text) == ["BGProcessingTask"])
     }
 
-    @Test func `R10: A task that its user has begun goes on behind them, is seen, and may be cancelled`() async throws {
+    @Test func `R10: A task that the user started continues in the background, is visible and cancellable`()
+        async throws
+    {
         let task = "org.example.Probe.export.film"
         var order = ScheduledTaskOrder(task, .continued, at: .active)
         order.title = "Exporting"
@@ -146,7 +148,7 @@ import app_probe
         #expect(try await refresh(app).scheduled.isEmpty)
     }
 
-    @Test func `R10: What the entry does not declare is refused`() async throws {
+    @Test func `R10: A task that the desktop entry does not declare is refused`() async throws {
         let app = try AppFixture {
             $0.scheduledTasks = [ScheduledTaskOrder("org.example.Probe.other", .refresh)]
         }

@@ -5,7 +5,7 @@ import Testing
 
 /// Background fetches of programs in any language: real processes, the real service.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FetchScriptTests {
-    @Test func `R1: A script fetches, and says by its exit status what came of it`() async throws {
+    @Test func `R1: A script fetches, and its exit status reports the result`() async throws {
         let feed = try FetchingScript()
         try await feed.install(
             """
@@ -21,12 +21,12 @@ import Testing
         #expect(feed.text("wakes") == String(repeating: "fetch background 30\n", count: 3))
         let app = try await feed.status()
         #expect(app.state == .notRunning && app.faults == 0)
-        // After a failure the planner leaves it alone for a while, and says so.
+        // After a failure the planner pauses fetches for a while, and says so.
         try await feed.switchRefresh(on: true)
         #expect(try await feed.refresh().hold == "failures")
     }
 
-    @Test func `R1: What a fetch hands over to a session is the session's, and outlives the fetch`() async throws {
+    @Test func `R1: Transfers that a fetch gives to a session belong to it and outlive the fetch`() async throws {
         let origin = try OriginServer()
         origin.serve("/news", .text("news"))
         let feed = try FetchingScript()
@@ -68,16 +68,17 @@ import Testing
         _ = try feed.service.scratch.write("", to: "gate")
         let fetches = try await feed.ended(1)
         #expect(fetches.count == 1 && feed.text("begun") == "begun\n")
-        // Nobody has seen how a process ended that is not the service's child: it is neither a success nor a failure.
+        // The process is not the service's child, so its exit status is unknown: the fetch is neither a success nor a
+        // failure.
         #expect(fetches[0].result == nil && fetches[0].ended != nil && fetches[0].detail != nil)
 
-        // Killed behind the fetch's end, the service has its result still.
+        // A service killed after the fetch's end still has its result.
         try await feed.service.kill()
         try await feed.service.start()
         #expect(try await feed.refresh().fetches.map(\.began) == fetches.map(\.began))
     }
 
-    @Test func `R9: What the entry does not declare is refused, with the key to add`() async throws {
+    @Test func `R9: A fetch that the desktop entry does not declare is refused, with the key to add`() async throws {
         let feed = try FetchingScript()
         try await feed.install("exit 0", modes: "transfer;")
         let problem = await #expect(throws: Problem.self) { try await feed.fetchNow() }
@@ -85,7 +86,7 @@ import Testing
         #expect(problem?.detail?.contains("X-Nightshift-BackgroundModes") == true)
     }
 
-    @Test func `R1: After a force quit nothing is fetched until its user starts it`() async throws {
+    @Test func `R1: After a force quit no fetch starts until the user starts the app`() async throws {
         let feed = try FetchingScript()
         try await feed.install("exit 0")
         try await feed.api.post("/v1/apps/\(FetchingScript.id)/quit", QuitRequest(force: true), as: AppStatus.self)
@@ -95,7 +96,7 @@ import Testing
         try await eventually("its user's word to count") { try await feed.refresh().hold != "forceQuit" }
     }
 
-    @Test func `R2: A switched-off app is not fetched, and says why`() async throws {
+    @Test func `R2: An app that is switched off is not fetched for, and its status says why`() async throws {
         let feed = try FetchingScript()
         try await feed.install("exit 0")
         let outcome = try await feed.service.cli(["app", "refresh", FetchingScript.id.rawValue, "--off"])

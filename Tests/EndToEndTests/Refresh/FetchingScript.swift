@@ -8,7 +8,7 @@ final class FetchingScript: Sendable {
 
     let service: Service
 
-    /// - Parameter service: one of its own by default.
+    /// - Parameter service: a separate one by default.
     init(service: Service? = nil) throws {
         self.service = try service ?? Service()
     }
@@ -19,10 +19,11 @@ final class FetchingScript: Sendable {
 
     var api: ServiceAPI { service.api }
 
-    /// Starts the service and installs an app whose wakes run `script`, which finds its own folder as `$FOLDER`. It is fetched for when
-    /// that is asked for: an app that nothing is known of may be fetched for at once, or in hours, by the time of day.
+    /// Starts the service and installs an app whose wakes run `script`, which finds its own folder as `$FOLDER`.
+    /// Fetches start only on request: the planner might otherwise fetch for an unknown app at once or hours later,
+    /// depending on the time of day.
     ///
-    /// - Parameter keys: lines of the entry behind the others.
+    /// - Parameter keys: lines of the desktop entry after the others.
     func install(_ script: String, modes: String = "fetch;", keys: String = "X-Nightshift-FetchInterval=minimum")
         async throws
     {
@@ -43,7 +44,7 @@ final class FetchingScript: Sendable {
         try await api.post("/v1/apps", InstallRequest(entry: entry), as: AppStatus.self)
     }
 
-    /// Whether the service fetches by itself. While it does not, only those fetches begin that are asked for.
+    /// Sets whether the service fetches by itself. Otherwise only requested fetches start.
     func switchRefresh(on isOn: Bool) async throws {
         try await api.send("PATCH", "/v1/refresh", Data(#"{"isOn": \#(isOn)}"#.utf8))
     }
@@ -52,13 +53,13 @@ final class FetchingScript: Sendable {
 
     func status() async throws -> AppStatus { try await api.get("/v1/apps/\(Self.id)") }
 
-    /// Has it fetch now.
+    /// Makes the app fetch now.
     @discardableResult
     func fetchNow() async throws -> AppRefreshStatus {
         try JSON.decode(AppRefreshStatus.self, from: try await api.send("POST", "/v1/refresh/\(Self.id)/fetch"))
     }
 
-    /// Suspends until so many fetches have ended, and returns them.
+    /// Suspends until this many fetches have ended, and returns them.
     @discardableResult
     func ended(_ count: Int, within bound: Duration = .seconds(60)) async throws -> [FetchRecord] {
         var last: AppRefreshStatus?
@@ -74,7 +75,7 @@ final class FetchingScript: Sendable {
         return last?.fetches ?? []
     }
 
-    /// What the script has written under this name.
+    /// The text that the script has written under this name.
     func text(_ name: String) -> String? { try? String(contentsOfFile: service.scratch.path(name), encoding: .utf8) }
 
     struct InVain: Error, CustomStringConvertible {

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A FUSE file system over a folder, whose calls hang on command.
+/// A FUSE file system over a folder. Its calls hang on command.
 final class HangingFileSystem: Sendable {
     /// The calls that can hang.
     enum Call: String, CaseIterable, Sendable {
@@ -16,7 +16,7 @@ final class HangingFileSystem: Sendable {
         && Programs.has("fusermount3") && access("/dev/fuse", R_OK | W_OK) == 0
         && access("/usr/include/fuse3/fuse.h", R_OK) == 0
 
-    /// Where it is mounted.
+    /// The mount point.
     let path: String
     private let directory: TemporaryDirectory
     private let process: ChildProcess
@@ -52,7 +52,7 @@ final class HangingFileSystem: Sendable {
 
     deinit {
         for call in Call.allCases { unlink("\(directory.path("hanging"))/\(call.rawValue)") }
-        // Ends every call, those included whose callers were killed.
+        // Ends every call, including those whose callers were killed.
         if let file = fopen("\(connection)/abort", "w") {
             fputs("1", file)
             fclose(file)
@@ -62,7 +62,7 @@ final class HangingFileSystem: Sendable {
         process.kill(SIGKILL)
     }
 
-    /// Has every call of that kind hang from now on, until ``answer(_:)``.
+    /// Makes every call of that kind hang from now on, until ``answer(_:)``.
     func hang(_ call: Call) throws { try directory.write("", to: "hanging/\(call.rawValue)") }
 
     func answer(_ call: Call) { unlink(directory.path("hanging/\(call.rawValue)")) }

@@ -1,23 +1,23 @@
 import Foundation
 import TestSupport
 
-/// What the person who runs the tests says in the environment.
+/// Settings in the environment of the test run.
 enum TestRun {
     static func number(_ name: String) -> UInt64? {
         ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
     }
 }
 
-/// A test cannot do here what it is there for; `description` says what is missing.
+/// The error of a test that cannot run here; `description` says what is missing.
 struct NotPossibleHere: Error, CustomStringConvertible {
     let description: String
 }
 
-/// What the machine lets a test do.
+/// The capabilities that the machine offers to tests.
 enum Machine {
     static let isRoot = geteuid() == 0
 
-    /// Mounting needs root in the machine's own name space.
+    /// Whether tests can mount: that needs root in the machine's own namespace.
     static let canMount = isRoot && Programs.has("mount") && Programs.has("umount") && succeeds("unshare", "-m", "true")
 
     static let hasLoopDevices =
@@ -31,21 +31,22 @@ enum Machine {
 
     static let hasReflinks = hasLoopDevices && Programs.has("mkfs.xfs")
 
-    /// strace needs the right to trace.
+    /// Whether strace has the right to trace.
     static let canTrace = Programs.has("strace") && succeeds("strace", "-o", "/dev/null", "true")
 
-    /// Boot time of one's own: as root, where the kernel moves a program into its time namespace when it is executed.
+    /// Whether a process can have its own boot time: as root, if the kernel moves a program into its time namespace on
+    /// exec.
     static let canShiftBootTime =
         isRoot && succeeds(bootTime(shiftedBy: 1_000_000_000) + ["awk", "{ exit !($1 > 1000000000) }", "/proc/uptime"])
 
-    /// Whole seconds since the machine was started, those asleep included.
+    /// Whole seconds since the machine was started, including sleep.
     static var bootSeconds: Int {
         var now = timespec()
         clock_gettime(CLOCK_BOOTTIME, &now)
         return now.tv_sec
     }
 
-    /// To be put before a program: its boot time goes before the machine's by so many seconds, or behind it.
+    /// A command prefix that shifts a program's boot time by this many seconds, forward or back.
     static func bootTime(shiftedBy seconds: Int) -> [String] {
         ["unshare", "--time", "--boottime", "\(seconds)", "--"]
     }

@@ -2,31 +2,31 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A file system of its own, mounted for one test.
+/// A separate file system, mounted for one test.
 final class Mount: Sendable {
     let path: String
     private let directory: TemporaryDirectory
     /// The command that mounts it, up to the path.
     private let command: [String]
 
-    /// Memory of so many MiB.
+    /// A file system in memory of this many MiB.
     static func memory(megabytes: Int) async throws -> Mount {
         let mount = try Mount(command: ["mount", "-t", "tmpfs", "-o", "size=\(megabytes)M", "nightshift-test"])
         try await mount.mount()
         return mount
     }
 
-    /// An ext4 in an image of so many MiB.
+    /// An ext4 in an image of this many MiB.
     static func ext4(megabytes: Int) async throws -> Mount {
         try await image(megabytes: megabytes, ["mkfs.ext4", "-q", "-F"])
     }
 
-    /// An XFS, whose files can share their bytes. It cannot be smaller than 300 MiB, of which the image needs few.
+    /// An XFS, whose files can share their bytes. Its minimum size is 300 MiB, of which the image uses few.
     static func xfs() async throws -> Mount {
         try await image(megabytes: 320, ["mkfs.xfs", "-q", "-m", "reflink=1"])
     }
 
-    /// A file system that does something of its own way.
+    /// A file system that behaves unusually in some way.
     static func odd(_ kind: OddFileSystem) async throws -> Mount {
         let folder = try TemporaryDirectory()
         let (lower, upper, work) = (folder.path("lower"), folder.path("upper"), folder.path("work"))
@@ -43,7 +43,7 @@ final class Mount: Sendable {
         case .vfat: return try await image(megabytes: 48, ["mkfs.vfat"], mount: ["mount", "-t", "vfat", "-o", "loop"])
         case .bindfs: return try await mounted(["bindfs", lower], in: folder)
         case .sshfs:
-            // Its server alone: there is no host to log in to.
+            // Only the server runs: there is no host to log in to.
             return try await mounted(
                 ["sshfs", "-o", "ssh_command=\(try sftpServer(in: folder))", "nobody:\(lower)"], in: folder)
         case .overlay:
@@ -58,7 +58,7 @@ final class Mount: Sendable {
         return mount
     }
 
-    /// A program that stands for ssh and starts the server, whatever it is given.
+    /// A program that replaces ssh and starts the server, whatever its arguments are.
     private static func sftpServer(in folder: TemporaryDirectory) throws -> String {
         let path = folder.path("ssh")
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
@@ -75,7 +75,7 @@ final class Mount: Sendable {
 
     /// - Parameters:
     ///   - format: the command that makes the file system, up to the image's path.
-    ///   - command: the one that mounts it, up to that path.
+    ///   - command: the command that mounts it, up to that path.
     private static func image(megabytes: Int, _ format: [String], mount command: [String]) async throws -> Mount {
         let image = try TemporaryDirectory()
         let mount = try Mount(command: command + [image.path("image")], directory: image)
@@ -97,7 +97,7 @@ final class Mount: Sendable {
     }
 
     deinit {
-        // Whatever a failed test has left open keeps the file system, not its name.
+        // Files that a failed test has left open keep the file system alive, but not its name.
         let process = try? ChildProcess("umount", arguments: ["-l", path])
         _ = process?.blockUntilExit(within: .seconds(20))
     }
@@ -110,14 +110,14 @@ final class Mount: Sendable {
         try await Self.run("umount", [path])
     }
 
-    /// Gives a file system in memory another size.
+    /// Resizes a file system in memory.
     func resize(megabytes: Int) async throws {
         try await Self.run("mount", ["-o", "remount,size=\(megabytes)M", path])
     }
 
-    /// Stops an ext4 at once, as a power cut does: nothing that is not on the disk yet, its journal included, gets there.
+    /// Stops an ext4 at once, as a power cut does: bytes that are not yet on disk, including its journal, are lost.
     func cutPower() throws {
-        // Never another file system than the one that is mounted here.
+        // This must never be another file system than the one mounted here.
         var (here, above) = (stat(), stat())
         guard stat(path, &here) == 0, stat("\(path)/..", &above) == 0, here.st_dev != above.st_dev else {
             throw SystemError("stat \(path): not mounted", code: EINVAL)
@@ -138,11 +138,11 @@ final class Mount: Sendable {
     }
 }
 
-/// File systems that downloads go to and that are not alike.
+/// Different kinds of file systems for downloads.
 enum OddFileSystem: String, CaseIterable, Sendable {
     case ext4, xfs, ntfs3g, exfat, vfat, bindfs, sshfs, overlay, fuseOverlay
 
-    /// Whether the machine can have one.
+    /// Whether the machine can mount this kind.
     var isPossible: Bool {
         switch self {
         case .ext4: Machine.hasLoopDevices

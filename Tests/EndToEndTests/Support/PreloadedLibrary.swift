@@ -1,9 +1,9 @@
 import TestSupport
 
-/// Functions in C that the loader puts before the C library's own, in a service that is started under ``command``. Lives as
-/// long as this object.
+/// Functions in C that the loader uses instead of the C library's, in a service that is started under ``command``. They
+/// are available as long as this object exists.
 final class PreloadedLibrary: Sendable {
-    /// Put before the service's program.
+    /// The command prefix for the service's program.
     let command: [String]
     private let directory: TemporaryDirectory
 
@@ -19,7 +19,7 @@ final class PreloadedLibrary: Sendable {
         command = ["env", "LD_PRELOAD=\(library)"]
     }
 
-    /// Little room in the sockets of whoever connects, so that what a peer has sent is what was read.
+    /// Small buffers in every connecting socket, so that a peer's count of sent bytes is close to what was read.
     static func smallSockets() async throws -> PreloadedLibrary {
         try await PreloadedLibrary(
             """

@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 
 extension Service {
-    /// Has system calls of the service fail, or be its last, from now on: `injection` is strace's, which counts in each thread.
+    /// Makes system calls of the service fail, or kill it, from now on. `injection` is strace's, which counts per
+    /// thread.
     ///
-    /// - Returns: strace, which writes what happened to `trace` among the service's files.
+    /// - Returns: strace, which logs the calls to `trace` among the service's files.
     func inject(_ call: String, _ injection: String) async throws -> ChildProcess {
         guard let pid = process?.pid else { throw NotPossibleHere(description: "There is no service.") }
         let tracer = try ChildProcess(

@@ -3,9 +3,9 @@ import NightshiftAPI
 import Synchronization
 import TestSupport
 
-/// One service with a home of its own, in a process that the test starts and ends as often as it likes.
+/// One service with its own home, in a process that the test starts and ends as often as it needs.
 final class Service: Sendable {
-    /// Short, because a socket's path has at most 107 bytes.
+    /// A short path, because a socket's path has at most 107 bytes.
     let home: String
     let api: ServiceAPI
     let paths: ServicePaths
@@ -13,7 +13,7 @@ final class Service: Sendable {
     private let running = Mutex<ChildProcess?>(nil)
     private let environment: [String: String]
 
-    /// - Parameter home: an existing directory; by default one that goes away with this object.
+    /// - Parameter home: an existing directory; by default one that is removed with this object.
     init(home: String? = nil, environment: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
         self.home = home ?? directory.path("home")
@@ -21,7 +21,7 @@ final class Service: Sendable {
         api = ServiceAPI(socket: paths.socket.path)
         self.environment = [
             "NIGHTSHIFT_HOME": self.home, "HOME": directory.path, "NIGHTSHIFT_LOG_LEVEL": "debug", "TZ": "UTC",
-            // What the machine of the tests says of itself is nothing that they know.
+            // Services cannot reach the test machine's system bus, so they do not see its device state.
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin:/usr/sbin:/sbin",
         ].merging(environment) { $1 }
@@ -31,15 +31,15 @@ final class Service: Sendable {
         running.withLock { $0?.kill(SIGKILL) }
     }
 
-    /// Lives as long as this object; not the home itself.
+    /// Lives as long as this object, unlike the home itself.
     var scratch: TemporaryDirectory { directory }
 
     var process: ChildProcess? { running.withLock { $0 } }
 
-    /// What the service wrote, over all its lives.
+    /// The output of all the service's processes so far.
     var log: String { (try? String(contentsOfFile: directory.path("log"), encoding: .utf8)) ?? "" }
 
-    /// Starts the process and returns at once. `command` is put before it: a tracer, a name space.
+    /// Starts the process and returns at once. `command` is a prefix such as a tracer or a namespace.
     @discardableResult
     func spawn(
         _ program: String = Programs.daemon, under command: [String] = [], environment more: [String: String] = [:]
@@ -52,7 +52,7 @@ final class Service: Sendable {
         return process
     }
 
-    /// Starts the process and suspends until it answers.
+    /// Starts the process and suspends until it responds.
     func start(under command: [String] = []) async throws {
         let process = try spawn(under: command)
         try await eventually("an answer of the service", within: .seconds(60)) {
@@ -61,21 +61,21 @@ final class Service: Sendable {
         }
     }
 
-    /// The service ended while it should have run.
+    /// The error of a service that ended while it should have run.
     struct Ended: Error, CustomStringConvertible {
         let exit: ChildProcess.Exit
         let log: String
         var description: String { "the service ended with \(exit): \(log.suffix(2_000))" }
     }
 
-    /// SIGKILL, and suspends until the process is gone.
+    /// Sends SIGKILL, and suspends until the process is gone.
     func kill() async throws {
         guard let process else { return }
         process.kill(SIGKILL)
         _ = try await process.waitForExit()
     }
 
-    /// SIGTERM, and suspends until the process is gone.
+    /// Sends SIGTERM, and suspends until the process is gone.
     @discardableResult
     func stop() async throws -> ChildProcess.Exit? {
         guard let process else { return nil }
@@ -92,21 +92,21 @@ final class Service: Sendable {
             input: input, within: bound)
     }
 
-    /// Runs `nightshift` as a shell does with redirections behind it.
+    /// Runs `nightshift` in a shell, with redirections at the end.
     func cli(_ arguments: [String], redirecting: String) async throws -> ChildProcess.Outcome {
         try await ChildProcess.run(
             "sh", ["-c", "exec \"$0\" \"$@\" \(redirecting)", Programs.commandLine] + arguments,
             environment: environment, directory: directory.path)
     }
 
-    /// `nightshift` in a process that the test ends.
+    /// Starts `nightshift` in a process that the test ends.
     func startCLI(_ arguments: [String], output: String) throws -> ChildProcess {
         try ChildProcess(
             Programs.commandLine, arguments: arguments, environment: environment, output: .file(output),
             errors: .file(output), directory: directory.path)
     }
 
-    /// Bytes of a download's beginning that the database says are on disk, which no crash takes away.
+    /// The length of a download's beginning that the database records as on disk, so that it survives any crash.
     func savedBytes(_ id: TaskID) async throws -> Int64 {
         let query = "SELECT coalesce(json_extract(partial, '$.synced'), 0) FROM tasks WHERE id = \(id)"
         let outcome = try await ChildProcess.run(
@@ -119,7 +119,7 @@ final class Service: Sendable {
 
     // MARK: - Waiting
 
-    /// Suspends until the task is such, through restarts of the service.
+    /// Suspends until the task satisfies the condition, across restarts of the service.
     @discardableResult
     func wait(
         _ id: TaskID, for what: String, within bound: Duration = .seconds(60),
@@ -139,7 +139,7 @@ final class Service: Sendable {
         return last
     }
 
-    /// A task did not come to what it should.
+    /// The error of a task that did not reach the expected state.
     struct InVain: Error, CustomStringConvertible {
         let what: String
         let task: TaskID
@@ -157,7 +157,7 @@ final class Service: Sendable {
         }
     }
 
-    /// What each of its threads does, in the kernel's words: name, state, whoever traces it, the system call it is in.
+    /// The kernel's view of each of the service's threads: name, state, tracer and current system call.
     private var threads: [String] {
         guard let process else { return ["none: there is no process"] }
         if let exit = process.exit { return ["none: the process ended with \(exit)"] }
@@ -192,7 +192,7 @@ final class Service: Sendable {
 }
 
 extension TaskRequest {
-    /// A download to `directory`, which is made where it is not there.
+    /// A download to `directory`, which is created if it does not exist.
     static func download(_ url: String, to directory: String, named name: String? = "file") -> TaskRequest {
         var request = TaskRequest(url: url)
         request.destination = Destination(directory: directory, filename: name)

@@ -8,7 +8,7 @@ struct ServiceAPI: Sendable {
 
     private static let loop = CurlLoop()
 
-    /// The service did not answer, or broke off: whether it did what was asked is not known.
+    /// The error when the service did not respond or broke off: whether it did what was requested is unknown.
     struct Unreachable: Error, CustomStringConvertible {
         let description: String
     }
@@ -24,7 +24,7 @@ struct ServiceAPI: Sendable {
         try JSON.decode(type, from: try await send("POST", path, try body.map { try JSON.encode($0) }))
     }
 
-    /// The body of a good answer; throws ``Problem`` for a refusal and ``Unreachable`` without an answer.
+    /// The body of a successful response; throws ``Problem`` for a refusal and ``Unreachable`` without a response.
     @discardableResult
     func send(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
         var request = request(method, path)

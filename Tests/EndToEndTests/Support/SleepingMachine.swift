@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 
-/// A machine that sleeps for nineteen of twenty seconds, as far as a service can tell that is started under ``command``.
+/// A machine that seems to sleep for nineteen of twenty seconds, to a service started under ``command``.
 ///
-/// Its clock that counts time asleep (CLOCK_BOOTTIME) goes at twenty times its speed, and so do timers by that; those that
-/// count time awake go as ever. What is planned by the first, as when to ask the receiver, comes sooner by as much; what apps
-/// are given is counted by the second, and stays.
+/// Its clock that counts time asleep (CLOCK_BOOTTIME) runs at twenty times its speed, and so do timers on that clock.
+/// Clocks that count only time awake run as usual. Schedules on the first clock, such as location queries, therefore
+/// come twenty times sooner; the time limits of apps use the second kind and are unchanged.
 final class SleepingMachine: Sendable {
-    /// Put before the service's program. Services under the same command see the same clock.
+    /// The command prefix for the service's program. Services under the same command see the same clock.
     let command: [String]
     private let library: PreloadedLibrary
 
@@ -18,7 +18,7 @@ final class SleepingMachine: Sendable {
         command = library.command + ["BOOT_CLOCK_BASE=\(Machine.bootSeconds)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
     }
 
-    /// The thread that asks the sources of places waits in poll(2).
+    /// The thread that queries the location sources waits in poll(2).
     private static let clock = """
         #define _GNU_SOURCE
         #include <dlfcn.h>

@@ -2,36 +2,36 @@ import Glibc
 import NightshiftAPI
 import TestSupport
 
-/// One transfer of a random test: what the origin serves, what is asked, and every way in which it may rightly end.
+/// One transfer of a random test: the resource that the origin serves, the request, and every end that is correct.
 struct TransferPlan: Sendable {
     var path: String
     var resource: Resource
     var request: TaskRequest
     var outcome: Outcome
-    /// The origin is asked for no byte again but those that a crash may cost.
+    /// Whether only bytes that a crash may cost are requested from the origin again.
     var resumesExactly = false
 
     enum Outcome: Sendable {
-        /// The file holds exactly one of these.
+        /// The possible contents of the file; it holds exactly one of them.
         case file([Content])
-        /// The origin has this body.
+        /// The body that the origin must have received.
         case uploaded(Content)
         case failure(TransferFailure.Code)
     }
 
     static let fileName = "whole"
 
-    /// The versions that a file under its final name may be.
+    /// The versions that a file under its final name may have.
     var versions: [Content] {
         if case .file(let contents) = outcome { contents } else { [] }
     }
 }
 
-/// Draws transfers, always the same ones for the same seed.
+/// Generates transfers; the same seed gives the same ones.
 struct TransferPlanner {
     let directory: String
     let origin: OriginServer
-    /// Refuses, so that its host is paused; the others must not wait for it.
+    /// A resource that refuses, so that its host is paused; the other transfers must not wait for it.
     let refusingOrigin: OriginServer
     private(set) var random: SplitMix64
     private(set) var count = 0
@@ -43,7 +43,7 @@ struct TransferPlanner {
 
     mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &random) }
 
-    /// Draws the next transfer and has the origin serve it.
+    /// Generates the next transfer and serves it at the origin.
     mutating func next(uploadSource: (Content, Int) throws -> String) throws -> TransferPlan {
         count += 1
         let kind = number(0...19)
@@ -59,7 +59,7 @@ struct TransferPlanner {
         }
     }
 
-    /// A plain, correct resource that lives through several crashes.
+    /// A plain, correct resource that survives several crashes.
     private mutating func exact() -> TransferPlan {
         let size = number(0...24 << 20)
         let rate = number(3 << 20...24 << 20)
@@ -81,7 +81,7 @@ struct TransferPlanner {
         return plan
     }
 
-    /// Transient refusals of a whole host.
+    /// Temporary refusals of a whole host.
     private mutating func refused() -> TransferPlan {
         let after: RetryAfter = Bool.random(using: &random) ? .seconds(1) : .dateIn(seconds: 1)
         return plan(
@@ -112,7 +112,7 @@ struct TransferPlanner {
         return plan
     }
 
-    /// Every other way of a server to be difficult that must still end well.
+    /// Every other fault of a server with which a transfer must still succeed.
     private mutating func troubled(_ kind: Int) -> TransferPlan {
         let size = number(300_000...4 << 20)
         let point = number(1...size - 1)
