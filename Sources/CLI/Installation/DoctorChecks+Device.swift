@@ -2,7 +2,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// What the device says of itself, and what the desktop says of its windows.
+    /// Checks the device state and its sources.
     func checkDevice() async -> [Finding] {
         guard let device = try? await invocation.service.client.send(.device) else {
             return [.warn("device", "the service did not report the device state")]
@@ -10,7 +10,7 @@ extension DoctorChecks {
         return [Self.device(device), Self.front(device)]
     }
 
-    /// Parts of the system that are missing make for fixed values, with which nothing waits: good to know, not a fault.
+    /// Missing sources are no fault: default values are used, with which nothing waits.
     static func device(_ device: DeviceStatus) -> Finding {
         let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)
         let odd = device.providers.filter { $0.isPresent && $0.detail != nil }
@@ -30,7 +30,7 @@ extension DoctorChecks {
         )
     }
 
-    /// Where nobody tells what is in front, apps have to say it: good to know, not a fault.
+    /// An unknown focus is no fault: then apps have to report their state themselves.
     static func front(_ device: DeviceStatus) -> Finding {
         guard device.settings.followsFront else {
             return .ok("front", "apps do not follow their windows, as set with 'nightshift device policy'")

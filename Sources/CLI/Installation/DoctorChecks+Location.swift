@@ -2,7 +2,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// Apps that watch regions on a device that cannot tell where it is, or without their user's word.
+    /// Checks for apps that monitor the location without a source or without the user's permission.
     func checkLocation() async -> Finding {
         guard let status = try? await invocation.service.client.send(.location) else {
             return .warn("location", "the service did not report the location sources")

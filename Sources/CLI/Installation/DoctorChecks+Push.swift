@@ -1,7 +1,7 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// What keeps remote notifications and UnifiedPush from this device.
+/// Checks of remote notifications and UnifiedPush.
 extension DoctorChecks {
     func checkPush() async -> Finding {
         guard let status = try? await invocation.service.client.send(.push) else {

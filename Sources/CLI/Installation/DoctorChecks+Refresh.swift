@@ -2,7 +2,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// Background refresh that is switched off, or asked for in half.
+    /// Checks for background refresh that is off, incompletely declared, or failing.
     func checkRefresh() async -> Finding {
         guard let status = try? await invocation.service.client.send(.refresh),
             let apps = try? await invocation.service.client.send(.apps).apps
@@ -21,7 +21,7 @@ extension DoctorChecks {
             let interval = known[app.id]?.interval ?? manifest.fetchInterval ?? .never
             if !manifest.modes.contains(.fetch) {
                 if interval != .never { undeclared.append(manifest) }
-                // An app that has said never, and a user who has, are not mistaken.
+                // If the app or the user has set the interval to never, this is no mistake.
             } else if !(known[app.id]?.hasInterval ?? (manifest.fetchInterval != nil)) {
                 silent.append(manifest)
             }
@@ -60,7 +60,7 @@ extension DoctorChecks {
         return .ok("refresh", "on, for \(count) \(count == 1 ? "app" : "apps")")
     }
 
-    /// "one, two and 3 more".
+    /// Returns names as "one, two and 3 more".
     private static func names(_ apps: [String]) -> String {
         guard apps.count > 3 else {
             let last = apps.last ?? ""

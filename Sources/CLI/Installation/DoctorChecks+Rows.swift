@@ -2,7 +2,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// Apps and sessions of which what is kept makes no sense. Nothing is found where all of it does.
+    /// Returns findings about apps and sessions whose stored data cannot be read; none if all can be read.
     func checkRows() async -> [Finding] {
         let client = invocation.service.client
         guard let apps = try? await client.send(.apps), let sessions = try? await client.send(.sessions).sessions else {

@@ -3,7 +3,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// File systems of destinations and uploads that do not answer.
+    /// Checks for file systems of destinations and uploads that do not respond.
     func checkFileSystems(_ status: ServiceStatus) -> Finding {
         guard let silent = status.silentFileSystems, let first = silent.first else {
             return .ok("file systems", "all respond")
@@ -15,7 +15,7 @@ extension DoctorChecks {
                 + "findmnt -T \(first.path)")
     }
 
-    /// Transfers that only a person can help: held back for taking the service down, or of which nothing can be read.
+    /// Checks for transfers that need the user: blocked after crashes of the service, or unreadable.
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []
         var unreadable: [UnreadableTask] = []

@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // Without this import, the compiler attributes stat(2) to CDispatch where that is loaded.
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -9,7 +9,7 @@ import NightshiftClient
     import Musl
 #endif
 
-/// The checks of `nightshift doctor`. Looks only.
+/// The checks of `nightshift doctor`. They change nothing.
 struct DoctorChecks: Sendable {
     var invocation: Invocation
 
@@ -120,7 +120,7 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkSpace() -> Finding {
-        // The directory may still be missing; its nearest ancestor is on the same file system.
+        // If the directory does not exist yet, its nearest ancestor is on the same file system.
         var url = invocation.paths.state
         var information = statvfs()
         while statvfs(url.path(percentEncoded: false), &information) != 0, url.pathComponents.count > 1 {
@@ -157,7 +157,8 @@ struct DoctorChecks: Sendable {
             advice: "To keep it running, run: loginctl enable-linger")
     }
 
-    /// The proxies of this environment and of the service. Only which variables: their values may hold passwords.
+    /// Checks the proxies of this environment and of the service. Only the variables are named, because their values
+    /// may contain passwords.
     private func checkProxy(_ status: ServiceStatus?) -> Finding {
         let variables = ProxyVariables(invocation.environment)
         for url in ["http://example.org/", "https://example.org/"] {
@@ -176,7 +177,8 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkTrust() -> Finding {
-        // The service trusts what its libcurl was made to trust; SSL_CERT_FILE and its like do not count.
+        // The service trusts the certificates that its libcurl was built with. Variables such as SSL_CERT_FILE have no
+        // effect.
         let places = [
             CurlFacts.certificates, "/etc/ssl/certs/ca-certificates.crt",
             "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
@@ -190,7 +192,7 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkClock() -> Finding {
-        // The day this version was made: a clock before it makes certificates look not yet valid.
+        // The date of this version. With an earlier clock, certificates seem to be not valid yet.
         let now = invocation.now()
         guard now.timeIntervalSince1970 > 1_790_000_000 else {
             return .fail(

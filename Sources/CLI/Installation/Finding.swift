@@ -1,14 +1,14 @@
-/// What one check of `nightshift doctor` came to.
+/// The result of one check of `nightshift doctor`.
 struct Finding: Hashable, Sendable, Encodable {
     enum Result: String, Sendable, Encodable {
         case ok, warn, fail
     }
 
-    /// Stable: programs may look for it.
+    /// The name of the check. It does not change, because programs may search for it.
     var check: String
     var result: Result
     var detail: String
-    /// What to do about it.
+    /// Advice for the user.
     var advice: String?
 
     static func ok(_ check: String, _ detail: String) -> Finding {

@@ -2,10 +2,10 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The user's own systemd, spoken to through `systemctl --user`.
+/// The user's systemd instance, controlled through `systemctl --user`.
 struct UserManager: Sendable {
     var environment: [String: String]
-    /// `systemctl`, where there is one.
+    /// The path of `systemctl`, if it exists.
     private let program: String?
 
     init(environment: [String: String]) {
@@ -14,7 +14,7 @@ struct UserManager: Sendable {
             .map { $0 + "/systemctl" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Whether it runs and answers.
+    /// Whether it runs.
     var isRunning: Bool {
         guard program != nil, let runtime = environment["XDG_RUNTIME_DIR"] else { return false }
         return FileManager.default.fileExists(atPath: runtime + "/systemd/private")
@@ -24,12 +24,12 @@ struct UserManager: Sendable {
         isRunning && (try? run(["is-active", "--quiet", unit]))?.status == 0
     }
 
-    /// Whether systemd itself listens there: a connection to the socket would start its service (systemd.socket(5)).
+    /// Whether systemd itself listens on the socket. A connection would then start the service (systemd.socket(5)).
     func listens(for unit: String) -> Bool {
         isRunning && (try? run(["show", "--property=SubState", "--value", unit]))?.said == "listening"
     }
 
-    /// Runs `systemctl --user` and throws what it says when it fails.
+    /// Runs `systemctl --user`. If it fails, throws its output.
     func require(_ arguments: [String]) throws {
         let result = try run(arguments)
         guard result.status == 0 else {
@@ -42,7 +42,7 @@ struct UserManager: Sendable {
         return try Self.run(program, ["--user", "--no-pager"] + arguments, environment: environment)
     }
 
-    /// Runs a program to its end; its words of both kinds are taken together, they are few.
+    /// Runs a program, and returns its output and errors together.
     static func run(
         _ program: String, _ arguments: [String], environment: [String: String]
     ) throws -> (status: Int32, said: String) {
@@ -74,19 +74,19 @@ extension String {
 extension Invocation {
     var userManager: UserManager { UserManager(environment: environment) }
 
-    /// Whether systemd waits to start the service, which a connection would do. Its units are for the user's default home. A service
-    /// that lives is asked where it listens.
+    /// Whether systemd would start the service on a connection. The units are for the user's default home only. If a
+    /// service is running, it holds the lock and systemd is not asked.
     var systemdListens: Bool {
         service.launcher.location.holder == nil && (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty
             && userManager.listens(for: UnitFiles.socketName)
     }
 
-    /// Whether the service runs, which is found out without starting it. Throws ``ServiceUnusable`` where somebody else is there.
+    /// Whether the service runs. This does not start it. Throws ``ServiceUnusable`` if another user owns the socket.
     func serviceRuns() throws -> Bool {
         try !systemdListens && service.launcher.isRunning()
     }
 
-    /// Where a user's own units are (systemd.unit(5), "Unit File Load Path").
+    /// The directory of the user's units (systemd.unit(5), "Unit File Load Path").
     var unitDirectory: URL {
         let base =
             environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -95,7 +95,7 @@ extension Invocation {
             path: "systemd/user", directoryHint: .isDirectory)
     }
 
-    /// The units serve the user's default home only.
+    /// Throws if this is not the user's default home, for which alone the units work.
     func requireDefaultHome() throws {
         guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else {
             throw CommandFailure.usage(

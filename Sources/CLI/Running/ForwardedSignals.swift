@@ -6,9 +6,10 @@ import Dispatch
     import Musl
 #endif
 
-/// The signals that ask this program to end, as values, while it is kept: they are meant for the program that it runs.
+/// The signals that ask this program to end, as a stream, while this object exists. They are meant for the program that
+/// it runs.
 ///
-/// Those that were ignored when this program started stay so, as under nohup(1).
+/// Signals that were ignored when this program started stay ignored, as under nohup(1).
 final class ForwardedSignals {
     let stream: AsyncStream<Int32>
     private let sources: [(number: Int32, source: any DispatchSourceSignal)]
@@ -32,7 +33,7 @@ final class ForwardedSignals {
     static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
-        // Only compared, as numbers: neither is a function that could be called.
+        // The values are only compared as numbers, because these handlers cannot be called.
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }

@@ -8,17 +8,17 @@ import Synchronization
     import Musl
 #endif
 
-/// A program that has its process already and begins when it is told to.
+/// A process that executes its program only after ``begin()``.
 ///
-/// Until then the process waits in `nightshift task exec`: Swift cannot wait between fork and exec itself.
+/// Until then the process waits in `nightshift task exec`, because Swift code cannot wait between fork and exec.
 final class GatedProcess: Sendable {
     let id: pid_t
-    /// What becomes of it; finished behind its end.
+    /// The stops and the end of the process. The stream finishes after the end.
     let events: AsyncStream<Event>
     private let gate: Mutex<Int32?>
 
     enum Event: Hashable, Sendable {
-        /// A signal has stopped it.
+        /// The process was stopped by this signal.
         case stopped(Int32)
         case ended(End)
     }
@@ -29,8 +29,8 @@ final class GatedProcess: Sendable {
     }
 
     /// - Parameters:
-    ///   - executable: `nightshift` itself.
-    ///   - leadsGroup: whether it gets a process group of its own.
+    ///   - executable: the path of `nightshift` itself.
+    ///   - leadsGroup: whether the process gets its own process group.
     init(
         executable: String, program: String, arguments: [String], environment: [String: String], leadsGroup: Bool
     ) throws {
@@ -48,23 +48,23 @@ final class GatedProcess: Sendable {
         gate = Mutex(ends[1])
         let (events, continuation) = AsyncStream<Event>.makeStream()
         self.events = events
-        // The only one that waits for it, so that its number is its own until its end is known.
+        // Only this thread waits for the child, so its process id stays valid until its end is known.
         let child = id
         Thread.detachNewThread { Self.watch(child, continuation) }
     }
 
-    /// Lets the program begin.
+    /// Lets the process execute its program.
     func begin() {
         guard let gate = takeGate() else { return }
         var byte: UInt8 = 1
-        // The process may have been killed at its gate.
+        // The process may have been killed while it waited.
         let before = signal(SIGPIPE, SIG_IGN)
         _ = write(gate, &byte, 1)
         signal(SIGPIPE, before)
         close(gate)
     }
 
-    /// Ends the process without the program having begun.
+    /// Ends the process before it has executed its program.
     func abandon() {
         if let gate = takeGate() { close(gate) }
     }
@@ -104,10 +104,11 @@ final class GatedProcess: Sendable {
             posix_spawn_file_actions_destroy(&actions)
             posix_spawnattr_destroy(&attributes)
         }
-        // Onto itself: it stays open.
+        // Duplicating a descriptor to itself clears its close-on-exec flag.
         posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor)
-        // This thread's mask is not the one that the program's user has chosen. A process that is stopped before its exec stops this
-        // one in the middle of posix_spawn, where it cannot stop itself, and its shell waits for ever: ^Z waits behind the gate.
+        // The signal mask of this thread is not that of the user's shell, so it is set. A child that is stopped before
+        // its exec would also block this process inside posix_spawn, so that the shell waits forever. Stop signals are
+        // therefore blocked until the program is executed.
         var mask = sigset_t()
         sigemptyset(&mask)
         for number in StopSignals.numbers { sigaddset(&mask, number) }

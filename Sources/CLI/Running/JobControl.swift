@@ -4,30 +4,33 @@
     import Musl
 #endif
 
-/// Passes the terminal on to the program that is run, and takes it back, as a shell does with its jobs.
+/// Gives the terminal to the program and takes it back, as a shell does for its jobs.
 ///
-/// The terminal is standard input. Where that is none, or this program is not in its foreground, nothing is passed on.
+/// The terminal is standard input. If standard input is not a terminal, or this program is not in its foreground,
+/// nothing happens.
 struct JobControl: Sendable {
     /// The program's process group.
     let group: pid_t
     private let terminal: Int32 = 0
 
-    /// Makes the program's group the foreground's where this program's is.
+    /// Makes the program's group the foreground group of the terminal, if this program's group is in the foreground.
     func pass() {
         if tcgetpgrp(terminal) == getpgrp() { setForeground(group) }
     }
 
-    /// Makes this program's group the foreground's where the program's is.
+    /// Makes this program's group the foreground group of the terminal, if the program's group is in the foreground.
     func takeBack() {
         if tcgetpgrp(terminal) == group { setForeground(getpgrp()) }
     }
 
-    /// Follows the program into a stop; returns when this one is continued, with the program continued too.
+    /// Stops this process because the program was stopped. Returns after this process was continued, and continues the
+    /// program.
     ///
-    /// - Parameter number: SIGTSTP, SIGTTIN or SIGTTOU: what its user or the terminal has stopped it with.
+    /// - Parameter number: the signal that stopped the program: SIGTSTP, SIGTTIN or SIGTTOU.
     func stopAlong(_ number: Int32) {
         takeBack()
-        // Whoever is in a pipeline with this one stops with it; this one by itself, so that it is known when it goes on.
+        // The signal also stops the other processes of a pipeline. This process ignores it and stops itself afterwards,
+        // so that it notices when it is continued.
         let before = signal(number, SIG_IGN)
         kill(0, number)
         signal(number, before)
@@ -37,7 +40,7 @@ struct JobControl: Sendable {
     }
 
     private func setForeground(_ group: pid_t) {
-        // Asked for from the background, which this program is in while the other has the terminal.
+        // While the program has the terminal, this process is in the background, where tcsetpgrp would raise SIGTTOU.
         var change = sigset_t()
         var before = sigset_t()
         sigemptyset(&change)

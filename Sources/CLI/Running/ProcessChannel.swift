@@ -2,19 +2,19 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// What the service has to say to a process that is run as background work, for as long as somebody listens.
+/// The connection to the service for a process that is run as background work.
 ///
-/// Asks for one background task each time the service has accepted it. A connection that breaks off is made again without a word.
+/// Begins the background task each time the service accepts the connection. A lost connection is restored silently.
 struct ProcessChannel: Sendable {
     var service: Service
-    /// The stream of its commands.
+    /// The event stream with the service's commands.
     var source: EventSource
     var task: BackgroundTaskRequest
 
     enum Event: Hashable, Sendable {
-        /// The service has the task.
+        /// The service has accepted the task.
         case granted
-        /// It will not have it; nothing more comes.
+        /// The service has refused the task. No more events follow.
         case refused(String)
         case expiring
     }
@@ -22,7 +22,7 @@ struct ProcessChannel: Sendable {
     private static let firstPause: Duration = .milliseconds(20)
     private static let longestPause: Duration = .seconds(5)
 
-    /// Returns when it is cancelled, or behind ``Event/refused(_:)``.
+    /// Runs until it is cancelled or until ``Event/refused(_:)``.
     func run(_ tell: @Sendable (Event) -> Void) async {
         var state = State()
         while !Task.isCancelled {
@@ -35,7 +35,7 @@ struct ProcessChannel: Sendable {
             } catch let failure as ServiceUnusable where !state.wasGranted {
                 return tell(.refused(failure.message))
             } catch {
-                // It is away: the next attempt says whether it stays so.
+                // The service may have stopped. The next attempt finds out.
             }
             guard (try? await Task.sleep(for: state.pause)) != nil else { return }
             state.pause = min(state.pause * 2, Self.longestPause)
@@ -45,7 +45,7 @@ struct ProcessChannel: Sendable {
     private struct State {
         var pause = ProcessChannel.firstPause
         var wasGranted = false
-        /// Somebody has stopped the service: it is waited for, and not started.
+        /// Whether the service has announced that it is stopping. Then it is waited for and not started.
         var wasStopped = false
     }
 

@@ -1,4 +1,4 @@
-import CDispatch  // where it is loaded too, the compiler counts stat(2) as its own
+import CDispatch  // Without this import, the compiler attributes stat(2) to CDispatch where that is loaded.
 import Foundation
 
 #if canImport(Glibc)
@@ -7,15 +7,15 @@ import Foundation
     import Musl
 #endif
 
-/// The file that a command's first word names, as a shell finds it.
+/// The executable file of a command, found as a shell does.
 enum ProgramFile: Hashable, Sendable {
     /// An absolute path.
     case found(String)
-    /// There is one, and nobody may run it.
+    /// The file exists, but is not executable.
     case notRunnable(String)
     case missing
 
-    /// - Throws: ``CommandFailure`` where the word is a relative path and there is no working directory.
+    /// - Throws: ``CommandFailure`` if the word is a relative path and the working directory does not exist.
     init(_ word: String, in invocation: Invocation) throws {
         if word.contains("/") {
             self = Self.inspect(try invocation.absolute(word))
@@ -25,7 +25,7 @@ enum ProgramFile: Hashable, Sendable {
         for folder in (invocation.environment["PATH"] ?? "/usr/bin:/bin").split(
             separator: ":", omittingEmptySubsequences: false)
         {
-            // An empty entry is the current directory (POSIX, section 8.3).
+            // An empty entry means the current directory (POSIX, section 8.3).
             guard let path = try? invocation.absolute((folder.isEmpty ? "." : folder) + "/" + word) else { continue }
             switch Self.inspect(path) {
             case .found(let path):

@@ -1,13 +1,13 @@
-/// How a program that was run as background work ended.
+/// The end of a program that was run as background work.
 enum RunEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
-    /// By this signal, after the service had said that its time was nearly over.
+    /// It was ended by this signal after the service had announced the end of its time.
     case overdue(Int32)
-    /// It never began.
+    /// It was not started.
     case refused(String)
 
-    /// What this program exits with; 124 and 125 as timeout(1) has them.
+    /// The exit status of this program. 124 and 125 are the same as in timeout(1).
     var exitStatus: Int32 {
         switch self {
         case .exited(let status): status
@@ -18,18 +18,18 @@ enum RunEnd: Hashable, Sendable {
     }
 }
 
-/// What `nightshift task run --json` says behind everything.
+/// The JSON that `nightshift task run --json` prints at the end.
 struct RunRecord: Encodable {
     var name: String
-    /// From its first instruction to its end, with the time that it stood still.
+    /// The time from its first instruction to its end, including the time while it was paused.
     var seconds: Double
     /// `exited`, `signalled`, `overdue` or `refused`.
     var end: String
-    /// For `exited`.
+    /// The exit status, for `exited`.
     var status: Int32?
-    /// For `signalled` and `overdue`.
+    /// The signal, for `signalled` and `overdue`.
     var signal: Int32?
-    /// For `refused`.
+    /// The reason, for `refused`.
     var reason: String?
 
     init(name: String, seconds: Double, end: RunEnd) {

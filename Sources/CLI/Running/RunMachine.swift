@@ -4,15 +4,17 @@
     import Musl
 #endif
 
-/// Decides over a program that is run as background work, from its gate to its end.
+/// Decides how a program that is run as background work starts and ends.
 ///
-/// At the gate until the service has it, then running, then ended. What comes behind the end is nothing to it.
+/// The process waits until the service has accepted the task. Then it runs, until it has ended. Later inputs are
+/// ignored.
 struct RunMachine {
-    /// Whether the program is a task of an app, whose processes the service does not ask one by one.
+    /// Whether the program is a background task of an app. The service does not signal the processes of an app one by
+    /// one.
     let isInApp: Bool
     let name: String
     private var phase = Phase.atGate
-    /// Whether it was told that its time is nearly over.
+    /// Whether the service has announced the end of the program's time.
     private var isExpiring = false
 
     private enum Phase {
@@ -57,7 +59,7 @@ struct RunMachine {
         }
     }
 
-    /// The service has not said anything for too long.
+    /// Handles the timeout for the first response of the service.
     mutating func patienceIsOver() -> [Action] {
         phase == .atGate ? refuse("The service does not answer.") : []
     }
@@ -72,7 +74,7 @@ struct RunMachine {
     mutating func heard(_ event: GatedProcess.Event) -> [Action] {
         switch (event, phase) {
         case (_, .ended): return []
-        // Any other stop is the service's, which ends it too.
+        // SIGSTOP comes from the service, which also continues the process.
         case (.stopped(let number), _): return number == SIGSTOP ? [] : [.stopAlong(number)]
         case (.ended(let end), _):
             phase = .ended
@@ -90,7 +92,7 @@ struct RunMachine {
 
     // MARK: - The user
 
-    /// A signal to this program.
+    /// Handles a signal that this program received.
     mutating func received(_ number: Int32) -> [Action] {
         switch phase {
         case .atGate:

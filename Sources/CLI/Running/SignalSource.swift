@@ -1,10 +1,10 @@
 import Dispatch
 
-/// A signal as calls of a handler.
+/// Delivers signals to handlers.
 enum SignalSource {
-    /// A source that has taken the signal over when this returns; until then the signal's action stays what it was, so that none
-    /// is lost. Blocks for that moment, which is why the source has a queue of its own: the threads of the global one may all
-    /// be waiting here.
+    /// Returns a source that handles the signal. Until this returns, the signal's previous action stays in effect, so
+    /// that no signal is lost. It blocks for a short time. The source has its own queue, because all threads of the
+    /// global queue may be blocked here.
     static func taking(_ number: Int32, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
         let registered = DispatchSemaphore(value: 0)
         let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "signal"))

@@ -4,18 +4,19 @@
     import Musl
 #endif
 
-/// The signals with which a user or a terminal stops a job. They are blocked in a ``GatedProcess`` until its gate opens.
+/// The signals with which a user or a terminal stops a job. They are blocked in a ``GatedProcess`` until its program is
+/// executed.
 enum StopSignals {
     static let numbers = [SIGTSTP, SIGTTIN, SIGTTOU]
 
-    /// Lets the calling thread, which is about to become another program, be stopped again.
+    /// Unblocks the stop signals in the calling thread, which is about to execute another program.
     ///
-    /// What came until now was meant for the group that the process was made in, which has stopped for it and gone on: it is
-    /// thrown away. Ignored signals stay ignored.
+    /// Pending stop signals are discarded: they were sent to the process group in which the process was created, and
+    /// that group has already been stopped and continued. Ignored signals stay ignored.
     static func admit() {
         var none = sigset_t()
         sigemptyset(&none)
-        // Ignoring a signal throws away those that are pending.
+        // Ignoring a signal discards pending ones.
         for number in numbers { signal(number, signal(number, SIG_IGN)) }
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }

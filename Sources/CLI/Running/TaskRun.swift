@@ -8,21 +8,21 @@ import NightshiftClient
     import Musl
 #endif
 
-/// Runs one program as background work and waits for its end.
+/// Runs one program as background work until it ends.
 struct TaskRun: Sendable {
     var invocation: Invocation
     var name: String?
     var command: [String]
     var isJSON: Bool
 
-    /// As shells have them.
+    /// The same exit status as in shells.
     static let notRunnable: Int32 = 126
     static let notFound: Int32 = 127
-    /// For a service that takes connections and does not answer: longer than a start may take.
+    /// The timeout for a service that accepts connections but does not respond. It is longer than a start may take.
     private static let patience: Duration = .seconds(15)
-    /// Seconds for saying that the program has ended: the service finds out by itself.
+    /// The longest time in seconds for reporting the end of the program. The service also detects it without a report.
     private static let endTimeout = 2.0
-    /// The task's: there is no other in this process.
+    /// The number of the background task, which is the only one of this process.
     private static let number: Int64 = 1
 
     private enum Event: Sendable {
@@ -32,7 +32,7 @@ struct TaskRun: Sendable {
         case patienceIsOver
     }
 
-    /// The status to exit with.
+    /// Runs the program, and returns the exit status.
     func run() async -> Int32 {
         let file: ProgramFile
         do {
@@ -46,7 +46,7 @@ struct TaskRun: Sendable {
         case .notRunnable(let path): return printError("\(path) is not an executable file.", Self.notRunnable)
         case .missing: return printError("The program \(command[0]) was not found.", Self.notFound)
         }
-        // Made before its signals are taken: it is to find them as this program has.
+        // The process is created before the signal handlers, so that it inherits the original signal actions.
         let process: GatedProcess
         do {
             process = try GatedProcess(
@@ -126,11 +126,11 @@ struct TaskRun: Sendable {
                 }
             }
         }
-        // Only a machine that never finishes leads here, and it finishes with the process.
+        // Not reached: the machine finishes when the process ends.
         return RunEnd.refused("").exitStatus
     }
 
-    /// Ends the app's task; breaking the connection off would do it as well, a moment later.
+    /// Ends the app's background task. Closing the connection would also end it, but a moment later.
     private func endTask(_ channel: ProcessChannel) {
         try? channel.service.client.wait(for: .endBackgroundTask(channel.task.number), within: Self.endTimeout)
     }

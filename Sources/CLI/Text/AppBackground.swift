@@ -1,15 +1,14 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// What else there is to know about an app: its background refresh, its remote notifications, and what it watches of its user's
-/// location.
+/// Further facts about an app: its background refresh, its remote notifications, and its use of the location.
 struct AppBackground {
     var refresh: AppRefreshStatus?
     var push: AppPushStatus?
     var location: AppLocationStatus?
 }
 
-/// A document about an app, with its ``AppBackground`` as more members: `refresh`, `push` and `location`.
+/// The JSON of an app with its ``AppBackground`` as additional members: `refresh`, `push` and `location`.
 struct WithBackground<Value: Encodable>: Encodable {
     var value: Value
     var background: AppBackground
@@ -36,14 +35,14 @@ extension Invocation {
             location: try await fetchIfThere(.location(of: app)))
     }
 
-    /// The lines below everything else about the app.
+    /// Returns the lines that follow the other facts about the app.
     func lines(_ background: AppBackground) -> [String] {
         (background.refresh.map { appRefreshReport.section($0) } ?? [])
             + (background.push.map { pushReport.section($0) } ?? [])
             + (background.location.map { appLocationReport.section($0) } ?? [])
     }
 
-    /// Nil for an app that has none of it, such as a program without an entry.
+    /// Fetches a response; nil if the app does not take part, such as a program without a desktop entry.
     private func fetchIfThere<Answer>(_ question: Endpoint<Answer>) async throws -> Answer? {
         do {
             return try await service.fetch(question)

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `app location` and `region add`, and what `app show` and `app why` say of location.
+/// The lines of `app location` and `region add`, and the part of `app show` and `app why` about location.
 struct AppLocationReport {
     var times: TimeText
     var style: Style
@@ -12,7 +12,7 @@ struct AppLocationReport {
             + regions(status)
     }
 
-    /// What stands below everything else about an app; nothing for one that has nothing to do with location.
+    /// Returns the lines that follow the other facts about an app; none if it does not use the location.
     func section(_ status: AppLocationStatus) -> [String] {
         let takesPart =
             status.permission != .ask || status.reason != nil || !status.regions.isEmpty
@@ -21,7 +21,7 @@ struct AppLocationReport {
         return ["Location:"] + facts(status) + regions(status)
     }
 
-    /// After a region was added: the region, and what keeps it from waking the app.
+    /// Returns the added region, and the reason if its events do not wake the app.
     func lines(added identifier: String, _ status: AppLocationStatus) -> [String] {
         let added = status.regions.first { $0.region.identifier == identifier }
         var lines = [AppText.id(status.app) + ": " + (added.map { line($0) } ?? TerminalText.escaped(identifier))]
@@ -32,7 +32,7 @@ struct AppLocationReport {
         return lines
     }
 
-    /// One region of an app, and whether its crossings wake the app.
+    /// Returns one region of an app, and whether its events wake the app.
     func lines(region: RegionStatus, of status: AppLocationStatus) -> [String] {
         let heading = "\(TerminalText.escaped(region.region.identifier)) of \(AppText.id(status.app))"
         return [style.strong(heading), "  " + line(region)]
@@ -63,7 +63,8 @@ struct AppLocationReport {
         status.regions.isEmpty ? [] : ["Regions:"] + status.regions.map { "  " + line($0) }
     }
 
-    /// "home: inside, 150 m around 52.51630,13.37770, notifies on entry; 3 events, last 2026-11-21 11:42:10".
+    /// Returns a line such as "home: inside, 150 m around 52.51630,13.37770, notifies on entry; 3 events, last
+    /// 2026-11-21 11:42:10".
     private func line(_ status: RegionStatus) -> String {
         let region = status.region
         var words =

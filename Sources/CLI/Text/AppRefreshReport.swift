@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `app refresh`, and what `app show` and `app why` say of background refresh.
+/// The lines of `app refresh`, and the part of `app show` and `app why` about background refresh.
 struct AppRefreshReport {
     var times: TimeText
     var style: Style
@@ -12,7 +12,7 @@ struct AppRefreshReport {
             + fetches(status) + tasks(status)
     }
 
-    /// What stands below everything else about an app; nothing for one that takes no part in background refresh.
+    /// Returns the lines that follow the other facts about an app; none if it takes no part in background refresh.
     func section(_ status: AppRefreshStatus) -> [String] {
         let takesPart =
             status.availability != .restricted || status.interval != .never || !status.fetches.isEmpty
@@ -21,7 +21,7 @@ struct AppRefreshReport {
         return ["Background refresh:"] + facts(status) + fetches(status) + tasks(status)
     }
 
-    /// "feeds.clean: processing, waiting since 2026-11-21 11:42:10. The device is in use."
+    /// Returns a line such as "feeds.clean: processing, waiting since 2026-11-21 11:42:10. The device is in use."
     func line(_ task: ScheduledTaskStatus) -> String {
         var words = TerminalText.escaped(task.task.identifier) + ": " + RefreshText.kind(task.task.kind)
         let title = task.progress?.title ?? task.task.title
@@ -64,7 +64,7 @@ struct AppRefreshReport {
 
     private func interval(_ status: AppRefreshStatus) -> String {
         var words = RefreshText.interval(status.interval)
-        // An app that has said nothing has not said never.
+        // The value never can also mean that no interval was set.
         if status.hasInterval {
             words += " (\(RefreshText.source(status.intervalSource)))"
         }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `app show`, `app why`, `app install` and of what changes an app.
+/// The lines of `app show`, `app why` and `app install`, and of commands that change an app.
 struct AppReport {
     var times: TimeText
     var style: Style
@@ -56,7 +56,7 @@ struct AppReport {
         }
     }
 
-    /// What each of its last times in the background was for, and what it cost.
+    /// Returns the last background runs, with their work and its cost.
     private func stints(_ background: BackgroundStatus) -> [String] {
         guard !background.stints.isEmpty else { return [] }
         return ["Background runs:"]
@@ -109,7 +109,7 @@ struct AppReport {
         return lines
     }
 
-    /// "org.example.Photos: active, process 4711".
+    /// Returns a line such as "org.example.Photos: active, process 4711".
     func line(changed app: AppStatus) -> String {
         AppText.id(app.id) + ": " + AppText.state(app.state) + (app.processID.map { ", process \($0)" } ?? "")
             + (app.isForceQuit ? ", not launched until you launch it" : "")
@@ -145,14 +145,14 @@ struct AppReport {
         return exit.cause.isFault ? style.bad(text) : text
     }
 
-    /// "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)"; nil once the time has come.
+    /// Returns text such as "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)"; nil if the time has passed.
     private func pause(_ until: Date?, _ verb: String) -> String? {
         until.flatMap { $0 > times.now ? style.warning("paused, \(verb) at \(times.both($0))") : nil }
     }
 }
 
 extension WakeReason {
-    /// For a list of what a time was used for.
+    /// The reason in a list of the work of a background run.
     fileprivate var words: String {
         switch self {
         case .sessionEvents: "events of a session"

@@ -7,7 +7,7 @@ struct AppTable {
     var style: Style
     var times: TimeText
 
-    /// An id is as long as its author likes; the rest of the line has to be seen too.
+    /// The most columns of an id, so that a long one leaves space for the rest of the line.
     private var widestID: Int { columns == .max ? .max : max(20, columns / 3) }
 
     func lines(_ apps: [AppStatus]) -> [String] {
@@ -32,7 +32,7 @@ struct AppTable {
         }
     }
 
-    /// A remark about the facts that a person would ask about next.
+    /// Returns remarks on unusual facts.
     private func notes(_ app: AppStatus) -> [String] {
         var notes: [String] = []
         if app.isForceQuit { notes.append("force-quit") }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Words for apps, their states and ends, short enough for a line.
+/// Short texts for apps, their states and their ends.
 enum AppText {
     static func state(_ state: AppState) -> String {
         switch state {
@@ -13,7 +13,7 @@ enum AppText {
         }
     }
 
-    /// Escaped; nil where it is no other than the id.
+    /// Returns the escaped name; nil if it is the same as the id.
     static func name(_ app: AppStatus) -> String? {
         app.name.isEmpty || app.name == app.id.rawValue ? nil : TerminalText.escaped(app.name)
     }
@@ -37,14 +37,14 @@ enum AppText {
         }
     }
 
-    /// "events of session photos". Escaped.
+    /// Returns escaped text such as "events of session photos".
     static func wake(_ wake: WakeStatus) -> String {
         let reason = reason(wake.reason)
         guard let subject = wake.session ?? wake.key else { return reason }
         return reason + " " + TerminalText.escaped(subject)
     }
 
-    /// "The app was ended by a signal. (signal 11, SIGSEGV)". Escaped.
+    /// Returns escaped text such as "The app was ended by a signal. (signal 11, SIGSEGV)".
     static func exit(_ exit: AppExit) -> String {
         var particulars: [String] = []
         if let status = exit.status, status != 0 { particulars.append("status \(status)") }
@@ -57,7 +57,7 @@ enum AppText {
         return exit.cause.sentence + (particulars.isEmpty ? "" : " (" + particulars.joined(separator: ", ") + ")")
     }
 
-    /// "opportunistic, 180 s while the device is awake anyway".
+    /// Returns text such as "opportunistic, 3 min while the device is awake anyway".
     static func policy(_ policy: BackgroundPolicy) -> String {
         let time = QuantityText.duration(policy.seconds)
         return switch policy.kind {
@@ -81,7 +81,7 @@ enum AppText {
             ? "none" : BackgroundMode.allCases.filter { modes.contains($0) }.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// A command as a shell would take it. Escaped.
+    /// Returns the command as it is typed in a shell. Escaped.
     static func command(_ words: [String]) -> String {
         words.map { word in
             let isPlain = !word.isEmpty && word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@%+".contains($0) }
@@ -89,7 +89,7 @@ enum AppText {
         }.joined(separator: " ")
     }
 
-    /// The signals that end programs.
+    /// Returns the name of a signal that ends programs.
     private static func signalName(_ number: Int32) -> String? {
         switch number {
         case 1: "SIGHUP"

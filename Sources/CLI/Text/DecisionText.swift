@@ -1,15 +1,16 @@
 import NightshiftAPI
 
-/// One decision as a line: when, about whom, what, and what was looked at.
+/// A decision as a line: its time, its subject, the decision, and the device state it was based on.
 struct DecisionText {
     var style: Style
 
-    /// "12:01:04  org.example.Photos #12  The transfer is waiting. … (…) [battery=34 power=battery]".
+    /// Returns a line such as "12:01:04  org.example.Photos #12  The transfer is waiting. … (…) [battery=34
+    /// power=battery]".
     func line(_ entry: JournalEntry, time: String) -> String {
         var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
         let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)
             .reduce(into: [String]()) { kept, next in
-                // A wait repeats its failure's own sentence: it is shown once.
+                // A wait repeats the sentence of its failure, which is shown only once.
                 if !kept.contains(where: { $0.contains(next) }) { kept.append(next) }
             }
         if !particulars.isEmpty {
@@ -39,7 +40,7 @@ struct DecisionText {
 }
 
 extension Decision {
-    /// The subject, where that is no task and no app.
+    /// The subject of a decision that concerns no task and no app.
     fileprivate var subject: String {
         switch self {
         case .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke, .dozeBegan, .dozeEnded,

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `device`.
+/// The lines of `nightshift device`.
 struct DeviceReport {
     var times: TimeText
     var style: Style
@@ -32,7 +32,7 @@ struct DeviceReport {
         return "by \(AppText.id(holder.app)) for \(tasks), since \(times.both(holder.since))"
     }
 
-    /// "org.example.Photos (X11)".
+    /// Returns text such as "org.example.Photos (X11)".
     private func front(_ front: FrontStatus) -> String {
         guard let source = front.source else {
             return "unknown: " + TerminalText.escaped(front.detail ?? "no source reports it")
@@ -77,7 +77,7 @@ struct DeviceReport {
         var reasons: [(text: String, names: [String])] = []
         for provider in device.providers where !provider.isPresent || provider.detail != nil {
             let text = (provider.isPresent ? ": " : " not available: ") + (provider.detail ?? "The reason is unknown.")
-            // Without a bus all of them have the same.
+            // Without a bus, all sources on it have the same reason.
             if let index = reasons.firstIndex(where: { $0.text == text }) {
                 reasons[index].names.append(provider.name.rawValue)
             } else {
@@ -88,7 +88,7 @@ struct DeviceReport {
         return [""] + reasons.map { "  " + $0.names.joined(separator: ", ") + TerminalText.escaped($0.text) }
     }
 
-    /// "dozing: background work is paused, next window 2026-11-21 12:10:00 (in 10 min)".
+    /// Returns a line such as "dozing: background work is paused, next window 2026-11-21 12:10:00 (in 10 min)".
     func line(_ doze: DozeStatus) -> String {
         let phase = phase(doze)
         guard let until = doze.until else { return phase }
@@ -96,7 +96,7 @@ struct DeviceReport {
         return phase + (phase.hasSuffix(".") ? " It \(name) " : ", \(name) ") + times.both(until)
     }
 
-    /// What was set by hand, one to a line.
+    /// Returns the settings and overrides of the device.
     func lines(settings device: DeviceStatus) -> [String] {
         var facts = Facts()
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))

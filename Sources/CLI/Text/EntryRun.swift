@@ -1,22 +1,22 @@
 import Foundation
 import NightshiftAPI
 
-/// Entries of the journal that say the same of one transfer or app, one after the other, as one.
+/// Repeated journal entries about one transfer or app, combined into one.
 struct EntryRun: Hashable {
-    /// The last of them.
+    /// The last of the entries.
     var entry: JournalEntry
-    /// When the first of them was.
+    /// The time of the first entry.
     var since: Date
     var count: Int
 
-    /// Finds what repeats: single waits, and rounds of a few entries each that end in a wait, such as a start and the wait
-    /// after its failure. Of each transfer and app by itself, so that several that take turns are told once, too; each run stands where
-    /// its last entry does.
+    /// Combines repeated entries: single waits, or groups of a few entries that contain a wait, such as a start and the
+    /// wait after its failure. Each transfer and app is handled separately, so entries of several that alternate are
+    /// also combined. A run is placed where its last entry is.
     static func runs(_ entries: [JournalEntry]) -> [EntryRun] {
         Dictionary(grouping: entries, by: Subject.init).values.flatMap(runs(of:)).sorted { $0.entry.id < $1.entry.id }
     }
 
-    /// Whom a decision is about; neither is the device.
+    /// The transfer or app that a decision concerns. If both are nil, it concerns the device or the service.
     private struct Subject: Hashable {
         var task: TaskID?
         var app: AppID?
@@ -32,7 +32,7 @@ struct EntryRun: Hashable {
         var index = 0
         while index < entries.count {
             let rounds = (1...longestRound).map { (length: $0, count: repetitions(entries[index...], length: $0)) }
-            // Rounds of two are not told as rounds of four.
+            // A group of two that is repeated is not counted as a group of four.
             let best = rounds.filter { $0.count > 1 }.max {
                 ($0.length * $0.count, -$0.length) < ($1.length * $1.count, -$1.length)
             }
@@ -48,7 +48,7 @@ struct EntryRun: Hashable {
         return runs
     }
 
-    /// How often the first `length` entries come one round after the other; 1 where they have no wait among them.
+    /// Returns the number of times that the first `length` entries are repeated; 1 if none of them is a wait.
     private static func repetitions(_ entries: ArraySlice<JournalEntry>, length: Int) -> Int {
         let round = entries.prefix(length)
         guard round.count == length, round.contains(where: { $0.decision == .held }) else { return 1 }
@@ -63,14 +63,14 @@ struct EntryRun: Hashable {
 
     private static let longestRound = 3
 
-    /// "  [7 times since 12:01:04]"; empty for one.
+    /// Returns text such as "  [7 times since 12:01:04]"; empty for a single entry.
     func suffix(_ times: TimeText) -> String {
         count > 1 ? "  [\(count) times since \(times.absolute(since))]" : ""
     }
 }
 
 extension JournalEntry {
-    /// Of two about the same transfer or app.
+    /// Whether two entries about the same transfer or app are equal apart from id and time.
     fileprivate func saysTheSame(as other: JournalEntry) -> Bool {
         decision == other.decision && wait?.reason == other.wait?.reason && wait?.detail == other.wait?.detail
             && error == other.error && detail == other.detail && inputs == other.inputs

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `nightshift location` and `nightshift region list`: tables of apps and of regions.
+/// The tables of `nightshift location` and `nightshift region list`.
 struct LocationReport {
     var columns: Int
     var style: Style
@@ -53,7 +53,7 @@ struct LocationReport {
         return lines(["ID", "ALLOWED", "REGIONS", "CHANGES", "WOKEN", "RECEIVER TODAY", "NOW"], rows)
     }
 
-    /// A table whose last column is as wide as it likes.
+    /// Returns a table. The last column is not padded.
     private func lines(_ heads: [String], _ rows: [[String]]) -> [String] {
         let widths = heads.indices.dropLast().map { column in
             ([heads] + rows).map { TerminalText.width($0[column]) }.max() ?? 0

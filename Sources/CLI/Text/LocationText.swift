@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Words for regions and permissions, short enough for a line.
+/// Short texts for regions and permissions.
 enum LocationText {
     static func permission(_ permission: LocationPermission) -> String {
         switch permission {
@@ -20,7 +20,7 @@ enum LocationText {
         }
     }
 
-    /// Which crossings its app is woken for.
+    /// Returns the events that wake the app.
     static func crossings(_ region: MonitoredRegion) -> String {
         switch (region.notifiesOnEntry, region.notifiesOnExit) {
         case (true, true): "entry and exit"
@@ -30,19 +30,19 @@ enum LocationText {
         }
     }
 
-    /// "52.51630,13.37770": a metre or so, and what can be typed again.
+    /// Returns text such as "52.51630,13.37770", which is exact to about a metre and can be typed again.
     static func place(_ place: Coordinate) -> String {
         String(format: "%.5f,%.5f", place.latitude, place.longitude)
     }
 
-    /// "150 m", "1.5 km".
+    /// Returns text such as "150 m" or "1.5 km".
     static func distance(_ metres: Double) -> String {
         if metres < 1_000 { return String(format: metres == metres.rounded() ? "%.0f m" : "%.1f m", metres) }
         let kilometres = metres / 1_000
         return String(format: kilometres == kilometres.rounded() ? "%.0f km" : "%.1f km", kilometres)
     }
 
-    /// "accurate to 10 m, since 2026-11-21 11:42:10 (3 min ago)".
+    /// Returns text such as "accurate to 10 m, since 2026-11-21 11:42:10 (3 min ago)".
     static func updates(_ updates: LocationUpdateStatus, _ times: TimeText) -> String {
         "accurate to \(distance(updates.accuracy)), since \(times.both(updates.since))"
     }

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// The kind of thing that a name belongs to.
+/// The result of a search by name.
 enum NamedSubject: Sendable {
     case app(AppID)
-    /// The newest of several with this name.
+    /// The newest of the transfers with this name, and the others.
     case task(TaskID, others: [TaskID])
     case push(PushRecord, of: AppPushStatus)
-    /// The regions of every app that watches one with this identifier.
+    /// The regions with this identifier, of all apps.
     case regions([WatchedRegion])
 }
 
@@ -16,7 +16,8 @@ struct WatchedRegion: Sendable {
 }
 
 extension NamedSubject {
-    /// The app of this id or name, else the first one that has `name` in one of them. Case does not count.
+    /// Returns the app with this id or name, or else the first one whose id or name contains `name`. The case of
+    /// letters is ignored.
     static func app(_ name: String, in apps: [AppStatus]) -> AppID? {
         let wanted = name.lowercased()
         func names(_ app: AppStatus) -> [String] { [app.id.rawValue.lowercased(), app.name.lowercased()] }
@@ -45,13 +46,13 @@ extension NamedSubject {
     }
 }
 
-/// The transfers that a name fits, added one by one. Those that fit it best are kept.
+/// Collects the transfers that match a name best.
 struct TaskMatches {
     private let wanted: String
     private let path: String?
     private let url: String?
     private var best = Fit.none
-    /// In rising order.
+    /// The ids in ascending order.
     private(set) var ids: [TaskID] = []
 
     private enum Fit: Int, Comparable {

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `push status` and `push why`, and what `app show` and `app why` say of remote notifications.
+/// The lines of `push status` and `push why`, and the part of `app show` and `app why` about remote notifications.
 struct PushReport {
     var times: TimeText
     var style: Style
@@ -26,7 +26,7 @@ struct PushReport {
             + registrations(status.unifiedPush)
     }
 
-    /// What stands below everything else about an app; nothing for one that has never registered.
+    /// Returns the lines that follow the other facts about an app; none if it has never registered.
     func section(_ status: AppPushStatus) -> [String] {
         guard status.isRegistered || !status.pushes.isEmpty else { return registrations(status.unifiedPush) }
         return ["Remote notifications:"] + facts(status) + pushes(status) + registrations(status.unifiedPush)
@@ -42,7 +42,8 @@ struct PushReport {
         }
     }
 
-    /// One behind the other: the app, what it says of the registration, and what becomes of its messages.
+    /// Returns lines for each registration: the app, its description of the registration, and the state of its
+    /// messages.
     private func registrations(_ registrations: [UnifiedPushStatus]?) -> [String] {
         guard let registrations, !registrations.isEmpty else { return [] }
         return ["UnifiedPush:"]
@@ -96,7 +97,8 @@ struct PushReport {
         return ["Last pushes:"] + status.pushes.suffix(Self.mostPushes).map { "  " + line($0) }
     }
 
-    /// "2026-11-21 11:50:00  silent, priority 5: handled in 2 s, new data. The app was woken for it."
+    /// Returns a line such as "2026-11-21 11:50:00  silent, priority 5: handled in 2 s, new data. The app was woken for
+    /// it."
     func line(_ push: PushRecord) -> String {
         let kind = push.isSilent ? "silent" : push.hasAlert ? "alert" : "background"
         var words = "\(times.absolute(push.received))  \(kind), priority \(push.priority): \(state(push))"

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `nightshift refresh`: the device, and a line for each app.
+/// The lines of `nightshift refresh`: the budget, and a line for each app.
 struct RefreshReport {
     var columns: Int
     var style: Style
@@ -18,7 +18,7 @@ struct RefreshReport {
     }
 
     private func energy(_ budget: RefreshBudgetStatus) -> String {
-        // Rounded first: "-0 J" is neither.
+        // Rounding before the comparison avoids "-0 J".
         let left = budget.energyLeft.rounded()
         return String(
             format: left < 0 ? "%.0f J over budget, %.0f J a day" : "%.0f J left, %.0f J a day", abs(left),
@@ -71,11 +71,11 @@ struct RefreshReport {
         app.fetches.last.map { "\(RefreshText.result($0)), \(times.relative($0.ended ?? $0.began))" } ?? "-"
     }
 
-    /// "in 24 min (12:15 to 12:40)".
+    /// Returns text such as "in 24 min (12:15 to 12:40)".
     private func next(_ app: AppRefreshStatus) -> String {
         guard let expected = app.expected else { return "-" }
         let words = expected > times.now ? times.relative(expected) : "now"
-        // Where there is little room, the reason says more.
+        // In a narrow window, the space is left for the reason.
         guard columns >= Self.wide, let opens = app.windowOpens, let closes = app.windowCloses else { return words }
         return "\(words) (\(times.clock(opens)) to \(times.clock(closes)))"
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Words for background fetches and scheduled tasks, short enough for a line.
+/// Short texts for background fetches and scheduled tasks.
 enum RefreshText {
     static func interval(_ interval: RefreshInterval) -> String {
         switch interval {
@@ -31,7 +31,7 @@ enum RefreshText {
         }
     }
 
-    /// "3 of 12 (25 %)", "3 done"; nil where nothing is known.
+    /// Returns text such as "3 of 12 (25 %)" or "3 done"; nil without progress.
     static func progress(_ progress: ScheduledTaskProgress) -> String? {
         guard let completed = progress.completedUnits else { return nil }
         guard let total = progress.totalUnits, let percent = QuantityText.percent(done: completed, of: total) else {
@@ -40,7 +40,7 @@ enum RefreshText {
         return "\(completed) of \(total) (\(percent) %)"
     }
 
-    /// Expected openings hour by hour, as bars of one column each: "00 ▁▁▁▁▁▁█▃▁… 24"; nil where nothing was learned.
+    /// Returns the expected openings per hour as bars of one column each: "00 ▁▁▁▁▁▁█▃▁… 24"; nil without learned use.
     static func openings(_ halfHours: [Double]) -> String? {
         guard halfHours.count > 1, let most = halfHours.max(), most > 0, most.isFinite else { return nil }
         let hours = stride(from: 0, to: halfHours.count, by: 2).map { index in

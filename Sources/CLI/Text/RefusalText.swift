@@ -1,8 +1,9 @@
 import NightshiftAPI
 
-/// The lines that say of which tasks something could not be done, and why.
+/// The lines about tasks for which an action was refused.
 enum RefusalText {
-    /// A sentence that differs in the task's own number alone is said once, of the first; the others' numbers follow it.
+    /// Returns the lines. If sentences differ only in the number of the task, only the first is printed, followed by
+    /// the numbers of the others.
     static func lines(_ refused: [RefusedTask]) -> [String] {
         var groups: [String: [RefusedTask]] = [:]
         var order: [String] = []
@@ -15,7 +16,7 @@ enum RefusalText {
         return order.compactMap { groups[$0] }.map(line)
     }
 
-    /// - Parameter tasks: at least one.
+    /// - Parameter tasks: the tasks with this refusal, at least one.
     private static func line(_ tasks: [RefusedTask]) -> String {
         let sentence = sentence(tasks[0])
         let number = "\(tasks[0].id)"

@@ -1,6 +1,6 @@
-/// Words of command lines that a person may copy.
+/// Quotes words of command lines that a user may copy.
 enum ShellWord {
-    /// `word` as every shell of POSIX takes it for one word: `'it'\''s'` for `it's`.
+    /// Returns `word` quoted for POSIX shells: `'it'\''s'` for `it's`.
     static func quoted(_ word: String) -> String {
         "'" + word.replacing("'", with: "'\\''") + "'"
     }

@@ -1,4 +1,4 @@
-/// Colour for the few words that decide, where the terminal and the user want colour.
+/// Colours for important words, if the terminal and the user allow colours.
 struct Style: Sendable {
     var isEnabled: Bool
 

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `show` and `why`.
+/// The lines of `show` and `why` about transfers.
 struct TaskReport {
     var times: TimeText
     var style: Style
@@ -51,7 +51,7 @@ struct TaskReport {
             "  \(TaskText.state(task.state)): \(TerminalText.escaped(explanation.sentence))",
         ]
         var facts = Facts()
-        // Unless the sentence above has said it.
+        // A detail that is part of the sentence is not repeated.
         let detail = task.wait?.detail.flatMap { explanation.sentence.contains($0) ? nil : $0 }
         facts.add("waits for", detail.map { TerminalText.escaped($0) })
         facts.add("attempts", task.wait?.count.map { "\($0) in a row with this result" })
@@ -81,7 +81,7 @@ struct TaskReport {
         return lines
     }
 
-    /// Each error once, in the order in which they came last.
+    /// Returns each error once, in the order of the last occurrences.
     private static func errors(_ history: [JournalEntry]) -> [EntryRun] {
         history.reduce(into: [EntryRun]()) { runs, entry in
             guard let error = entry.error else { return }
@@ -93,7 +93,8 @@ struct TaskReport {
         }
     }
 
-    /// Since when the task is in its state: the wait's own time, else that of the last decision.
+    /// Returns the time since which the task is in its state: the start of the wait, or else the time of the last
+    /// decision.
     private func since(_ explanation: Explanation) -> Date? {
         let task = explanation.task
         if task.state.isTerminal { return task.endedAt }
@@ -121,7 +122,7 @@ struct TaskReport {
     }
 }
 
-/// Names and values, one to a line, values under each other.
+/// Names and values, one pair per line, with aligned values.
 struct Facts {
     private(set) var lines: [String] = []
 
@@ -132,7 +133,7 @@ struct Facts {
 }
 
 extension TaskStatus {
-    /// Whether a download failed as one does whose URL has expired.
+    /// Whether a download failed with a status that is typical of an expired URL.
     fileprivate var hasWrongURL: Bool {
         guard state == .failed, kind == .download, let status = error?.status else { return false }
         return [401, 403, 404, 410].contains(status)

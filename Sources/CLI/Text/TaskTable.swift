@@ -1,14 +1,14 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `nightshift list`: fixed columns, so that a million tasks can be printed page by page.
+/// The lines of `nightshift list`, with fixed columns, so that a million tasks can be printed page by page.
 ///
-/// The name comes last and keeps some room: in a narrow window other columns are left out, those first that matter least.
+/// The name comes last. In a narrow window, the least important columns are left out to make space for the name.
 struct TaskTable {
     var columns: Int
     var style: Style
 
-    /// Columns that the name has at least.
+    /// The least width of the name.
     private static let narrowestName = 16
 
     private enum Column: CaseIterable {
@@ -36,7 +36,7 @@ struct TaskTable {
             }
         }
 
-        /// In the order in which they are left out.
+        /// The columns in the order in which they are left out.
         static let dispensable: [Column] = [.left, .rate, .size, .done, .state]
     }
 
@@ -79,11 +79,11 @@ struct TaskTable {
         }
     }
 
-    /// The reason why a transfer waits, or its error.
+    /// Returns the wait reason or the error of a transfer.
     private func note(_ task: TaskStatus, times: TimeText) -> String? {
         switch task.state {
         case .waiting:
-            // The state has a column of its own.
+            // The state is not repeated if its column is shown.
             String(
                 TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
                     .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
@@ -93,7 +93,7 @@ struct TaskTable {
         }
     }
 
-    /// The columns before the name, with the gaps between them.
+    /// Returns the width of the columns before the name, including gaps.
     private static func width(_ shown: [Column]) -> Int {
         shown.reduce(0) { $0 + $1.width + gap.count }
     }

@@ -1,18 +1,18 @@
 import Foundation
 import NightshiftAPI
 
-/// Words for tasks, waits and failures, short enough for a line.
+/// Short texts for transfers, waits and failures.
 enum TaskText {
-    /// What a person calls the task: its file's name, else the end of its URL, else the host. Escaped.
+    /// Returns the name of a transfer: its file name, or else the end of its URL, or else the host. Escaped.
     static func name(_ task: TaskStatus) -> String {
-        // A file that did not get to its destination is kept under a number of the service's own.
+        // A file that is not at its destination has a number of the service as its name.
         let file = task.state == .completed && task.destination != nil ? task.file : nil
         if let file = file ?? task.source { return TerminalText.escaped(lastComponent(file)) }
         if let filename = task.destination?.filename { return TerminalText.escaped(filename) }
         return name(ofURL: task.currentURL ?? task.url)
     }
 
-    /// The name of a state. A transfer that the API calls suspended is paused for people.
+    /// Returns the name of a state. In the command line, the API's state suspended is called paused.
     static func state(_ state: TaskState) -> String { state == .suspended ? "paused" : state.rawValue }
 
     static func name(ofURL url: String) -> String {
@@ -22,16 +22,16 @@ enum TaskText {
         let parts = rest.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last else { return "?" }
         if parts.count > 1 { return TerminalText.escaped(last.removingPercentEncoding ?? String(last)) }
-        // Only the authority is there, and it may begin with a name and password.
+        // The URL has only an authority, which may begin with a user name and password.
         return TerminalText.escaped(String(last.split(separator: "@").last ?? last))
     }
 
-    /// `url` without what lets people in. Escaped.
+    /// Returns `url` without secrets. Escaped.
     static func shown(url: String) -> String {
         TerminalText.escaped(Redaction.url(url))
     }
 
-    /// "waiting: host not found, again in 4 s".
+    /// Returns text such as "waiting: host not found, again in 4 s".
     static func waiting(_ wait: Wait?, lastError: TransferFailure?, now: Date) -> String {
         guard let wait else { return "waiting: about to start" }
         let times = wait.count.map { "\($0) times" }
@@ -69,7 +69,7 @@ enum TaskText {
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// "good conditions, no cellular network"; nil if any network and any power are accepted.
+    /// Returns text such as "good conditions, no cellular network"; nil if any network and any power are accepted.
     static func needs(_ rules: TransferRules) -> String? {
         let moment: String? =
             switch rules.discretion {
@@ -87,7 +87,7 @@ enum TaskText {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// What a person at a terminal can do about a failure that the service goes on trying to get past; nil for most.
+    /// Returns advice about a failure that the service retries; nil for most failures.
     static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
         switch failure.code {
         case .cannotResolveHost:
@@ -104,7 +104,7 @@ enum TaskText {
         }
     }
 
-    /// "host not found", "HTTP 503".
+    /// Returns text such as "host not found" or "HTTP 503".
     static func phrase(_ failure: TransferFailure) -> String {
         if let status = failure.status, failure.code == .httpStatus || failure.code == .serverUnavailable {
             return "HTTP \(status)"
@@ -147,13 +147,13 @@ enum TaskText {
         }
     }
 
-    /// "host not found: nxdomain.example has no address". Escaped.
+    /// Returns escaped text such as "host not found: nxdomain.example has no address".
     static func full(_ failure: TransferFailure) -> String {
         let message = TerminalText.escaped(failure.message)
         return message.isEmpty ? phrase(failure) : "\(phrase(failure)): \(message)"
     }
 
-    /// How a task has ended, for its last line. Escaped.
+    /// Returns the end of a task for its last line. Escaped.
     static func ending(_ task: TaskStatus) -> String {
         switch task.state {
         case .completed:

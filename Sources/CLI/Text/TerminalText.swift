@@ -1,9 +1,9 @@
-/// Text from elsewhere, made harmless and measured for a terminal.
+/// Escapes and measures text for a terminal.
 ///
-/// File names, URLs and error messages come from servers. A control character in them could move the cursor, set
-/// the window's title or type into the terminal, a direction mark could make a name look like another one.
+/// File names, URLs and error messages come from servers. A control character in them could move the cursor, set the
+/// window's title or type into the terminal. A direction mark could make a name look like another one.
 enum TerminalText {
-    /// `text` with everything that is not plainly visible written as `\x1b` or `\u{202e}`.
+    /// Returns `text` with all control and invisible characters written as `\x1b` or `\u{202e}`.
     static func escaped(_ text: String, keepingNewlines: Bool = false) -> String {
         guard text.unicodeScalars.contains(where: { isDangerous($0) }) else { return text }
         var result = ""
@@ -18,12 +18,12 @@ enum TerminalText {
         return result
     }
 
-    /// The columns that `text` takes: two for wide East Asian characters and emoji, none for combining marks.
+    /// Returns the width of `text`: two columns for wide East Asian characters and emoji, none for combining marks.
     static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + width($1) }
     }
 
-    /// `text` in at most `columns`, shortened in the middle, where names differ least.
+    /// Returns `text` in at most `columns`, shortened in the middle, because names often differ at both ends.
     static func shortened(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         guard columns > 1 else { return columns == 1 ? "…" : "" }
@@ -31,11 +31,11 @@ enum TerminalText {
         return prefix(of: text, columns: columns - 1 - tail) + "…" + suffix(of: text, columns: tail)
     }
 
-    /// The beginning of `text` that fits into `columns`, with a sign where there is more.
+    /// Returns the beginning of `text` that fits into `columns`, with an ellipsis if more follows.
     static func clipped(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         let kept = prefix(of: text, columns: columns)
-        // Columns are padded: space that does not fit is nothing that is missing.
+        // Trailing spaces are padding, so their loss is not marked.
         guard columns > 0, text.dropFirst(kept.count).contains(where: { $0 != " " }) else { return kept }
         return prefix(of: text, columns: columns - 1) + "…"
     }
@@ -54,7 +54,8 @@ enum TerminalText {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             return true
         case .format:
-            // Joiners build letters and emoji; the rest of this class turns the direction of writing or hides.
+            // Joiners are part of letters and emoji. Other characters of this category change the direction of text or
+            // are invisible.
             return scalar.value != 0x200C && scalar.value != 0x200D
         default:
             return false
@@ -84,7 +85,7 @@ enum TerminalText {
         }
     }
 
-    /// The blocks that Unicode Standard Annex #11 calls wide or full-width.
+    /// Whether the character is wide or full-width by Unicode Standard Annex #11.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,

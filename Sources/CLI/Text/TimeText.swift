@@ -1,12 +1,12 @@
 import Foundation
 import NightshiftAPI
 
-/// Moments in a person's words, as seen from one moment in one time zone.
+/// Formats times relative to the present, in one time zone.
 struct TimeText: Sendable {
     var now: Date
     var timeZone: TimeZone
 
-    /// "2026-11-21 14:02:11".
+    /// Returns text such as "2026-11-21 14:02:11".
     func absolute(_ date: Date) -> String {
         let part = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
         return String(
@@ -14,13 +14,13 @@ struct TimeText: Sendable {
             part.minute ?? 0, part.second ?? 0)
     }
 
-    /// "14:02".
+    /// Returns text such as "14:02".
     func clock(_ date: Date) -> String {
         let part = calendar.dateComponents([.hour, .minute], from: date)
         return String(format: "%02d:%02d", part.hour ?? 0, part.minute ?? 0)
     }
 
-    /// "4 min ago", "in 12 s", "now".
+    /// Returns text such as "4 min ago", "in 12 s" or "now".
     func relative(_ date: Date) -> String {
         let seconds = date.timeIntervalSince(now)
         if abs(seconds) < 1 { return "now" }
@@ -32,14 +32,14 @@ struct TimeText: Sendable {
         "\(absolute(date)) (\(relative(date)))"
     }
 
-    /// The service's words, with its times, which are in UTC, as the clock here has them.
+    /// Returns a text of the service with its times, which are in UTC, in the local time zone.
     func localized(_ words: String) -> String {
         words.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/) { match in
             Timestamp.date(String(match.output)).map { absolute($0) } ?? String(match.output)
         }
     }
 
-    /// The service's words for a terminal.
+    /// Returns a text of the service with local times, escaped for a terminal.
     func words(_ words: String) -> String { TerminalText.escaped(localized(words)) }
 
     var calendar: Calendar {

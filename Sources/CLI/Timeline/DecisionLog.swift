@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The decisions of a simulation as lines, with the time from its beginning.
+/// The decisions of a simulation as lines, with the time since its start.
 struct DecisionLog {
     var start: Date
     var style: Style
@@ -11,7 +11,7 @@ struct DecisionLog {
         return DecisionText(style: style).line(entry, time: TerminalText.rightAligned(time, to: 14))
     }
 
-    /// "0:00.000", "7:30:15.000", "1d 07:30:15.000".
+    /// Returns text such as "0:00.000", "7:30:15.000" or "1d 07:30:15.000".
     static func time(_ seconds: Double) -> String {
         let total = Int(saturating: (max(0, seconds) * 1_000).rounded())
         let (days, hours) = (total / 86_400_000, total / 3_600_000 % 24)

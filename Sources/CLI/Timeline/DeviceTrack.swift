@@ -1,12 +1,13 @@
 import Foundation
 import NightshiftAPI
 
-/// Puts together what the device did, from the journal, one entry after the other.
+/// Reads the activity of the device from the journal, entry by entry.
 ///
-/// Unknown times have no spans: before the service's first entry, between two runs of the service, and where use was forgotten.
+/// Unknown times have no spans: before the service's first entry, between two runs of the service, and before the
+/// learned use was deleted.
 struct DeviceTrack: Sendable {
     private var conditions: [DeviceKey: String] = [:]
-    /// Nil while nobody knows.
+    /// The phase; nil if unknown.
     private(set) var phase: DozePhase?
     private var isHeld = false
     private var isKnown = false
@@ -20,7 +21,7 @@ struct DeviceTrack: Sendable {
         network = Track(from: start)
     }
 
-    /// The service runs, and this is known of the device at its start.
+    /// Handles the start of a run of the service, with the known state of the device.
     mutating func begin(_ known: KnownDevice, at time: Date) {
         isKnown = true
         conditions = known.conditions
@@ -29,21 +30,21 @@ struct DeviceTrack: Sendable {
         show(at: time, note: nil)
     }
 
-    /// The service runs no longer, as far as is known.
+    /// Handles the end of a run of the service.
     mutating func end(at time: Date) {
         isKnown = false
         conditions = [:]
         show(at: time, note: nil)
     }
 
-    /// The use of the device up to now is forgotten.
+    /// Handles the deletion of the learned use: the use of the device before `time` is unknown.
     mutating func forget(_ known: KnownDevice, at time: Date) {
         conditions[.idle] = known.conditions[.idle]
         phase = known.phase
         show(at: time, note: nil)
     }
 
-    /// Reads an entry; false where it is not about the device.
+    /// Reads an entry. Returns false if it is not about the device.
     mutating func read(_ entry: JournalEntry) -> Bool {
         switch entry.decision {
         case .deviceChanged, .serviceStarted:
@@ -83,7 +84,7 @@ struct DeviceTrack: Sendable {
             at: time)
     }
 
-    /// Nil where nobody knows.
+    /// The current activity; nil if unknown.
     private var activity: Timeline.DeviceActivity? {
         if conditions[.sleeping] == "yes" { return .asleep }
         switch phase {
@@ -91,25 +92,24 @@ struct DeviceTrack: Sendable {
         case .dozing: return .dozing
         case .awake, nil:
             if conditions[.idle] == "no" { return .inUse }
-            // A device on external power does not doze.
+            // With external power the device does not doze, so its phase is known.
             guard conditions[.idle] != nil, phase != nil || conditions[.power] == "external" else { return nil }
             return isHeld ? .held : .awake
         }
     }
 }
 
-/// The state of the device at one moment, as far as it is known.
+/// The known state of the device at one time.
 struct KnownDevice: Sendable {
     var conditions: [DeviceKey: String] = [:]
     var phase: DozePhase?
     var isHeld: Bool?
 
-    /// The state before `entries`, by what they tell later: a word that is first told as it changes was the other one before, where
-    /// there are but two.
+    /// Derives the state before `entries`. A condition with two values had the opposite value before its first change.
     ///
     /// - Parameters:
-    ///   - entries: from a moment on. What follows another start of the service, or a loss of use, says nothing of that moment.
-    ///   - current: the present state, which holds for everything that `entries` do not change.
+    ///   - entries: the later entries. They are read up to a start of the service or the deletion of the learned use.
+    ///   - current: the current state, which applies to everything that `entries` do not change.
     init(before entries: ArraySlice<JournalEntry>, current: DeviceStatus?) {
         var told: Set<DeviceKey> = []
         func tell(_ key: DeviceKey, _ value: String?) {
@@ -142,12 +142,12 @@ struct KnownDevice: Sendable {
         isHeld = isHeld ?? !current.holders.isEmpty
     }
 
-    /// The state in which a service starts: the next entries tell the conditions.
+    /// Derives the state at the start of a run of the service. The following entries contain the conditions.
     ///
-    /// - Parameter phase: the one that the service before it has left.
+    /// - Parameter phase: the phase at the end of the previous run.
     init(startOf entries: ArraySlice<JournalEntry>, phase left: DozePhase?, current: DeviceStatus?) {
         let later = KnownDevice(before: entries.dropFirst(), current: current)
-        // A simulation begins awake, as a service does that has never run; there is no present state of either.
+        // A simulation and the first run of a service begin awake.
         let isFirst = entries.first?.id == 1 || current == nil
         phase = left ?? later.phase ?? (isFirst ? .awake : nil)
         isHeld = false

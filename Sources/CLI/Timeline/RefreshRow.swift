@@ -1,20 +1,20 @@
 import Foundation
 import NightshiftAPI
 
-/// How fresh an app was for its user: its background fetches, when it was opened, and how long what it had was new.
+/// The freshness of an app's content: its background fetches, its uses, and the times at which its content was fresh.
 struct RefreshRow: Hashable, Sendable {
-    /// What came of each; nil for one that was under way at the end.
+    /// The fetches with their results; nil for a fetch that was running at the end.
     private(set) var fetches: [Timeline.Span<RefreshResult?>] = []
-    /// The times of use, in order, with what its user found at the beginning of each.
+    /// The times of use in order, each with the freshness of the content at its beginning.
     private(set) var uses: [Timeline.Span<Found>] = []
-    /// When what the app had was not older than ``freshness``; in order, without overlaps.
+    /// The times at which the content was not older than ``freshness``, in order and without overlaps.
     private(set) var fresh: [DateInterval] = []
 
-    /// What its user found on opening the app.
+    /// The freshness of the content when the user opened the app.
     enum Found: String, Sendable, CaseIterable {
         case fresh
         case stale
-        /// The drawing begins too late to tell, or the app is not fetched for.
+        /// The drawing begins too late to know, or the app has no background refresh.
         case unknown
 
         var words: String {
@@ -26,7 +26,7 @@ struct RefreshRow: Hashable, Sendable {
         }
     }
 
-    /// So long after a fetch, or after it was used, an app counts as fresh: docs/decisions/0036.
+    /// The seconds after a fetch or a use for which content counts as fresh: docs/decisions/0036.
     static let freshness = 3_600.0
 
     var isEmpty: Bool { fetches.isEmpty && uses.isEmpty }
@@ -35,7 +35,8 @@ struct RefreshRow: Hashable, Sendable {
 
     func count(_ found: Found) -> Int { uses.count { $0.value == found } }
 
-    /// "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content"; nil if there were no fetches and no uses.
+    /// Text such as "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content"; nil if there were no fetches
+    /// and no uses.
     var sentence: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
@@ -51,10 +52,10 @@ struct RefreshRow: Hashable, Sendable {
     }
 }
 
-/// Puts a ``RefreshRow`` together from the journal, one entry after the other.
+/// Reads a ``RefreshRow`` from the journal, entry by entry.
 struct RefreshTrack: Sendable {
     private var row = Draft()
-    /// Since when it is known, if it is, that nobody has said whether it is in use.
+    /// The time since which it is unknown whether the app is in use; nil if it is known.
     private var untoldSince: Date?
     private var usedSince: Date?
     private var fetchedSince: (time: Date, note: String?)?
@@ -64,19 +65,19 @@ struct RefreshTrack: Sendable {
         var uses: [Timeline.Span<RefreshRow.Found>] = []
     }
 
-    /// - Parameter start: nothing is known of its use before.
+    /// - Parameter start: the time before which the use of the app is unknown.
     init(from start: Date) {
         untoldSince = start
     }
 
-    /// The service is not known to run from one moment to the other.
+    /// Handles the end of a run of the service. Between `time` and `next` nothing is known.
     mutating func end(at time: Date, nextAt next: Date) {
         if let usedSince { use(usedSince, time) }
         usedSince = nil
         untoldSince = next
     }
 
-    /// Its use up to now is forgotten.
+    /// Handles the deletion of the learned use: the use of the app before `time` is unknown.
     mutating func forget(at time: Date) {
         row.uses = []
         usedSince = nil
@@ -90,11 +91,11 @@ struct RefreshTrack: Sendable {
             untoldSince = nil
             usedSince = usedSince ?? time
         case .useEnded:
-            // One that had begun before anything was known.
+            // The use may have begun before the first known time.
             if let from = usedSince ?? untoldSince { use(from, time) }
             untoldSince = nil
             usedSince = nil
-        // A task for refresh is a fetch that the app has asked for.
+        // A scheduled refresh task counts as a fetch.
         case .fetchBegan, .taskBegan:
             fetchedSince = (time, entry.detail)
         case .fetchEnded, .taskEnded:
@@ -111,7 +112,7 @@ struct RefreshTrack: Sendable {
         row.uses.append(Timeline.Span(from: from, to: max(from, to), value: .unknown))
     }
 
-    /// - Parameter unknownUntil: moments before which nothing is known.
+    /// - Parameter unknownUntil: times before which nothing is known.
     mutating func finish(at end: Date, unknownUntil: [Date]) -> RefreshRow {
         if let usedSince { use(usedSince, end) }
         if let fetchedSince, end > fetchedSince.time {
@@ -123,17 +124,19 @@ struct RefreshTrack: Sendable {
 }
 
 extension RefreshRow {
+    /// Creates a row, and determines the freshness of each use.
+    ///
     /// - Parameters:
-    ///   - uses: their values are found here.
-    ///   - unknownUntil: moments before which nothing is known.
+    ///   - uses: the times of use. Their values are replaced.
+    ///   - unknownUntil: times before which nothing is known.
     init(
         fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], unknownUntil: [Date], to end: Date
     ) {
         self.fetches = fetches
         self.uses = uses
-        // Nobody has promised that an app is fresh that is not fetched for.
+        // An app without fetches is not expected to be fresh.
         guard !fetches.isEmpty else { return }
-        // What makes fresh, with the time from which it does and the one from which its hour is counted.
+        // Fetches and uses make content fresh. Freshness begins at `from`, and its hour is counted from `to`.
         let fetched = fetches.filter { $0.value == .newData || $0.value == .noData }.map { (from: $0.to, to: $0.to) }
         let sources = (fetched + uses.map { (from: $0.from, to: $0.to) }).sorted { $0.from < $1.from }
         for source in sources {
@@ -158,6 +161,6 @@ extension RefreshRow {
 }
 
 extension JournalEntry {
-    /// Whether it is about a scheduled task for refresh.
+    /// Whether the entry is about a scheduled refresh task.
     var isOfRefresh: Bool { inputs?["kind"] == ScheduledTask.Kind.refresh.rawValue }
 }

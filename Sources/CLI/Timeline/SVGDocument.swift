@@ -1,11 +1,11 @@
 import Foundation
 import NightshiftAPI
 
-/// An SVG document as it is put together: elements with escaped text and short numbers.
+/// An SVG document that is built element by element, with escaped text and short numbers.
 struct SVGDocument {
     private var lines: [String] = []
 
-    /// A shape, with words that show when somebody points at it.
+    /// Adds a shape, with a title that is shown under the pointer.
     mutating func add(_ name: String, _ attributes: [(String, String)], title: String? = nil) {
         let start = "<\(name)" + attributes.map { " \($0.0)=\"\(Self.escaped($0.1))\"" }.joined()
         lines.append(title.map { "\(start)><title>\(Self.escaped($0))</title></\(name)>" } ?? "\(start)/>")
@@ -33,9 +33,9 @@ struct SVGDocument {
                 + "\(Self.escaped(text))</text>")
     }
 
-    /// The whole document.
+    /// Returns the complete document.
     ///
-    /// - Parameter description: what the picture shows, for who does not see it.
+    /// - Parameter description: a description of the picture for screen readers.
     func rendered(
         width: Double, height: Double, title: String, description: String, style: String, definitions: String
     ) -> String {
@@ -58,7 +58,7 @@ struct SVGDocument {
             """
     }
 
-    /// At most two digits behind the point: a hundredth of a pixel is nothing to see.
+    /// Returns the number with at most two decimals, because a hundredth of a pixel is invisible.
     static func number(_ value: Double) -> String {
         let hundredths = Int(saturating: (value * 100).rounded())
         let whole = hundredths / 100
@@ -68,7 +68,7 @@ struct SVGDocument {
         return (hundredths < 0 && whole == 0 ? "-" : "") + "\(whole).\(digits)"
     }
 
-    /// Also without the control characters that XML 1.0 (section 2.2) has no way to write.
+    /// Escapes text, and replaces control characters that XML 1.0 (section 2.2) does not allow.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

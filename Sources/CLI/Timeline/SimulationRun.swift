@@ -2,17 +2,17 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// A run of `nightshiftd simulate`, which plays a trace and writes what would be decided.
+/// A run of `nightshiftd simulate`, which runs a trace and writes the decisions.
 struct SimulationRun {
-    /// Where `nightshiftd` is looked for.
+    /// The search for `nightshiftd`.
     var search: DaemonSearch
-    /// The trace's file, or `-` for standard input.
+    /// The path of the trace, or `-` for standard input.
     var trace: String
     var policy: BackgroundPolicy?
 
-    /// Its whole output.
+    /// Returns the complete output.
     ///
-    /// - Throws: ``CommandFailure`` with what the program says is wrong.
+    /// - Throws: ``CommandFailure`` with the error message of the program.
     func output() throws -> Data {
         let process = Process()
         process.executableURL = URL(filePath: try search.requireDaemon())
@@ -27,7 +27,7 @@ struct SimulationRun {
             throw CommandFailure.unreachable(
                 "\(process.executableURL?.path ?? "nightshiftd") could not be run: \(error)")
         }
-        // It says nothing on standard error before it ends, and no more there than a pipe holds.
+        // The program writes to standard error only at its end, and less than a pipe can hold.
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         let words = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
@@ -47,13 +47,13 @@ struct SimulationRun {
     }
 }
 
-/// What a simulation has written, read back.
+/// The parsed output of a simulation.
 struct SimulationOutput: Sendable {
     var entries: [JournalEntry] = []
-    /// Nil where the output is a journal and no simulation's.
+    /// The totals; nil if the output is a journal.
     var totals: SimulationTotals?
 
-    /// - Throws: ``CommandFailure`` where a line is not what a simulation, or `nightshift journal --json`, writes.
+    /// - Throws: ``CommandFailure`` if a line is not output of a simulation or of `nightshift journal --json`.
     init(parsing data: Data) throws {
         for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             guard !line.isEmpty else { continue }
@@ -70,7 +70,7 @@ struct SimulationOutput: Sendable {
         }
     }
 
-    /// The timeline of the run.
+    /// The time span of the simulation.
     var span: DateInterval? {
         totals.map { DateInterval(start: $0.start, end: max($0.start, $0.end)) }
     }

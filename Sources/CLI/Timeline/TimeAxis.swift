@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where the marks of a time axis stand and what they say.
+/// The ticks of a time axis.
 struct TimeAxis {
     var start: Date
     var end: Date
@@ -9,11 +9,11 @@ struct TimeAxis {
     struct Tick: Hashable {
         var date: Date
         var label: String
-        /// Midnight, or the first mark: it says the day as well.
+        /// The day, for the first tick of each day.
         var day: String?
     }
 
-    /// Seconds between two marks: the least with which there are at most ``mostTicks``.
+    /// The seconds between two ticks: the smallest step with at most ``mostTicks`` ticks.
     var step: Double {
         let seconds = end.timeIntervalSince(start)
         return Self.steps.first { seconds / $0 <= Double(Self.mostTicks) }
@@ -36,7 +36,7 @@ struct TimeAxis {
         return result
     }
 
-    /// "Mon 5 Jan".
+    /// Returns text such as "Mon 5 Jan".
     func day(_ date: Date) -> String {
         let part = calendar.dateComponents([.weekday, .day, .month], from: date)
         let weekday = Self.weekdays[((part.weekday ?? 1) - 1) % 7]
@@ -44,7 +44,7 @@ struct TimeAxis {
         return "\(weekday) \(part.day ?? 0) \(month)"
     }
 
-    /// "21:05:30".
+    /// Returns text such as "21:05:30".
     func clock(_ date: Date) -> String {
         let part = calendar.dateComponents([.hour, .minute, .second], from: date)
         return [part.hour, part.minute, part.second].map { Self.twoDigits($0 ?? 0) }.joined(separator: ":")
@@ -67,7 +67,7 @@ struct TimeAxis {
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400,
         172_800, 604_800, 1_209_600,
     ]
-    // In English wherever the program runs, as all that it says.
+    // All texts of the program are in English, whatever the locale.
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// What a device, its apps and its transfers did over a time, as spans that can be drawn.
+/// The activity of a device, its apps and its transfers over time, as spans that can be drawn.
 struct Timeline: Hashable, Sendable {
     var start: Date
     var end: Date
@@ -10,24 +10,24 @@ struct Timeline: Hashable, Sendable {
     var network: [Span<NetworkUse>] = []
     var apps: [AppRow] = []
     var transfers: [TransferRow] = []
-    /// Rows of transfers that there was no room for, and how many transfers are in them.
+    /// The number of transfers in rows for which there was no space.
     var hidden = 0
 
-    /// From a moment to another one, something is the same.
+    /// A value that was constant from one time to another.
     struct Span<Value: Hashable & Sendable>: Hashable, Sendable {
         var from: Date
         var to: Date
         var value: Value
-        /// What a reader may want to know of it.
+        /// Details for the reader.
         var note: String?
 
         var seconds: Double { to.timeIntervalSince(from) }
     }
 
-    /// What keeps the device awake, or what it does instead.
+    /// The activity of the device, with the reason why it is awake.
     enum DeviceActivity: String, Sendable, CaseIterable {
         case inUse
-        /// Nobody uses it, and it does not doze.
+        /// Awake, but not in use and not dozing.
         case awake
         case held
         case window
@@ -57,11 +57,11 @@ struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// One app.
+    /// The row of one app.
     struct AppRow: Hashable, Sendable {
         var id: AppID
         var states: [Span<AppActivity>] = []
-        /// Background tasks, by name.
+        /// Background tasks by name.
         var tasks: [Span<String>] = []
         var marks: [Mark] = []
         var refresh = RefreshRow()
@@ -71,7 +71,7 @@ struct Timeline: Hashable, Sendable {
         case active
         case inactive
         case background
-        /// In the background, while its time stands still.
+        /// In the background, paused by doze.
         case standing
         case suspended
 
@@ -86,7 +86,7 @@ struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Something that happens to an app at one moment.
+    /// An event of an app.
     struct Mark: Hashable, Sendable {
         var at: Date
         var kind: Kind
@@ -95,7 +95,7 @@ struct Timeline: Hashable, Sendable {
         enum Kind: String, Sendable, CaseIterable {
             case woken
             case expiring
-            /// The service ended it.
+            /// The service ended the app.
             case killed
 
             var words: String {
@@ -108,7 +108,7 @@ struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// A transfer, or all of one app where there are many.
+    /// The row of a transfer, or of all transfers of an app if there are many.
     struct TransferRow: Hashable, Sendable {
         var label: String
         var count: Int
@@ -122,14 +122,14 @@ struct Timeline: Hashable, Sendable {
 
     var seconds: Double { max(1, end.timeIntervalSince(start)) }
 
-    /// Seconds of which nobody knows what the device did.
+    /// The seconds for which the activity of the device is unknown.
     var unknownSeconds: Double { seconds - device.reduce(0) { $0 + $1.seconds } }
 
-    /// Whether the device dozed at all.
+    /// Whether the device dozed.
     var hasDoze: Bool { device.contains { $0.value == .dozing || $0.value == .window } }
 }
 
-/// A value over time, as it is put together from one change after the other.
+/// A value over time, built change by change.
 struct Track<Value: Hashable & Sendable>: Sendable {
     private(set) var spans: [Timeline.Span<Value>] = []
     private var value: Value?
@@ -157,7 +157,7 @@ struct Track<Value: Hashable & Sendable>: Sendable {
     }
 
     private mutating func close(at time: Date) {
-        // Spans without length are not drawn, and a wall clock that was set back must not draw backwards.
+        // Spans without length are not drawn. A wall clock that was set back must not make spans of negative length.
         guard time > since else { return }
         if let value { spans.append(Timeline.Span(from: since, to: time, value: value, note: note)) }
         since = time

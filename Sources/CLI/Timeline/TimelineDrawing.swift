@@ -5,20 +5,21 @@ extension RefreshRow.Found {
     fileprivate var style: String { "use-" + rawValue }
 }
 
-/// Draws a timeline as SVG: time to the right, one row for each thing.
+/// Draws a timeline as SVG, with one row per subject and time from left to right.
 struct TimelineDrawing {
     let timeline: Timeline
     let axis: TimeAxis
     let title: String
     private var document = SVGDocument()
-    /// Where the next row begins.
+    /// The position of the next row.
     private var y = Self.top
 
     private static let width: Double = 1_280
     private static let left: Double = 168
     private static let right: Double = 28
     private static let top: Double = 96
-    /// Less is not to be seen; where there is much to see, more would hide the rest.
+    /// The least width of a visible span. In a picture with many spans it is smaller, so that spans do not cover each
+    /// other.
     private var leastWidth: Double { timeline.device.count > Self.manySpans ? 1 : 2 }
     private static let manySpans = 60
     private static let plotWidth = width - left - right
@@ -35,7 +36,7 @@ struct TimelineDrawing {
     }
 
     private mutating func draw() -> String {
-        // The rows come first, so that it is known how far what lies behind them reaches.
+        // The rows are drawn once in advance, to find their height for the background.
         var rows = self
         rows.drawRows()
         let bottom = rows.y
@@ -53,7 +54,7 @@ struct TimelineDrawing {
             definitions: TimelinePalette.definitions)
     }
 
-    /// For who does not see the picture.
+    /// A description for screen readers.
     private var description: String {
         ([subtitle] + timeline.apps.compactMap { app in app.refresh.sentence.map { "\(app.id): \($0)" } })
             .joined(separator: "\n")
@@ -67,7 +68,7 @@ struct TimelineDrawing {
         return ([span] + sums).joined(separator: "   ·   ")
     }
 
-    /// The lengths of what the device did, longest first in importance.
+    /// The duration of each activity of the device, in order of importance.
     private var sums: [String] {
         let known = Timeline.DeviceActivity.allCases.compactMap { activity -> String? in
             let spans = timeline.device.filter { $0.value == activity }
@@ -85,7 +86,7 @@ struct TimelineDrawing {
 
     private static let unknown = "unknown"
 
-    // MARK: - Behind the rows
+    // MARK: - Background
 
     private mutating func drawBands(to bottom: Double) {
         for span in timeline.device {
@@ -97,7 +98,7 @@ struct TimelineDrawing {
                 case .inUse, .awake: nil
                 }
             guard let style else { continue }
-            // As wide as it is: bands of the least width would say that there is more of them.
+            // Bands have their true width: with the least width they would exaggerate the time.
             let x = x(span.from)
             let width = self.x(span.to) - x
             document.rectangle(x: x, y: Self.top - 8, width: width, height: bottom - Self.top + 8, style: style)
@@ -165,7 +166,7 @@ struct TimelineDrawing {
     private mutating func draw(_ app: Timeline.AppRow) {
         label(AppLabel.short(app.id), at: y + 14, title: app.id.rawValue)
         baseline(at: y + 9)
-        // Being in front is what a reader looks for; a moment in the background behind it must not hide it.
+        // The active state is drawn last, so that short background states do not cover it.
         bars(app.states.filter { $0.value != .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         bars(app.states.filter { $0.value == .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         let marks = y
@@ -176,7 +177,7 @@ struct TimelineDrawing {
         y += 6
     }
 
-    /// How fresh the app was: a band while it was, on it a disc for each fetch and a bar for each use.
+    /// Draws the freshness of an app: a band while its content was fresh, a disc for each fetch and a bar for each use.
     private mutating func draw(_ refresh: RefreshRow) {
         guard !refresh.isEmpty else { return }
         for span in refresh.fresh {
@@ -197,7 +198,7 @@ struct TimelineDrawing {
         y += 15
     }
 
-    /// A disc: full with new data, hollow without, struck through where the fetch failed.
+    /// Draws a fetch as a disc: filled with new data, hollow without, and crossed out if it failed.
     private mutating func drawFetch(_ result: RefreshResult?, x: Double, y: Double, title: String? = nil) {
         let start = "M\(SVGDocument.number(x - 3.5)) \(SVGDocument.number(y))"
         let disc = start + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z"
@@ -206,7 +207,7 @@ struct TimelineDrawing {
             title: title)
     }
 
-    /// Tasks that overlap lie below each other; where that takes too many rows, the rest lies in the last one.
+    /// Draws overlapping tasks below each other. If they take too many rows, the last row has the rest.
     private mutating func drawTasks(_ tasks: [Timeline.Span<String>]) {
         guard !tasks.isEmpty else { return }
         var ends: [Date] = []
@@ -253,7 +254,7 @@ struct TimelineDrawing {
         y += 17
     }
 
-    /// One row of spans, the narrow ones on top of the wide ones.
+    /// Draws one row of spans, with narrow ones over wide ones.
     private mutating func bars<Value>(
         _ spans: [Timeline.Span<Value>], height: Double, style: (Value) -> String, words: (Value) -> String,
         inside: ((Value) -> String)? = nil
@@ -286,7 +287,7 @@ struct TimelineDrawing {
 
     // MARK: - The legend
 
-    /// Where the entries of the legend stand, which takes as many lines as it needs.
+    /// The positions of the entries of the legend, in as many lines as necessary.
     private var legendPlaces: [(style: String, words: String, x: Double, line: Double)] {
         var x = 20.0
         var line = 0.0
@@ -328,7 +329,7 @@ struct TimelineDrawing {
         }
     }
 
-    /// The legend: only marks that occur in the drawing.
+    /// The entries of the legend, for the marks that occur in the drawing.
     private var legend: [(String, String)] {
         let device = values(timeline.device)
         let power = values(timeline.power)
@@ -364,12 +365,12 @@ struct TimelineDrawing {
         return result
     }
 
-    /// The values that there are.
+    /// Returns the values of the spans.
     private func values<Value>(_ spans: [Timeline.Span<Value>]) -> Set<Value> {
         Set(spans.map(\.value))
     }
 
-    // MARK: - Places
+    // MARK: - Positions
 
     private func x(_ date: Date) -> Double {
         let part = date.timeIntervalSince(timeline.start) / timeline.seconds

@@ -1,9 +1,9 @@
 import Foundation
 import NightshiftAPI
 
-/// Writes timelines where their user wants them.
+/// Writing of timelines to files.
 extension Invocation {
-    /// - Parameter path: as typed; `-` is standard output.
+    /// - Parameter path: the path as the user typed it; `-` is standard output.
     func write(_ timeline: Timeline, title: String, timeZone: TimeZone, to path: String) throws {
         let svg = Data(TimelineDrawing.svg(timeline, title: title, timeZone: timeZone).utf8)
         guard path != "-" else { return output.write(svg) }
@@ -11,7 +11,7 @@ extension Invocation {
     }
 }
 
-/// The result of drawing, for programs.
+/// The JSON about a drawn timeline.
 struct TimelineReport: Encodable {
     var file: String
     var from: Date
@@ -19,7 +19,7 @@ struct TimelineReport: Encodable {
     var apps: Int
     var transfers: Int
     var fetches: Int
-    /// How often an app was opened, as far as it can be told what its user found, and how often that was fresh.
+    /// The number of openings with known freshness. ``freshOpenings`` counts those with fresh content.
     var openings: Int
     var freshOpenings: Int
 
@@ -35,7 +35,7 @@ struct TimelineReport: Encodable {
         openings = refresh.reduce(freshOpenings) { $0 + $1.count(.stale) }
     }
 
-    /// "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings with fresh content".
+    /// Text such as "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings with fresh content".
     var line: String {
         let length = QuantityText.duration(to.timeIntervalSince(from))
         return "\(TerminalText.escaped(file)): \(apps) \(apps == 1 ? "app" : "apps"), "

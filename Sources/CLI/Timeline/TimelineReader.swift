@@ -1,24 +1,25 @@
 import Foundation
 import NightshiftAPI
 
-/// Reads a timeline out of the journal.
+/// Reads a timeline from the journal.
 ///
-/// The journal may begin in the middle of things: what it does not tell is not drawn.
+/// The journal may begin in the middle of events. Only what it contains is drawn.
 struct TimelineReader {
     private var timeline: Timeline
     private let onlyApps: Set<AppID>
     private var device: DeviceTrack
     private var apps: [AppID: AppTrack] = [:]
-    /// Apps in the order in which the journal names them.
+    /// The apps in the order of their first entries.
     private var order: [AppID] = []
     private var transfers: TransferTracks
-    /// Moments before which nothing is known of the use of apps: the beginning, starts of the service, and losses of what was learned.
+    /// Times before which the use of apps is unknown: the beginning, starts of the service, and deletions of the
+    /// learned use.
     private var unknownUntil: [Date]
     private var forgotten: [AppID: Date] = [:]
 
     private struct AppTrack {
         var states: Track<Timeline.AppActivity>
-        /// The activity in which the last run of the service has left it.
+        /// The activity at the end of the last run of the service.
         var left: Timeline.AppActivity?
         var open: [(name: String, since: Date)] = []
         var tasks: [Timeline.Span<String>] = []
@@ -32,11 +33,13 @@ struct TimelineReader {
         }
     }
 
+    /// Reads a timeline from journal entries.
+    ///
     /// - Parameters:
-    ///   - entries: in their order.
-    ///   - span: what is to be drawn; nil for the time from the first entry to the last.
-    ///   - apps: the only ones to draw; empty for all.
-    ///   - current: the state of the device now, if the journal is that of a service that runs.
+    ///   - entries: the entries in order.
+    ///   - span: the time to draw; nil for the time from the first entry to the last.
+    ///   - apps: the apps to draw; empty for all.
+    ///   - current: the current state of the device, if the journal is that of a running service.
     static func timeline(
         _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = [], current: DeviceStatus? = nil
     ) -> Timeline {
@@ -60,9 +63,9 @@ struct TimelineReader {
         unknownUntil = [start]
     }
 
-    // MARK: - What is known
+    // MARK: - Known state
 
-    /// A journal that begins in the middle of things is that of a service which ran before.
+    /// Begins with the known state. If the first entry is not a start of the service, the service was already running.
     private mutating func begin(_ entries: [JournalEntry], _ current: DeviceStatus?) {
         guard entries.first.map({ $0.decision != .serviceStarted }) ?? (current != nil) else { return }
         let isFirst = entries.first?.id == 1
@@ -71,12 +74,12 @@ struct TimelineReader {
             at: isFirst ? entries.first?.time ?? timeline.start : timeline.start)
     }
 
-    /// Entries from which on other things are known: the service starts, or forgets.
+    /// Handles entries that change which facts are known: a start of the service, and a deletion of the learned use.
     private mutating func readBoundary(_ entries: [JournalEntry], at index: Int, _ current: DeviceStatus?) {
         let (entry, time) = (entries[index], entries[index].time)
         switch entry.decision {
         case .serviceStarted:
-            // Nobody knows how long the last service lived after its last entry.
+            // It is unknown how long the previous run continued after its last entry.
             if index > 0 { endRun(at: entries[index - 1].time, nextAt: time) }
             guard index == 0 || entries[index - 1].time < time else { return }
             unknownUntil.append(time)
@@ -127,7 +130,7 @@ struct TimelineReader {
             let state = entry.detail.flatMap(AppState.init(rawValue:))
             apps[app]?.states.change(to: state.flatMap(Self.activity), at: time)
         case .appAdopted:
-            // The last service may have left it suspended; it runs once it is adopted.
+            // The previous run may have left the app suspended. After its adoption the app runs.
             let left = apps[app]?.left
             apps[app]?.states.change(to: left == .suspended || left == .standing ? .background : left, at: time)
         case .appWoken:
@@ -143,7 +146,7 @@ struct TimelineReader {
         case .backgroundTaskEnded: endTask(entry.detail ?? "", app, at: time)
         case .taskBegan where !entry.isOfRefresh: apps[app]?.open.append((entry.detail ?? "", time))
         case .taskEnded where !entry.isOfRefresh:
-            // Behind its identifier stands how it ended.
+            // The detail contains the identifier, followed by the result.
             let words = entry.detail ?? ""
             let name = apps[app]?.open.first { words == $0.name || words.hasPrefix($0.name + ": ") }?.name
             if let name { endTask(name, app, at: time) }
@@ -157,7 +160,7 @@ struct TimelineReader {
         }
     }
 
-    /// Whether the service ended the app because it went wrong: the causes that have a code.
+    /// Whether the service ended the app because of an error. Such causes have a code.
     private static func isKill(_ entry: JournalEntry) -> Bool {
         entry.inputs?["cause"].flatMap(ExitCause.init(rawValue:))?.code != nil
     }
@@ -203,9 +206,10 @@ struct TimelineReader {
 }
 
 extension [JournalEntry] {
-    /// The entries with each start of the service moved before the device state that the service found.
+    /// The entries, with each start of the service moved before the first device state of that run.
     ///
-    /// The service records that state first, because transfers need it, and its start as soon as the transfers are read.
+    /// The service records the device state first, because transfers need it. It records its start when it has read the
+    /// transfers.
     fileprivate var startsFirst: [JournalEntry] {
         var result: [JournalEntry] = []
         var found: Int?
@@ -226,7 +230,7 @@ extension [JournalEntry] {
 }
 
 extension JournalEntry {
-    /// Whether the entry gives every condition of the device, as the first one of a run of the service does.
+    /// Whether the entry contains all conditions of the device, as the first entry of a run does.
     fileprivate var describesWholeDevice: Bool {
         let wanted: Set<String> = ["power", "network", "idle", "sleeping"]
         return decision == .deviceChanged && wanted.isSubset(of: (inputs ?? [:]).keys)

@@ -1,12 +1,12 @@
 import Foundation
 import NightshiftAPI
 
-/// What the journal tells of transfers, as rows: one for each, or one for each app where there are many.
+/// Reads transfers from the journal as rows: one per transfer, or one per app if there are many.
 struct TransferTracks {
     private let start: Date
     private var tracks: [TaskID: TransferTrack] = [:]
 
-    /// More rows than this are no picture any more.
+    /// The most rows in a readable picture.
     static let mostRows = 12
 
     private struct TransferTrack {
@@ -33,7 +33,7 @@ struct TransferTracks {
             tracks[task]?.activity.change(to: .running, at: entry.time)
         case .held:
             let reason = entry.wait.map { "\($0.reason.sentence) \($0.detail ?? "")" }
-            // A wait for another reason is another span.
+            // A wait for a different reason becomes a separate span.
             tracks[task]?.activity.change(to: nil, at: entry.time)
             tracks[task]?.activity.change(to: .waiting, at: entry.time, note: reason)
         case .completed, .failed, .cancelled, .removed, .suspended:
@@ -43,7 +43,7 @@ struct TransferTracks {
         }
     }
 
-    /// The service is not known to run from one moment to the other. From then on what has not ended waits.
+    /// Handles the end of a run of the service. After the next start, unfinished transfers wait.
     mutating func interrupt(from: Date, to: Date) {
         for id in tracks.keys where tracks[id]?.activity.current != nil {
             tracks[id]?.activity.change(to: nil, at: from)
@@ -51,7 +51,7 @@ struct TransferTracks {
         }
     }
 
-    /// The tasks that were accepted together: "Tasks 3 to 7."
+    /// Returns the tasks that were accepted together: "Tasks 3 to 7."
     private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
         guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",
             let last = Int64(words[3].dropLast()), first.rawValue > 0, last > first.rawValue,
@@ -60,7 +60,7 @@ struct TransferTracks {
         return (first.rawValue...last).map { TaskID($0) }
     }
 
-    /// The rows, and how many transfers are in none of them.
+    /// Returns the rows, and the number of transfers that are in none of them.
     mutating func rows(until end: Date) -> ([Timeline.TransferRow], hidden: Int) {
         var rows: [(app: AppID?, row: Timeline.TransferRow)] = []
         for id in tracks.keys.sorted() {
@@ -88,7 +88,7 @@ struct TransferTracks {
     }
 }
 
-/// Many transfers as one: where any of them runs, it runs; else it waits where any does.
+/// Combines many transfers: the result runs while any of them runs, and otherwise waits while any of them waits.
 enum TransferActivityUnion {
     static func spans(
         _ spans: [Timeline.Span<Timeline.TransferActivity>]
@@ -102,7 +102,7 @@ enum TransferActivityUnion {
         var waiting = 0
         for (index, edge) in edges.enumerated() {
             if edge.kind == .running { running += edge.by } else { waiting += edge.by }
-            // Entries of one moment are one change.
+            // Changes at the same time are combined.
             guard index + 1 == edges.count || edges[index + 1].time > edge.time else { continue }
             track.change(
                 to: running > 0 ? .running : waiting > 0 ? .waiting : nil, at: edge.time,
@@ -112,9 +112,9 @@ enum TransferActivityUnion {
     }
 }
 
-/// An app's name where there is little room.
+/// Short names of apps.
 enum AppLabel {
-    /// The last part of an id in reverse-DNS style, or a program's file name.
+    /// Returns the last part of an id in reverse-DNS style, or the file name of a program.
     static func short(_ app: AppID) -> String {
         let separator: Character = app.isProgram ? "/" : "."
         return app.rawValue.split(separator: separator).last.map { String($0) } ?? app.rawValue
