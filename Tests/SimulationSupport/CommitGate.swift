@@ -1,7 +1,7 @@
 package import GRDB
 import Synchronization
 
-/// Lets so many transactions commit, and refuses those behind them as a full disk does.
+/// Allows a limited number of commits, and refuses later ones as a full disk does.
 package final class CommitGate: TransactionObserver, Sendable {
     private struct State {
         var commits = 0
@@ -13,16 +13,16 @@ package final class CommitGate: TransactionObserver, Sendable {
 
     package init() {}
 
-    /// How many came through.
+    /// The number of commits that succeeded.
     package var commits: Int { state.withLock { $0.commits } }
-    /// Whether a commit was refused since the gate was opened last.
+    /// Whether a commit was refused since the gate was last opened.
     package var hasFailed: Bool { state.withLock { $0.hasFailed } }
     /// Whether the next commit is refused.
     package var isShut: Bool { state.withLock { $0.commits >= $0.failsAfter ?? .max } }
 
     package func shut() { state.withLock { $0.failsAfter = 0 } }
 
-    /// Lets `count` more commits through, or all.
+    /// Allows `count` more commits, or all.
     package func open(for count: Int? = nil) {
         state.withLock { state in
             state.failsAfter = count.map { state.commits + $0 }

@@ -2,10 +2,10 @@ import Clock
 package import NightshiftAPI
 import Synchronization
 
-/// Clocks that stand still until they are told what time it is.
+/// Clocks that stand still until a test advances them.
 ///
-/// Those who sleep are woken in the order of their times. Once ``halt()`` was called nobody is woken any more, as after
-/// a power cut.
+/// Sleepers are woken in the order of their times. After ``halt()`` no sleeper is woken any longer, as after a power
+/// cut.
 package final class ManualClock: ServiceClock {
     private struct Sleeper {
         var bootSeconds: Double
@@ -57,18 +57,19 @@ package final class ManualClock: ServiceClock {
         return stream
     }
 
-    /// Boot seconds at which the next sleeper wants to be woken.
+    /// The boot time in seconds at which the next sleeper wakes.
     package var nextWaking: Double? {
         state.withLock { $0.sleepers.values.map(\.bootSeconds).min() }
     }
 
-    /// How many sleep.
+    /// The number of sleepers.
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
-    /// Lets time go on to `bootSeconds` in one step and wakes whose time has come. All clocks go on.
+    /// Advances all clocks to `bootSeconds` in one step, and wakes every sleeper that is due.
     package func advance(to bootSeconds: Double) { move(to: bootSeconds, asleep: false) }
 
-    /// The machine sleeps for so long: its awake clock stands still. Sleepers whose time came meanwhile are woken afterwards.
+    /// Puts the machine to sleep for this many seconds: its awake clock stands still. Sleepers that became due are
+    /// woken afterwards.
     package func sleepMachine(for seconds: Double) { move(to: now().bootSeconds + seconds, asleep: true) }
 
     private func move(to bootSeconds: Double, asleep: Bool) {
@@ -95,19 +96,19 @@ package final class ManualClock: ServiceClock {
         for watcher in watchers { watcher.yield() }
     }
 
-    /// Nobody who sleeps is ever woken again.
+    /// Stops waking sleepers for good.
     package func halt() {
         state.withLock { $0.isHalted = true }
     }
 
-    /// The clocks after the machine was off for a while: another boot, and a boot clock that begins anew.
+    /// The clocks after the machine was off for a while: another boot, and a boot clock that starts again.
     package func afterReboot(bootID: String, off seconds: Double) -> ManualClock {
         let reading = now()
         return ManualClock(
             ClockReading(bootID: bootID, bootSeconds: 3, wallSeconds: reading.wallSeconds + seconds))
     }
 
-    /// The same clocks for a service that starts after another has died.
+    /// The same clocks, for a service that starts after another has died.
     package func afterCrash() -> ManualClock {
         ManualClock(now())
     }

@@ -3,20 +3,21 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Tells when nothing runs in this process any more, so that virtual time may go on.
+/// Detects when nothing runs in this process, so that virtual time may advance.
 ///
-/// The state of every thread is read twice. Threads that slept both times and were not scheduled in between were all
-/// asleep at one moment: nobody was left to wake another, except from outside. A thread that waits for a disk does not
-/// count as asleep. This holds only in a process that does nothing else: simulations run in one of their own.
+/// The state of every thread is read twice. Threads that slept both times, and were not scheduled in between, were all
+/// asleep at the same instant: only an outside event could wake one. A thread that waits for a disk does not count as
+/// asleep. This holds only in a process that does nothing else, so each simulation has its own process.
 package enum ProcessQuiescence {
     private static let requests = Requests()
 
-    /// Returns when every thread but the one that looks sleeps.
+    /// Returns when every thread except the observer sleeps.
     package static func wait() async {
         await withCheckedContinuation { requests.add($0) }
     }
 
-    /// The thread that looks. It is not one of Swift's pool: those have to be free to sleep.
+    /// The pending requests, and the thread that observes the others. It is not one of Swift's pool, whose threads have
+    /// to be free to sleep.
     private final class Requests: Sendable {
         private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
         private let semaphore = DispatchSemaphore(value: 0)
@@ -44,7 +45,7 @@ package enum ProcessQuiescence {
     }
 }
 
-/// Reads what the kernel says of this process's threads, from a thread of its own.
+/// Reads the kernel's information about this process's threads, from a separate thread.
 private struct ThreadObserver {
     private let ownThread: String
 
@@ -70,7 +71,7 @@ private struct ThreadObserver {
         }
     }
 
-    /// How often each thread was scheduled; nil when one runs, is about to, or waits for a disk.
+    /// The number of times each thread was scheduled; nil if a thread runs, is about to run, or waits for a disk.
     private func snapshot() -> [String: [UInt8]]? {
         guard let directory = opendir("/proc/self/task") else { return nil }
         defer { closedir(directory) }
@@ -80,7 +81,7 @@ private struct ThreadObserver {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             guard name.first != ".", name != ownThread else { continue }
-            // A thread that has ended in the meantime shows in the next look.
+            // The next snapshot reveals a thread that has ended in the meantime.
             guard let status = Self.read("/proc/self/task/\(name)/status"), let state = status.state,
                 state == UInt8(ascii: "S") || state == UInt8(ascii: "I")
             else { return nil }
@@ -104,7 +105,7 @@ private struct ThreadObserver {
         }
     }
 
-    /// The offset behind the first occurrence of `word` in a text that ends with a zero byte.
+    /// The offset after the first occurrence of `word` in a text that ends with a zero byte.
     private static func find(_ word: String, in text: UnsafeRawBufferPointer) -> Int? {
         guard let base = text.baseAddress?.assumingMemoryBound(to: CChar.self), let place = strstr(base, word)
         else { return nil }

@@ -2,28 +2,28 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// What a scripted origin says to one request: a head, then bytes of a content, then an end.
+/// A scripted origin's response to one request: a head, then bytes of a content, then an end.
 struct ScriptedAnswer: Sendable {
     var head: ResponseHead
     var content: SeededContent
-    /// The first byte of the content that is sent.
+    /// The offset of the first byte of the content that is sent.
     var offset: Int64 = 0
-    /// Bytes that are sent.
+    /// The number of bytes that are sent.
     var count: Int64 = 0
     var ending: Ending = .complete
-    /// Whether the resource has its next version once the bytes are sent.
+    /// Whether the resource changes to its next version once the bytes are sent.
     var replaces = false
 
     enum Ending: Sendable {
         case complete
         case fails(TransferFailure)
-        /// Nothing more comes.
+        /// The connection stays open, and no more bytes arrive.
         case silence
     }
 }
 
 extension ScriptedVersion {
-    /// The answer to `request`, with the exchange going as `behaviour` says.
+    /// The response to `request` in an exchange with this behaviour.
     func answer(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
         if case .status(let status, let retryAfter) = behaviour {
             var fields = [HeaderField(name: "Date", value: date), HeaderField(name: "Content-Length", value: "0")]
@@ -97,7 +97,8 @@ extension ScriptedVersion {
         ResponseHead(status: status, headers: fields, httpVersion: "1.1", url: request.url, method: request.method)
     }
 
-    /// What a field like `bytes=1000-` or `bytes=1000-1999` asks for: the first byte, and the offset behind the last one.
+    /// The range that a field such as `bytes=1000-` or `bytes=1000-1999` requests: the first byte, and the offset after
+    /// the last one.
     private static func range(_ field: String) -> (first: Int64, end: Int64?)? {
         guard field.hasPrefix("bytes=") else { return nil }
         let bounds = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -107,7 +108,7 @@ extension ScriptedVersion {
 }
 
 extension HeaderField {
-    /// Fields of different names.
+    /// The fields as a list; their names differ.
     static func list(_ fields: [String: String]) -> [HeaderField] {
         fields.map { HeaderField(name: $0.key, value: $0.value) }
     }
@@ -127,10 +128,10 @@ extension ScriptedAnswer {
             ending = .fails(Self.broken)
         case .short(let bytes) where announced:
             count = min(all, bytes)
-            // A transport notices that the length does not fit.
+            // A transport notices that the length is wrong.
             if count < all { ending = .fails(TransferFailure(.truncated, "The body ended early.")) }
         case .short(let bytes):
-            // Without a length only a broken connection tells.
+            // Without a length only a broken connection reveals the early end.
             count = min(all, bytes)
             if count < all { ending = .fails(Self.broken) }
         case .long(let bytes) where announced:

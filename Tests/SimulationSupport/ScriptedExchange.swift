@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// One exchange under way. A value: ``ScriptedTransport`` holds it and carries out its events.
+/// A running exchange. It is a value: ``ScriptedTransport`` stores it and executes its events.
 struct ScriptedExchange {
     enum Event {
         case head(ResponseHead)
@@ -13,26 +13,26 @@ struct ScriptedExchange {
 
     private enum Phase {
         case connecting
-        /// The head is with the receiver.
+        /// The receiver has the head and decides what happens to the body.
         case judging
         case body(BodyDisposition)
     }
 
     let begun: ScriptedTransport.Begun
     let receiver: any ExchangeReceiver
-    /// Boot seconds; nil while only the service can make it go on.
+    /// The boot time of the next step; nil while only the service can continue the exchange.
     private(set) var nextStep: Double?
     var rateLimit: Int64?
     private var phase = Phase.connecting
     private var answer: ScriptedAnswer?
     private var behaviour: ScriptedBehaviour?
-    /// Bytes of the answer's body that were sent.
+    /// The number of bytes of the response's body that were sent.
     private var sent: Int64 = 0
     private var body: [UInt8] = []
     private(set) var isCancelled = false
     private var isSevered = false
     private var isPaused = false
-    /// Boot seconds at which bytes last moved.
+    /// The boot time at which bytes last moved.
     private var lastProgress: Double
 
     init(begun: ScriptedTransport.Begun, receiver: any ExchangeReceiver) {
@@ -43,7 +43,7 @@ struct ScriptedExchange {
         nextStep = begun.time + Self.latency
     }
 
-    /// Seconds from a request to its head.
+    /// Seconds from a request to the head of its response.
     private static let latency = 0.05
 
     mutating func cancel(_ now: Double) {
@@ -123,7 +123,7 @@ struct ScriptedExchange {
             return receive(upload, now.bootSeconds, state)
         }
         if begun.request.body != nil, case .stall = behaviour {
-            // It has all bytes and never answers.
+            // The server has all bytes and never responds.
             self.behaviour = .silent
             nextStep = now.bootSeconds + begun.request.idleTimeout
             return .nothing
@@ -211,7 +211,7 @@ struct ScriptedExchange {
                 body += bytes
                 break
             }
-            // It goes to the file from its first byte on.
+            // The response is written to the file from its first byte on.
             switch overflow() {
             case .failure(let failure): return end(.failed(failure))
             case .success(let sink):
@@ -226,7 +226,7 @@ struct ScriptedExchange {
         return .nothing
     }
 
-    /// The announced bytes are sent.
+    /// Ends the body after the announced bytes.
     private mutating func conclude(
         _ answer: ScriptedAnswer, _ now: Double, _ state: inout ScriptedTransport.State
     ) -> Event {
@@ -246,14 +246,14 @@ struct ScriptedExchange {
         }
     }
 
-    /// Bytes that arrive in one interval.
+    /// The number of bytes that arrive in one interval.
     private func share(of state: ScriptedTransport.State) -> Int64 {
         let common = state.rateLimit.map { $0 / Int64(max(1, state.exchanges.count)) } ?? .max
         let speed = min(state.bandwidth, rateLimit ?? .max, common)
         return max(1, Int64(saturating: Double(speed) * state.interval))
     }
 
-    /// - Parameter origin: of the server that was asked last.
+    /// - Parameter origin: the origin of the last server that was asked.
     private func end(
         _ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server, of origin: String? = nil
     ) -> Event {

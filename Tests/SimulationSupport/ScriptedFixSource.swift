@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Synchronization
 
-/// Sources of places that say what the test says, and at first that there are none.
+/// Location sources that report what the test sets, and at first that no source is available.
 package final class ScriptedFixSource: FixSource {
     package let updates: AsyncStream<FixUpdate>
     private let continuation: AsyncStream<FixUpdate>.Continuation
@@ -22,9 +22,9 @@ package final class ScriptedFixSource: FixSource {
 
     package static let none = FixUpdate.sources([], canMonitorRegions: false, canMonitorSignificantChanges: false)
 
-    /// What was wanted, oldest first.
+    /// The requests for locations, oldest first.
     package var wishes: [FixWish] { kept.withLock { $0.wishes } }
-    /// How often somebody has asked what there is.
+    /// The number of times that the available sources were queried.
     package var looks: Int { kept.withLock { $0.looks } }
     package var isShutDown: Bool { kept.withLock { $0.isShutDown } }
 
@@ -32,10 +32,10 @@ package final class ScriptedFixSource: FixSource {
 
     package func want(_ wish: FixWish) { kept.withLock { $0.wishes.append(wish) } }
 
-    /// Says what is seen by whoever looks; before, nobody sees anything new.
+    /// Sets the update that the next query returns; before that, queries find nothing new.
     package func show(_ update: FixUpdate) { kept.withLock { $0.seen = update } }
 
-    /// Happens once, between what the next look sees and its answer.
+    /// Runs once, after the next query has read its result and before it returns.
     package func duringNextLook(_ meanwhile: @escaping @Sendable () async -> Void) {
         kept.withLock { $0.meanwhile = meanwhile }
     }

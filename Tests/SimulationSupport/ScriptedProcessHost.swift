@@ -6,10 +6,11 @@ import TestSupport
 
 /// Processes that do only what tests say, for a service in virtual time.
 ///
-/// Each is stood in for by a real one, asleep: the service asks the kernel about those who connect. What is done to
-/// processes is remembered. One host serves one service; its ``successor(isDead:)`` has the same processes.
+/// A real, sleeping process represents each of them, since the service asks the kernel about processes that connect.
+/// The actions on processes are recorded. One host serves one service; its ``successor(isDead:)`` has the same
+/// processes.
 package final class ScriptedProcessHost: ProcessHost {
-    /// What was done.
+    /// An action on a process.
     package enum Deed: Hashable, Sendable {
         case launched(Int32, LaunchPlan)
         case suspended(Int32)
@@ -22,12 +23,12 @@ package final class ScriptedProcessHost: ProcessHost {
         var process: ProcessIdentity
         var plan: LaunchPlan?
         var isSuspended = false
-        /// Whether its program runs.
+        /// Whether the process executes its program.
         var hasBegun: Bool
-        /// Whether this host may know how it ends.
+        /// Whether this host is the parent, and so can learn the exit status.
         var isChild: Bool
         var isWatched: Bool
-        /// SIGTERM came and nobody has acted on it.
+        /// Whether SIGTERM arrived and was not acted on yet.
         var isAskedToEnd = false
         var locks: [HeldLock] = []
     }
@@ -39,14 +40,14 @@ package final class ScriptedProcessHost: ProcessHost {
         var ignoresKills = false
         var refusesSuspension = false
         var isShutDown = false
-        /// Processes that ended with their service, before their programs began.
+        /// Processes that ended with their service, before they executed their programs.
         var unbegun: Set<Int32> = []
     }
 
     package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
     private let ended: AsyncStream<(ProcessIdentity, ProcessEnd)>.Continuation
     private let state: Mutex<State>
-    /// Whether the service has died, and does nothing any more.
+    /// Whether the service has died and does nothing any longer.
     private let isDead: @Sendable () -> Bool
 
     package convenience init(isDead: @escaping @Sendable () -> Bool) {
@@ -59,7 +60,7 @@ package final class ScriptedProcessHost: ProcessHost {
         (exits, ended) = AsyncStream.makeStream()
     }
 
-    /// The host of the next service: nothing is frozen any more, and nothing is its child.
+    /// The host of the next service: no process is frozen or its child.
     package func successor(isDead: @escaping @Sendable () -> Bool) -> ScriptedProcessHost {
         var next = State()
         let (entries, deeds) = state.withLock { state in
@@ -68,7 +69,7 @@ package final class ScriptedProcessHost: ProcessHost {
             return (state.entries, state.deeds)
         }
         next.deeds = deeds
-        // Whoever waited for the service ends with it.
+        // A process that waited for the service before its exec ends with the service.
         for (pid, entry) in entries where !entry.hasBegun {
             Self.remove(pid)
             next.unbegun.insert(pid)
@@ -88,7 +89,7 @@ package final class ScriptedProcessHost: ProcessHost {
 
     // MARK: - What tests do and look at
 
-    /// A process that the service has not launched.
+    /// Starts a process that the service has not launched.
     package func startByUser() throws(LaunchFailure) -> ProcessIdentity {
         let process = try Self.standIn()
         state.withLock {
@@ -98,7 +99,7 @@ package final class ScriptedProcessHost: ProcessHost {
         return process
     }
 
-    /// The process ends by itself, or a signal of somebody else ends it.
+    /// Ends the process, by itself or by a signal from outside.
     package func end(_ pid: Int32, _ end: ProcessEnd) {
         let entry = state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: pid) else { return nil as Entry? }
@@ -110,12 +111,12 @@ package final class ScriptedProcessHost: ProcessHost {
         if entry.isWatched, !isDead() { ended.yield((entry.process, entry.isChild ? end : .unknown)) }
     }
 
-    /// Ends everything. Every test ends with it.
+    /// Ends all processes. Every test calls this at its end.
     package func endAll() {
         for pid in state.withLock({ $0.entries.keys.sorted() }) { end(pid, .signalled(SIGKILL)) }
     }
 
-    /// Those whose programs run, in the order of their numbers.
+    /// The processes that execute their programs, ordered by ID.
     package var living: [Int32] { state.withLock { $0.entries.filter(\.value.hasBegun).keys.sorted() } }
 
     package func plan(_ pid: Int32) -> LaunchPlan? { state.withLock { $0.entries[pid]?.plan } }
@@ -130,19 +131,19 @@ package final class ScriptedProcessHost: ProcessHost {
         deeds.compactMap { if case .launched(_, let plan) = $0 { plan } else { nil } }
     }
 
-    /// What launches come to from now on; nil lets them succeed.
+    /// Makes launches fail from now on; nil lets them succeed.
     package func setLaunchFailure(_ failure: LaunchFailure?) {
         state.withLock { $0.launchFailure = failure }
     }
 
-    /// SIGKILL takes its time, as with a process that waits for a disk.
+    /// Delays SIGKILL, as for a process that waits for a disk.
     package func setIgnoresKills(_ ignoresKills: Bool) {
         state.withLock { $0.ignoresKills = ignoresKills }
     }
 
     package func setRefusesSuspension(_ refuses: Bool) { state.withLock { $0.refusesSuspension = refuses } }
 
-    /// Locks that the process holds from now on, on files that others have open.
+    /// Sets the locks that the process holds from now on, on files that others have open.
     package func setLocks(_ pid: Int32, _ locks: [HeldLock]) {
         state.withLock { $0.entries[pid]?.locks = locks }
     }
@@ -240,13 +241,13 @@ package final class ScriptedProcessHost: ProcessHost {
 
     // MARK: - Stand-ins
 
-    /// A process that leads a session of its own and sleeps; it ends by itself should nobody end it.
+    /// Starts a process that leads its own session and sleeps; it ends by itself if nothing ends it.
     private static func standIn() throws(LaunchFailure) -> ProcessIdentity {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(&attributes, Self.leadsSession)
-        // Nobody who reads what this process writes shall wait for a stand-in.
+        // The sleeping process must not keep this process's output open for readers, so it gets /dev/null.
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -269,7 +270,7 @@ package final class ScriptedProcessHost: ProcessHost {
 
     private static func remove(_ pid: Int32) {
         Glibc.kill(pid, SIGKILL)
-        // Not asleep meanwhile: who looks whether anything runs has to see it.
+        // The thread polls instead of sleeping: a check for quiescence has to see that it runs.
         var status: Int32 = 0
         while waitpid(pid, &status, WNOHANG) == 0 { sched_yield() }
     }

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 import Transfers
 
-/// The proof that an origin asks for before it gives a file.
+/// The proof that an origin requires before it serves a file.
 package struct ScriptedProtection: Sendable {
-    /// As it is asked; the transport adds nothing.
+    /// The challenge exactly as it is sent; the transport adds nothing.
     package var challenge: Challenge
-    /// For Basic and Digest: who is let in.
+    /// The accepted credential, for Basic and Digest.
     package var credential: Credential?
-    /// For a server that nobody knows: the SHA-256 of its certificate, in hexadecimal digits.
+    /// The SHA-256 of the certificate in hexadecimal digits, for a server that the system does not trust.
     package var digest: String?
 
     package static func basic(
@@ -20,7 +20,7 @@ package struct ScriptedProtection: Sendable {
 
     /// - Parameters:
     ///   - certificate: base64, as in the challenge.
-    ///   - digest: of its bytes.
+    ///   - digest: the SHA-256 of the certificate's bytes.
     package static func unknownServer(host: String, certificate: String, digest: String) -> ScriptedProtection {
         var challenge = Challenge(method: .serverTrust, host: host, port: 80, scheme: "http")
         challenge.certificates = [certificate]
@@ -46,7 +46,7 @@ package struct ScriptedProtection: Sendable {
         return request.asksAbout.contains(challenge.method) ? .asks : .refuses
     }
 
-    /// A proxy is shown what stands in its address.
+    /// Whether the request sends the credential. For a proxy it is in the proxy's address.
     private func isShown(_ credential: Credential, by request: WireRequest) -> Bool {
         guard challenge.isProxy else {
             return credential.user == request.credential?.user && credential.password == request.credential?.password

@@ -4,7 +4,7 @@ package import TestSupport
 /// One version of a file that a scripted origin serves.
 package struct ScriptedVersion: Sendable, Hashable {
     package var content: SeededContent
-    /// As it is sent, quotes and `W/` included.
+    /// The entity tag exactly as it is sent, including quotes and `W/`.
     package var entityTag: String?
     package var lastModified: String?
     /// Whether responses have a `Content-Length`.
@@ -12,7 +12,7 @@ package struct ScriptedVersion: Sendable, Hashable {
     package var acceptsRanges = true
     /// `Content-Type`.
     package var mediaType: String?
-    /// `Repr-Digest`, as it is sent: true or not.
+    /// `Repr-Digest` exactly as it is sent, correct or not.
     package var digest: String?
 
     package init(seed: UInt64, size: Int64, entityTag: String?, lastModified: String? = nil) {
@@ -40,16 +40,16 @@ package struct ScriptedVersion: Sendable, Hashable {
     }
 }
 
-/// A file of a scripted origin, with the versions it goes through.
+/// A file of a scripted origin, with its successive versions.
 package struct ScriptedResource: Sendable {
     package var versions: [ScriptedVersion]
-    /// Which version is served now.
+    /// The index of the version that is served now.
     package var current = 0
-    /// What happens to the next exchanges, one each; then ``ScriptedTransport/weather`` decides.
+    /// The behaviours of the next exchanges, one each; after these ``ScriptedTransport/weather`` decides.
     package var script: [ScriptedBehaviour]
-    /// Bytes of the present version that the answer to an upload brings.
+    /// The number of bytes of the present version in the response to an upload.
     package var uploadAnswer: Int64 = 0
-    /// The proof that requests have to give; none unless set.
+    /// The proof that requests have to give; nil requires none.
     package var protection: ScriptedProtection?
 
     package init(_ versions: [ScriptedVersion], script: [ScriptedBehaviour] = []) {
@@ -58,44 +58,44 @@ package struct ScriptedResource: Sendable {
     }
 }
 
-/// How one exchange goes.
+/// The behaviour of one exchange.
 package enum ScriptedBehaviour: Sendable, Hashable {
     case normal
     case cannotConnect
     /// The service has no descriptor left for a connection.
     case noDescriptors
-    /// The resource answers with a redirect to an address that takes no connections.
+    /// The resource redirects to an address that accepts no connections.
     case deadRedirect
-    /// The connection stands and nothing is ever said.
+    /// The connection is established, and the server never sends anything.
     case silent
-    /// Nothing more comes after so many bytes of the body; an upload is taken whole and never answered.
+    /// No byte arrives after this many bytes of the body; an upload is received whole and gets no response.
     case stall(after: Int64)
-    /// The connection breaks after so many bytes of the body.
+    /// The connection breaks after this many bytes of the body.
     case cut(after: Int64)
-    /// The body ends, without an error of the connection, after so many bytes.
+    /// The body ends after this many bytes, without a connection error.
     case short(after: Int64)
-    /// A status without a file, with a `Retry-After` where given.
+    /// A status without a file, with a `Retry-After` if given.
     case status(Int, retryAfter: String? = nil)
     /// A status with these fields, and no body.
     case says(Int, [String: String])
     /// The whole file instead of the range.
     case ignoreRange
-    /// The part begins so many bytes before what was asked for.
+    /// The part starts this many bytes before the requested range.
     case earlyPart(by: Int64)
-    /// The `Content-Range` names bytes other than those asked for, behind them.
+    /// The `Content-Range` names bytes after the requested ones.
     case latePart
-    /// The `Content-Range` tells of a file of another length.
+    /// The `Content-Range` gives a wrong total length.
     case wrongTotal
-    /// The whole file, announced as longer first, and as what it is then.
+    /// The whole file, announced with a larger length first and with the right one then.
     case twoLengths
     /// A part without any validator.
     case anonymousPart
     /// More bytes than were announced.
     case long(by: Int64)
-    /// The file is replaced while the body is under way, and the connection breaks.
+    /// The file is replaced during the transfer of the body, and the connection breaks.
     case replaced(after: Int64)
-    /// A 416 with nothing said of the length.
+    /// A 416 that does not give the length.
     case unsatisfiable
-    /// Somebody in between answers with a page of 18 bytes.
+    /// An intermediary responds with a page of 18 bytes.
     case page
 }

@@ -5,11 +5,11 @@ import Synchronization
 package import TestSupport
 package import Transfers
 
-/// A network of scripted origins in virtual time: what is sent arrives in steps, when ``runDue()`` is called.
+/// A network of scripted origins in virtual time. Bytes arrive in steps, when ``runDue()`` is called.
 ///
-/// The caller of ``runDue()`` is the transport's thread: receivers are called from there and from nowhere else.
+/// The caller of ``runDue()`` acts as the transport's thread: only it calls receivers.
 package final class ScriptedTransport: Transport {
-    /// A request that went out, and what is still under way of it.
+    /// A request that was sent, and the state of its exchange.
     package struct Begun: Sendable {
         package var time: Double
         package var request: WireRequest
@@ -27,18 +27,18 @@ package final class ScriptedTransport: Transport {
         var isHalted = false
         var random: SplitMix64
         var weather: @Sendable (inout SplitMix64) -> ScriptedBehaviour = { _ in .normal }
-        /// Bytes per second of one connection.
+        /// The bandwidth of one connection in bytes per second.
         var bandwidth: Int64 = 4 << 20
         /// Seconds between two arrivals on one connection.
         var interval = ScriptedTransport.coarse
         var served: [String: Set<ScriptedVersion>] = [:]
         var observer: (@Sendable (Begun, [Begun]) -> Void)?
-        /// Proxies that take no connections.
+        /// Proxies that accept no connections.
         var deadProxies: Set<String> = []
         var forgotten = 0
         var mostAtOnce = 0
 
-        /// A cancelled exchange sends and takes nothing any more.
+        /// The running exchanges. A cancelled exchange sends and receives nothing any longer.
         var underWay: [Begun] { exchanges.values.filter { !$0.isCancelled }.map(\.begun) }
     }
 
@@ -50,7 +50,7 @@ package final class ScriptedTransport: Transport {
         state = Mutex(State(random: SplitMix64(seed: seed)))
     }
 
-    /// A transport for the service that comes after: the same origins, and nothing under way.
+    /// A transport for the next service: the same origins, and no running exchange.
     package func successor(clock: ManualClock) -> ScriptedTransport {
         let old = state.withLock { old in
             old.isHalted = true
@@ -78,18 +78,18 @@ package final class ScriptedTransport: Transport {
         }
     }
 
-    /// - Parameter proxies: as requests name them. They take no connections.
+    /// - Parameter proxies: proxies, as requests name them, that accept no connections.
     package func setDeadProxies(_ proxies: Set<String>) {
         state.withLock { $0.deadProxies = proxies }
     }
 
-    /// Decides how exchanges go whose resource's script has nothing more to say.
+    /// Sets the behaviour of exchanges whose resource has no script left.
     package func setWeather(_ weather: @escaping @Sendable (inout SplitMix64) -> ScriptedBehaviour) {
         state.withLock { $0.weather = weather }
     }
 
-    /// - Parameter interval: seconds between two arrivals on one connection. Who measures rates wants it to be short, or what
-    ///   is measured hangs on which task comes first in a moment.
+    /// - Parameter interval: seconds between two arrivals on one connection. A test that measures rates needs a short
+    ///   one; otherwise the result depends on which task comes first at the same instant.
     package func setBandwidth(_ bytesPerSecond: Int64, interval: Double = ScriptedTransport.coarse) {
         state.withLock { state in
             state.bandwidth = bytesPerSecond
@@ -97,16 +97,16 @@ package final class ScriptedTransport: Transport {
         }
     }
 
-    /// Few events, where their number is all that counts.
+    /// The interval for tests in which only the number of bytes counts; it causes few events.
     package static let coarse = 0.25
 
-    /// Without a network what is under way breaks and nothing connects.
+    /// Sets whether there is a network. Without one, running exchanges break and no new one connects.
     package func setOnline(_ isOnline: Bool) {
         state.withLock { $0.isOnline = isOnline }
         if !isOnline { breakConnections() }
     }
 
-    /// What is under way breaks; what comes after it connects.
+    /// Breaks all running exchanges; later ones connect.
     package func breakConnections() {
         state.withLock { state in
             for id in state.exchanges.keys { state.exchanges[id]?.sever(at: clock.now().bootSeconds) }
@@ -115,7 +115,7 @@ package final class ScriptedTransport: Transport {
 
     // MARK: What tests look at
 
-    /// Called with each request that goes out and all that are under way then, itself included.
+    /// Sets a function called for each request sent, with all running exchanges including that one.
     package func setObserver(_ observer: @escaping @Sendable (Begun, [Begun]) -> Void) {
         state.withLock { $0.observer = observer }
     }
@@ -124,15 +124,15 @@ package final class ScriptedTransport: Transport {
 
     package var underWay: [Begun] { state.withLock(\.underWay) }
 
-    /// The most exchanges that were under way together.
+    /// The largest number of exchanges that ran at the same time.
     package var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
 
-    /// The versions of which a whole or a part was sent.
+    /// The versions that were sent, in whole or in part.
     package func served(_ url: String) -> Set<ScriptedVersion> { state.withLock { $0.served[url] ?? [] } }
 
     package var rateLimit: Int64? { state.withLock { $0.rateLimit } }
 
-    /// Limits of the exchanges under way.
+    /// The rate limits of the running exchanges.
     package var rateLimits: [Int64?] { state.withLock { $0.exchanges.values.map(\.rateLimit) } }
 
     package var timesForgotten: Int { state.withLock { $0.forgotten } }
@@ -173,12 +173,12 @@ package final class ScriptedTransport: Transport {
 
     // MARK: Time
 
-    /// Boot seconds at which something happens next.
+    /// The boot time of the next event.
     package var nextStep: Double? {
         state.withLock { $0.isHalted ? nil : $0.exchanges.values.compactMap(\.nextStep).min() }
     }
 
-    /// Lets everything happen whose time has come.
+    /// Executes all events that are due.
     package func runDue() {
         while let (number, receiver, event) = nextEvent() {
             switch event {
@@ -197,7 +197,7 @@ package final class ScriptedTransport: Transport {
         return state.withLock { state in
             guard !state.isHalted else { return nil }
             let due = state.exchanges.filter { $0.value.nextStep ?? .infinity <= reading.bootSeconds }
-            // Of what happens at one moment, what was begun first comes first.
+            // Events at the same instant run in the order in which their exchanges started.
             let first = due.min { ($0.value.nextStep ?? 0, $0.key) < ($1.value.nextStep ?? 0, $1.key) }
             guard let number = first?.key, var exchange = first?.value else { return nil }
             let event = exchange.step(reading, &state)
@@ -211,7 +211,7 @@ package final class ScriptedTransport: Transport {
     }
 }
 
-/// An exchange of a ``ScriptedTransport``, as the service holds it.
+/// The service's handle of an exchange in a ``ScriptedTransport``.
 private struct ScriptedHandle: ExchangeHandle {
     let transport: ScriptedTransport
     let number: Int

@@ -2,11 +2,11 @@ import Dispatch
 package import Store
 import TestSupport
 
-/// Another who writes, for as long as a test wants: whatever is to be written meanwhile waits.
+/// A second writer that blocks the database for as long as a test needs: all other writes wait.
 package final class StoreHold: Sendable {
     private let word = DispatchSemaphore(value: 0)
 
-    /// Returns when it writes.
+    /// Returns once it has started to write.
     package init(_ store: Store) async throws {
         let hasBegun = Watched(false)
         let word = word
