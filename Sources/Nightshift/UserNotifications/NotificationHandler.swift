@@ -4,17 +4,18 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Tells the service of the app's own notifications in the order of the calls, and asks it what there is.
+/// Sends changes of the app's own notifications to the service in the order of the calls, and reads notifications from
+/// it.
 ///
-/// What cannot be told is kept until the service is back.
+/// Changes that cannot be sent are kept until the service can be reached again.
 final class NotificationHandler: Sendable {
     typealias Completion = @Sendable (UNError?) -> Void
 
-    /// Something that the app wants to be done.
+    /// A change that the app has requested.
     enum Change: Sendable {
-        /// - Parameter interval: seconds from when it was asked for; nil for at once.
+        /// - Parameter interval: The time in seconds between the request and the notification. Nil means immediately.
         case add(AppNotification, interval: Double?, repeats: Bool)
-        /// - Parameter identifiers: nil for all.
+        /// - Parameter identifiers: The identifiers to remove. Nil means all.
         case remove(Kind, identifiers: Set<String>?)
         case setCategories(NotificationCategories)
         case setBadge(Int)
@@ -26,7 +27,7 @@ final class NotificationHandler: Sendable {
     }
 
     private let queue = DispatchQueue(label: "nightshift.notifications")
-    /// Waits for the app's user, and holds nothing else up.
+    /// The queue for requests that wait for the user. It is separate, so that other requests do not wait.
     private let questions = DispatchQueue(label: "nightshift.notification-questions")
     private let state = Mutex(State())
 
@@ -41,16 +42,16 @@ final class NotificationHandler: Sendable {
     private struct Unsent: Sendable {
         var number: Int
         var change: Change
-        /// When the app has asked for it.
+        /// The time at which the app requested the change.
         var date: ContinuousClock.Instant
         var completions: [Completion]
     }
 
-    /// How long a service that is there may refuse for passing reasons before it is given time until its next
-    /// channel.
+    /// The time for which a change is retried if the service is running but temporarily refuses it. After that, the
+    /// change waits for the next channel.
     private static let changePatience: Duration = .seconds(30)
     private static let readPatience: Duration = .seconds(2)
-    /// How long one question may wait for the app's user before it is asked again.
+    /// The time for which one request waits for the user's answer before it is repeated.
     private static let questionPatience: Duration = .seconds(600)
 
     func connect(to connection: ServiceConnection) {
@@ -59,11 +60,12 @@ final class NotificationHandler: Sendable {
 
     // MARK: - Changes
 
-    /// - Parameter completion: called once, on any thread, when the service has it or has refused it.
+    /// - Parameter completion: A closure that is called once, on any thread, when the service has accepted or refused
+    ///   the change.
     func make(_ change: Change, completion: @escaping Completion = { _ in }) {
         state.withLock { state in
             state.lastNumber += 1
-            // Of these only the last counts, however long the service is away.
+            // Only the last of these changes counts, so that their number does not grow while the service is away.
             let superseded = state.unsent.filter { $0.change.isSuperseded(by: change) }
             state.unsent.removeAll { $0.change.isSuperseded(by: change) }
             state.unsent.append(
@@ -82,7 +84,7 @@ final class NotificationHandler: Sendable {
         make(.setBadge(count), completion: completion)
     }
 
-    /// As this process has set it last.
+    /// The badge that this process has set last.
     var badge: Int { state.withLock(\.badge) }
 
     func setCategories(_ categories: Set<UNNotificationCategory>) {
@@ -91,18 +93,18 @@ final class NotificationHandler: Sendable {
         make(.setCategories(NotificationCategories(categories: sorted)))
     }
 
-    /// As this process has set them last.
+    /// The categories that this process has set last.
     var categories: Set<UNNotificationCategory> { state.withLock(\.categories) }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
         queue.async { [self] in try? send() }
     }
 
-    /// On ``queue``.
+    /// Sends the unsent changes. Runs on ``queue``.
     ///
-    /// - Throws: ``ServiceUnreachable`` where the service cannot be told of all of it.
+    /// - Throws: ``ServiceUnreachable`` if not all changes could be sent.
     private func send() throws {
         while let (connection, next) = state.withLock({ state in
             state.connection.flatMap { connection in state.unsent.first.map { (connection, $0) } }
@@ -117,7 +119,7 @@ final class NotificationHandler: Sendable {
             } catch {
                 failure = UNError(.notificationsNotAllowed, "The app is ending.")
             }
-            // Superseded meanwhile, its completions are called with the later one.
+            // If the change was superseded meanwhile, its completions are called with the later change.
             let sent = state.withLock { state in
                 defer { state.unsent.removeAll { $0.number == next.number } }
                 return state.unsent.first { $0.number == next.number }
@@ -131,9 +133,9 @@ final class NotificationHandler: Sendable {
         case .add(let notification, let interval, let repeats):
             let waited = (ContinuousClock.now - unsent.date).components
             let seconds = Double(waited.seconds) + Double(waited.attoseconds) / 1e18
-            // The first of those that repeat has its time from when it gets there.
+            // The first interval of a repeating notification begins when the service receives the request.
             let left = repeats ? interval : interval.map { $0 - seconds }
-            // JSON has no infinity, and the service refuses more.
+            // JSON has no infinity, and the service refuses longer delays.
             let delay = left.flatMap { $0 > 0 ? min($0, Limits.longestTimeout) : nil }
             try notify(
                 .add(NotificationRequest(notification: notification, delay: delay, repeats: repeats)), on: connection)
@@ -148,8 +150,8 @@ final class NotificationHandler: Sendable {
         try connection.notify(endpoint, hasty: true, patience: Self.changePatience)
     }
 
-    /// The service removes an identifier wherever it has it: what repeats, and is both shown and pending, is removed
-    /// with the pending.
+    /// Removes pending or delivered notifications. The service removes an identifier from both lists. A repeating
+    /// notification that is both delivered and pending is therefore removed only as pending.
     private func remove(_ kind: Kind, _ identifiers: Set<String>?, on connection: ServiceConnection) throws {
         let known = try connection.request(.notifications, hasty: true, patience: Self.changePatience)
         let pending = Set(known.pending.map(\.notification.identifier))
@@ -162,15 +164,15 @@ final class NotificationHandler: Sendable {
             do {
                 try notify(.removeNotification(identifier), on: connection)
             } catch is Problem {
-                // It is gone already, which is all that was wanted.
+                // The notification no longer exists, so the removal is done.
             }
         }
     }
 
-    // MARK: - Questions
+    // MARK: - Reading
 
-    /// - Parameter completion: called on any thread, with what the service has when it has heard of every change; with nil without a
-    ///   service.
+    /// - Parameter completion: A closure that is called on any thread with the service's notifications, after every
+    ///   change has been sent. It gets nil if the service cannot be reached.
     func read(_ completion: @escaping @Sendable (ProcessNotifications?) -> Void) {
         queue.async { [self] in
             guard let connection = state.withLock(\.connection) else { return completion(nil) }
@@ -182,7 +184,8 @@ final class NotificationHandler: Sendable {
         }
     }
 
-    /// - Parameter completion: called on any thread when the user has decided, which may take as long as they like.
+    /// - Parameter completion: A closure that is called on any thread when the user has decided, which can take any
+    ///   time.
     func requestAuthorization(
         isProvisional: Bool, completion: @escaping @Sendable (Bool, UNError?) -> Void
     ) {
@@ -210,7 +213,7 @@ final class NotificationHandler: Sendable {
 }
 
 extension NotificationHandler.Change {
-    /// Whether it need not be told once the later one is.
+    /// Returns whether this change need not be sent if the later one is.
     fileprivate func isSuperseded(by later: Self) -> Bool {
         switch (self, later) {
         case (.setCategories, .setCategories), (.setBadge, .setBadge): true

@@ -15,11 +15,12 @@ final class NotificationPresenter: Sendable {
         weak var center: UNUserNotificationCenter?
         var delegate = Delegate()
         var isLaunched = false
-        /// Responses that came before there was a delegate, or the app's launch had ended.
+        /// Responses that arrived before a delegate was set and before the app's launch had ended.
         var held: [(response: NotificationResponse, receiver: Receiver, completion: Completion)] = []
     }
 
-    // Unchecked: set by the app on whatever thread, and called on the main thread only, as at Apple's.
+    // Unchecked because the app sets the delegate on any thread. It is called only on the main thread, as on Apple's
+    // systems.
     private struct Delegate: @unchecked Sendable {
         weak var value: (any UNUserNotificationCenterDelegate)?
     }
@@ -42,7 +43,7 @@ final class NotificationPresenter: Sendable {
         if delegate != nil { releaseHeld() }
     }
 
-    /// The app's launch has ended: a delegate that is not there now is not waited for.
+    /// Called when the app's launch has ended. From then on, responses no longer wait for a delegate.
     func launchEnded() {
         state.withLock { $0.isLaunched = true }
         releaseHeld()
@@ -54,26 +55,26 @@ final class NotificationPresenter: Sendable {
             return state.held
         }
         guard !held.isEmpty else { return }
-        // Behind whatever the app does now, such as finishing its launch.
+        // This runs after the app's current work on the main thread, such as finishing its launch.
         DispatchQueue.main.async { [self] in
             for entry in held { receive(entry.response, for: entry.receiver, completion: entry.completion) }
         }
     }
 
-    /// The delegate and the center that it is called with; on the main thread.
+    /// The delegate, and the center that is passed to it. Must be read on the main thread.
     private var addressee: (delegate: any UNUserNotificationCenterDelegate, center: UNUserNotificationCenter)? {
         let (box, center, connection) = state.withLock { ($0.delegate, $0.center, $0.connection) }
         guard let delegate = box.value, let connection else { return nil }
         return (delegate, center ?? UNUserNotificationCenter(connection: connection))
     }
 
-    // MARK: - What comes
+    // MARK: - Presenting and receiving
 
-    /// Asks what of a notification is shown while the app is in front.
+    /// Asks the delegate how to present a notification while the app is in the foreground.
     ///
     /// - Parameters:
-    ///   - payload: the notification.
-    ///   - answer: called once, with the options; with nil where there is no delegate.
+    ///   - payload: The notification.
+    ///   - answer: A closure that is called once, with the options, or with nil if there is no delegate.
     func present(_ payload: Data?, answer: @escaping @Sendable (Int?) -> Void) {
         guard let notification = payload.flatMap({ try? JSON.decode(AppNotification.self, from: $0) }) else {
             return answer(nil)
@@ -82,18 +83,19 @@ final class NotificationPresenter: Sendable {
         DispatchQueue.main.async { [self] in
             guard let (delegate, center) = addressee else { return answer(nil) }
             delegate.userNotificationCenter(center, willPresent: UNNotification(notification)) { options in
-                // The service refuses what it does not know.
+                // The service refuses unknown options.
                 if once.isFirst { answer(Int(clamping: options.intersection(.all).rawValue)) }
             }
         }
     }
 
-    /// Hands over what the app's user has done with a notification; on the main thread.
+    /// Passes the user's response to a notification to the app. Must be called on the main thread.
     ///
     /// - Parameters:
-    ///   - receiver: the app, once it runs as an ``Application``, which hears of an opened remote notification where
-    ///     there is no delegate.
-    ///   - completion: called when the app has done what is to be done; more than once, where its delegate does so.
+    ///   - receiver: Returns the app, once it runs as an ``Application``. If there is no delegate, the app is notified
+    ///     when the user opens a remote notification.
+    ///   - completion: A closure that is called when the app has handled the response. It is called repeatedly if the
+    ///     delegate calls its handler repeatedly.
     func receive(
         _ response: NotificationResponse, for receiver: @escaping Receiver, completion: @escaping Completion
     ) {
@@ -118,7 +120,7 @@ final class NotificationPresenter: Sendable {
     }
 }
 
-/// Says yes once.
+/// A flag that is true only at its first reading.
 private final class Once: Sendable {
     private let isUsed = Mutex(false)
 

@@ -5,15 +5,15 @@ import NightshiftAPI
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let UNErrorDomain = "UNErrorDomain"
 
-/// Why something about notifications was not done.
+/// An error of a call about notifications.
 public struct UNError: CustomNSError, Hashable, Sendable {
     public enum Code: Int, Sendable {
-        /// The user does not let the app show any, or has not been asked.
+        /// The user does not allow the app to show notifications, or has not been asked yet.
         case notificationsNotAllowed = 1
-        /// An attachment was made; notifications here have none.
+        /// The app tried to make an attachment, which is not supported on this system.
         case attachmentUnrecognizedType = 101
         case notificationInvalidNoDate = 1_400
-        /// What it is to show cannot be shown, or carried.
+        /// The content cannot be shown or sent to the service.
         case notificationInvalidNoContent = 1_401
         case badgeInputInvalid = 1_600
     }
@@ -21,9 +21,9 @@ public struct UNError: CustomNSError, Hashable, Sendable {
     public let code: Code
     private let reason: String
 
-    /// For tests of an app's own.
+    /// Makes an error for the app's own tests.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
-        self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The notification was not taken: \(code).")
+        self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The notification was refused: \(code).")
     }
 
     init(_ code: Code, _ reason: String) {
@@ -41,7 +41,7 @@ public struct UNError: CustomNSError, Hashable, Sendable {
 
     public var errorCode: Int { code.rawValue }
 
-    /// The service's own words.
+    /// A dictionary with the service's reason.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: reason] }
 
     public static var notificationsNotAllowed: Code { .notificationsNotAllowed }
@@ -52,6 +52,6 @@ public struct UNError: CustomNSError, Hashable, Sendable {
 }
 
 extension UNError.Code {
-    /// Lets an error be caught by its code: `catch UNError.notificationsNotAllowed`.
+    /// Allows an error to be caught by its code: `catch UNError.notificationsNotAllowed`.
     public static func ~= (code: Self, error: any Error) -> Bool { (error as? UNError)?.code == code }
 }

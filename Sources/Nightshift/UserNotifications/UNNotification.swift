@@ -1,9 +1,9 @@
 public import Foundation
 import NightshiftAPI
 
-/// A notification that was shown, or is about to be.
+/// A notification that was shown or will be shown now.
 public final class UNNotification: NSObject, NSCopying, Sendable {
-    /// When it was shown; of one that is not yet, when it came.
+    /// The time at which the notification was shown. If it is not shown yet, the time at which it arrived.
     public let date: Date
     public let request: UNNotificationRequest
 
@@ -17,14 +17,15 @@ public final class UNNotification: NSObject, NSCopying, Sendable {
 
 /// A request to show a notification, now or later.
 public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
-    /// Unique in the app: one with the same identifier replaces. Of a remote notification its `apns-collapse-id`,
-    /// else its `apns-id`.
+    /// The identifier, which is unique in the app. A new notification replaces one with the same identifier. For a
+    /// remote notification it is the `apns-collapse-id`, or otherwise the `apns-id`.
     public let identifier: String
     public let content: UNNotificationContent
-    /// Nil for at once, and for the app's own that were shown; ``UNPushNotificationTrigger`` for remote ones.
+    /// The trigger. It is nil for immediate notifications and for delivered notifications of the app itself. It is a
+    /// ``UNPushNotificationTrigger`` for remote notifications.
     public let trigger: UNNotificationTrigger?
 
-    /// - Parameter content: copied.
+    /// - Parameter content: The content, which is copied.
     public init(identifier: String, content: UNNotificationContent, trigger: UNNotificationTrigger?) {
         self.identifier = identifier
         self.content = content.copy() as? UNNotificationContent ?? content
@@ -37,7 +38,8 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
             trigger: notification.isRemote ? UNPushNotificationTrigger() : nil)
     }
 
-    /// Seconds from `now` until it is shown, and whether that repeats; nil for at once.
+    /// Returns the time in seconds from `now` until the notification is shown, and whether it repeats. The time is nil
+    /// if the notification is shown immediately.
     func delay(from now: Date) throws(UNError) -> (interval: Double?, repeats: Bool) {
         guard let trigger = trigger as? UNCalendarNotificationTrigger else {
             let trigger = trigger as? UNTimeIntervalNotificationTrigger
@@ -46,16 +48,16 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
         guard !trigger.repeats else {
             throw UNError(
                 .notificationInvalidNoDate,
-                "A calendar trigger cannot repeat here. Add the next notification when the app runs, or use a time interval."
+                "A calendar trigger cannot repeat on this system. Add the next notification when the app runs, or use a time interval."
             )
         }
         guard let date = trigger.nextTriggerDate(after: now) else {
-            throw UNError(.notificationInvalidNoDate, "The trigger's date components name no time that is to come.")
+            throw UNError(.notificationInvalidNoDate, "The trigger's date components match no time in the future.")
         }
         return (date.timeIntervalSince(now), false)
     }
 
-    /// One that waits for its time.
+    /// Makes the request of a pending notification.
     convenience init(_ request: NotificationRequest) {
         self.init(
             identifier: request.notification.identifier, content: UNNotificationContent(request.notification),
@@ -67,12 +69,12 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// What the app's user has done with a notification.
+/// The user's response to a notification.
 public class UNNotificationResponse: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked for its subclass's sake: nothing of it changes.
+    // Unchecked because of its subclass. No property changes.
 
     public let notification: UNNotification
-    /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or that of a
+    /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or the identifier of a
     /// ``UNNotificationAction``.
     public let actionIdentifier: String
 
@@ -84,17 +86,18 @@ public class UNNotificationResponse: NSObject, NSCopying, @unchecked Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// An answer to a ``UNTextInputNotificationAction``. The service makes none: it does not ask desktops for text.
+/// A response to a ``UNTextInputNotificationAction``. The service never makes one, because it does not ask for text on
+/// desktops.
 public final class UNTextInputNotificationResponse: UNNotificationResponse, @unchecked Sendable {
     public var userText: String { "" }
 }
 
-// The names are Apple's.
+// The names are the same as on Apple's systems.
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The user has opened the notification.
+/// The action of opening the notification.
 public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The user has dismissed the notification; told only for categories with
+/// The action of dismissing the notification. It is reported only for categories with
 /// ``UNNotificationCategoryOptions/customDismissAction``.
 public let UNNotificationDismissActionIdentifier = "com.apple.UNNotificationDismissActionIdentifier"

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A file that a notification shows. Notifications here show none: making one throws.
+/// A file that is shown with a notification. Attachments are not supported on this system, so the initialiser throws.
 public final class UNNotificationAttachment: NSObject, Sendable {
     public let identifier: String
     public let url: URL
@@ -11,6 +11,6 @@ public final class UNNotificationAttachment: NSObject, Sendable {
     public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {
         throw UNError(
             .attachmentUnrecognizedType,
-            "Notifications have no attachments here. Send it without \(url.lastPathComponent).")
+            "Attachments are not supported on this system. Send the notification without \(url.lastPathComponent).")
     }
 }

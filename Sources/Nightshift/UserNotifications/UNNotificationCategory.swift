@@ -1,11 +1,11 @@
 public import Foundation
 import NightshiftAPI
 
-/// The kind of a notification, with the actions that its user may choose from.
+/// A category of notifications, with the actions that the user can choose from.
 public final class UNNotificationCategory: NSObject, NSCopying, Sendable {
     public let identifier: String
     public let actions: [UNNotificationAction]
-    /// Kept; nobody looks at them here.
+    /// The intent identifiers. They are stored, but have no effect on this system.
     public let intentIdentifiers: [String]
     public let options: UNNotificationCategoryOptions
 
@@ -36,9 +36,9 @@ public final class UNNotificationCategory: NSObject, NSCopying, Sendable {
     }
 }
 
-/// Something that the user of a notification may choose.
+/// An action that the user can choose in a notification.
 public class UNNotificationAction: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked for its subclass's sake: nothing of it changes.
+    // Unchecked because of its subclass. No property changes.
 
     public let identifier: String
     public let title: String
@@ -64,10 +64,11 @@ public class UNNotificationAction: NSObject, NSCopying, @unchecked Sendable {
     }
 }
 
-/// An action for which the user writes a text.
+/// An action for which the user enters a text.
 ///
-/// The desktop shows it as a button without a text field: freedesktop's notifications have none. The delegate gets a plain
-/// ``UNNotificationResponse`` with its identifier; with ``UNNotificationActionOptions/foreground`` the app can ask for the text itself.
+/// The desktop shows the action as a button without a text field, because freedesktop's notifications have no text
+/// fields. The delegate gets a plain ``UNNotificationResponse`` with the action's identifier. With
+/// ``UNNotificationActionOptions/foreground``, the app can ask for the text itself.
 public final class UNTextInputNotificationAction: UNNotificationAction, @unchecked Sendable {
     public let textInputButtonTitle: String
     public let textInputPlaceholder: String
@@ -89,7 +90,7 @@ public struct UNNotificationCategoryOptions: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The app's delegate hears of dismissals.
+    /// The app's delegate is notified when the user dismisses the notification.
     public static let customDismissAction = UNNotificationCategoryOptions(rawValue: 1 << 0)
 }
 
@@ -100,10 +101,11 @@ public struct UNNotificationActionOptions: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The desktop's own business here.
+    /// This option has no effect: the desktop decides about authentication.
     public static let authenticationRequired = UNNotificationActionOptions(rawValue: 1 << 0)
-    /// The desktop's own business here.
+    /// This option has no effect: the desktop decides about the appearance.
     public static let destructive = UNNotificationActionOptions(rawValue: 1 << 1)
-    /// Choosing it brings the app to the front; without it the app is launched in the background.
+    /// Choosing the action brings the app to the foreground. Without this option, the app is launched in the
+    /// background.
     public static let foreground = UNNotificationActionOptions(rawValue: 1 << 2)
 }

@@ -2,12 +2,12 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked for its subclass's sake: what that changes is in a mutex.
-/// What a notification says; to make one, see ``UNMutableNotificationContent``.
+// Unchecked because of its subclass, whose mutable state is in a mutex.
+/// The content of a notification. To make one, see ``UNMutableNotificationContent``.
 public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unchecked Sendable {
     fileprivate let values: Mutex<Values>
 
-    // Unchecked for `userInfo`: values of a property list or of JSON, which nobody changes.
+    // Unchecked because of `userInfo`, which holds values of a property list or of JSON that are not modified.
     fileprivate struct Values: @unchecked Sendable {
         var title = ""
         var subtitle = ""
@@ -34,20 +34,21 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
 
     public var body: String { values.withLock(\.body) }
 
-    /// Notifications of one thread stand together, where the desktop does that.
+    /// The identifier of a thread. Notifications of one thread are grouped if the desktop supports that.
     public var threadIdentifier: String { values.withLock(\.threadIdentifier) }
 
-    /// The ``UNNotificationCategory`` whose actions it has.
+    /// The identifier of the ``UNNotificationCategory`` whose actions the notification has.
     public var categoryIdentifier: String { values.withLock(\.categoryIdentifier) }
 
-    /// The number on the app's icon; 0 takes it away, nil leaves it.
+    /// The number on the app's icon. 0 removes it, and nil leaves it unchanged.
     public var badge: NSNumber? { values.withLock(\.badge).map { NSNumber(value: $0) } }
 
     public var sound: UNNotificationSound? { values.withLock(\.sound) }
 
-    /// The app's own; of a remote notification the whole of what the provider has sent, a JSON object.
+    /// The app's own data. For a remote notification, this is the complete payload that the provider sent, a JSON
+    /// object.
     public var userInfo: [AnyHashable: Any] {
-        // As in `Values`.
+        // The values are not modified, as in `Values`.
         nonisolated(unsafe) var userInfo: [AnyHashable: Any] = [:]
         values.withLock { userInfo = $0.userInfo }
         return userInfo
@@ -55,7 +56,7 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
 
     public var interruptionLevel: UNNotificationInterruptionLevel { values.withLock(\.interruptionLevel) }
 
-    /// Always empty: no ``UNNotificationAttachment`` can be made.
+    /// The attachments. The array is always empty, because no ``UNNotificationAttachment`` can be made.
     public var attachments: [UNNotificationAttachment] { [] }
 
     public func copy(with zone: NSZone? = nil) -> Any {
@@ -67,7 +68,7 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
     }
 }
 
-/// What a notification is to say.
+/// Content of a notification that can be changed.
 public final class UNMutableNotificationContent: UNNotificationContent, @unchecked Sendable {
     public override init() {
         super.init()
@@ -115,12 +116,12 @@ public final class UNMutableNotificationContent: UNNotificationContent, @uncheck
         set { values.withLock { $0.sound = newValue } }
     }
 
-    /// Property-list types: strings, numbers, dates, data, arrays and dictionaries of these; `NSNull` where there are no dates and no
-    /// data. A notification with other values is refused.
+    /// The app's own data, with property-list types: strings, numbers, dates, data, and arrays and dictionaries of
+    /// these. `NSNull` is allowed if there are no dates and no data. A notification with other values is refused.
     public override var userInfo: [AnyHashable: Any] {
         get { super.userInfo }
         set {
-            // As the getter's.
+            // The values are not modified, as in the getter.
             nonisolated(unsafe) let userInfo = newValue
             values.withLock { $0.userInfo = userInfo }
         }
@@ -131,15 +132,15 @@ public final class UNMutableNotificationContent: UNNotificationContent, @uncheck
         set { values.withLock { $0.interruptionLevel = newValue } }
     }
 
-    /// Stays empty.
+    /// The attachments. The array is always empty.
     public override var attachments: [UNNotificationAttachment] {
         get { super.attachments }
-        // There is nothing that could be in it.
+        // A new value is ignored, because no attachment can exist.
         set {}
     }
 }
 
-/// How much a notification may disturb.
+/// The degree to which a notification may interrupt the user.
 public enum UNNotificationInterruptionLevel: UInt, Sendable {
     case passive = 0
     case active = 1
@@ -166,7 +167,7 @@ public enum UNNotificationInterruptionLevel: UInt, Sendable {
     }
 }
 
-// MARK: - On the way to the service
+// MARK: - Conversion for the service
 
 extension UNNotificationContent {
     convenience init(_ notification: AppNotification) {
@@ -184,7 +185,8 @@ extension UNNotificationContent {
         self.init(values)
     }
 
-    /// Nil where its `userInfo` has other values than property lists have.
+    /// Returns the notification in the form that is sent to the service, or nil if `userInfo` has values that property
+    /// lists cannot have.
     func notification(_ identifier: String, _ date: Date) -> AppNotification? {
         let values = values.withLock { $0 }
         guard let userInfo = UserInfo.json(values.userInfo) else { return nil }

@@ -1,19 +1,19 @@
 public import Foundation
 import NightshiftAPI
 
-/// What the user lets the app's notifications do.
+/// The settings of the user for the app's notifications.
 public final class UNNotificationSettings: NSObject, NSCopying, Sendable {
     public let authorizationStatus: UNAuthorizationStatus
     public let alertSetting: UNNotificationSetting
     public let badgeSetting: UNNotificationSetting
     public let soundSetting: UNNotificationSetting
     public let notificationCenterSetting: UNNotificationSetting
-    /// The desktop's own business: not supported.
+    /// Not supported, because the desktop decides about its lock screen.
     public let lockScreenSetting: UNNotificationSetting
     /// Not supported; see ``UNAuthorizationOptions/criticalAlert``.
     public var criticalAlertSetting: UNNotificationSetting { .notSupported }
 
-    /// - Parameter notifications: nil without a service.
+    /// - Parameter notifications: The service's state, or nil if the service cannot be reached.
     init(_ notifications: ProcessNotifications?) {
         let permission = notifications?.permission ?? .ask
         authorizationStatus = UNAuthorizationStatus(permission)
@@ -32,13 +32,13 @@ public final class UNNotificationSettings: NSObject, NSCopying, Sendable {
 
 /// Whether the app's notifications are shown.
 public enum UNAuthorizationStatus: Int, Sendable {
-    /// The user was not asked yet.
+    /// The user has not been asked yet.
     case notDetermined = 0
     case denied = 1
     case authorized = 2
-    /// Nobody was asked; shown without a sound.
+    /// The user was not asked. Notifications are shown without a sound.
     case provisional = 3
-    /// Never said here.
+    /// Never used on this system.
     case ephemeral = 4
 
     init(_ permission: NotificationPermission) {
@@ -53,13 +53,13 @@ public enum UNAuthorizationStatus: Int, Sendable {
 }
 
 public enum UNNotificationSetting: Int, Sendable {
-    /// There is nobody who could, such as a notification server of the desktop.
+    /// No component of the system supports this setting, for example because the desktop has no notification server.
     case notSupported = 0
     case disabled = 1
     case enabled = 2
 }
 
-/// What the user is asked for.
+/// The options that the app requests from the user.
 public struct UNAuthorizationOptions: OptionSet, Sendable {
     public let rawValue: UInt
 
@@ -70,9 +70,10 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
     public static let badge = UNAuthorizationOptions(rawValue: 1 << 0)
     public static let sound = UNAuthorizationOptions(rawValue: 1 << 1)
     public static let alert = UNAuthorizationOptions(rawValue: 1 << 2)
-    /// Kept for source compatibility, without effect: desktops have no critical alerts. A notification of the level
-    /// ``UNNotificationInterruptionLevel/critical`` stays on the screen until it is answered, as freedesktop's urgency *critical* has it.
+    /// An option without effect, for source compatibility: desktops have no critical alerts. A notification of the
+    /// level ``UNNotificationInterruptionLevel/critical`` remains on the screen until the user responds, as freedesktop
+    /// defines for the urgency *critical*.
     public static let criticalAlert = UNAuthorizationOptions(rawValue: 1 << 4)
-    /// Nobody is asked; what comes is shown without a sound.
+    /// The user is not asked. Notifications are shown without a sound.
     public static let provisional = UNAuthorizationOptions(rawValue: 1 << 6)
 }

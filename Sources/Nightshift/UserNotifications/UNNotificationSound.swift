@@ -2,19 +2,19 @@ public import Foundation
 
 /// The sound of a notification.
 public final class UNNotificationSound: NSObject, NSCopying, Sendable {
-    /// The service's name for it.
+    /// The service's name for the sound.
     let name: String
 
     init(name: String) {
         self.name = name
     }
 
-    /// A sound by its name in the desktop's sound theme.
+    /// Makes a sound from its name in the desktop's sound theme.
     public convenience init(named name: UNNotificationSoundName) {
         self.init(name: name.rawValue)
     }
 
-    /// The desktop's own for a notification.
+    /// The desktop's default sound for notifications.
     public class var `default`: UNNotificationSound { UNNotificationSound(name: "default") }
 
     public func copy(with zone: NSZone? = nil) -> Any { self }

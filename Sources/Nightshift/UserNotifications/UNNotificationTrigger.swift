@@ -1,8 +1,8 @@
 public import Foundation
 
-/// When a notification is shown: what its subclasses have in common.
+/// A condition for the time at which a notification is shown. This is the base class of all triggers.
 public class UNNotificationTrigger: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked for its subclasses' sake: nothing of them changes.
+    // Unchecked because of its subclasses. No property changes.
 
     public let repeats: Bool
 
@@ -13,20 +13,21 @@ public class UNNotificationTrigger: NSObject, NSCopying, @unchecked Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// The trigger of a remote notification, which only the service makes.
+/// The trigger of a remote notification. Only the service makes it.
 public final class UNPushNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
     init() {
         super.init(repeats: false)
     }
 }
 
-/// The next time at which the clock on the wall shows what the components say, once.
+/// A trigger for the next time at which the wall clock matches the date components. It fires once.
 ///
-/// The service counts the seconds until then from when the notification is added: one that is pending has a
-/// ``UNTimeIntervalNotificationTrigger``. A trigger that repeats is refused with ``UNError/Code/notificationInvalidNoDate``: the app adds the
-/// next notification when it is launched, or has a ``UNTimeIntervalNotificationTrigger`` repeat.
+/// The service counts the seconds from the time at which the notification is added. A pending notification therefore
+/// has a ``UNTimeIntervalNotificationTrigger``. A repeating calendar trigger is refused with
+/// ``UNError/Code/notificationInvalidNoDate``. Instead, add the next notification when the app is launched, or use a
+/// repeating ``UNTimeIntervalNotificationTrigger``.
 public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
-    /// In their own calendar and time zone, or the user's.
+    /// The date components. They are read in their own calendar and time zone, or in the user's if they have none.
     public let dateComponents: DateComponents
 
     public init(dateMatching dateComponents: DateComponents, repeats: Bool) {
@@ -34,7 +35,8 @@ public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchec
         super.init(repeats: repeats)
     }
 
-    /// The time at which a request that was added now would be shown; nil where the components name none that is to come.
+    /// Returns the time at which a request would be shown if it were added now, or nil if the components match no
+    /// future time.
     public func nextTriggerDate() -> Date? { nextTriggerDate(after: Date()) }
 
     func nextTriggerDate(after date: Date) -> Date? {
@@ -46,14 +48,14 @@ public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchec
     }
 }
 
-/// Some time after the request was added, once or again and again.
+/// A trigger that fires a time interval after the request was added, once or repeatedly.
 public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
-    /// Seconds.
+    /// The interval in seconds.
     public let timeInterval: TimeInterval
 
     /// - Parameters:
-    ///   - timeInterval: seconds, more than 0; 60 at least where it repeats. Anything else ends the process, as on
-    ///     Apple's systems.
+    ///   - timeInterval: The interval in seconds. It must be greater than 0, and at least 60 if the trigger repeats.
+    ///     Other values end the process, as on Apple's systems.
     public init(timeInterval: TimeInterval, repeats: Bool) {
         precondition(timeInterval > 0, "time interval must be greater than 0")
         precondition(!repeats || timeInterval >= 60, "time interval must be at least 60 if repeating")
@@ -61,12 +63,12 @@ public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @un
         super.init(repeats: repeats)
     }
 
-    /// As the service has it, which may be a moment before it is due.
+    /// Makes a trigger from the service's remaining time, which is not checked because it can be very short.
     init(remaining: TimeInterval, repeats: Bool) {
         timeInterval = remaining
         super.init(repeats: repeats)
     }
 
-    /// The time at which a request that was added now would be shown.
+    /// Returns the time at which a request would be shown if it were added now.
     public func nextTriggerDate() -> Date? { Date(timeIntervalSinceNow: timeInterval) }
 }

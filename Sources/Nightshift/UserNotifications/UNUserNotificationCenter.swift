@@ -1,11 +1,12 @@
 public import Foundation
 import NightshiftAPI
 
-/// The app's notifications: its permission, those that it makes itself, and those that come for it.
+/// The center for the app's notifications: its permission, the notifications that the app makes itself, and remote
+/// notifications.
 ///
-/// Shown by the desktop, through the service. For any thread: nothing waits, calls are served in order, and
-/// completion handlers are called on any thread. What cannot be told because there is no service is told when there
-/// is one.
+/// The desktop shows the notifications for the service. You can call the methods on any thread, and they do not block.
+/// Calls are executed in order, and completion handlers are called on any thread. If the service cannot be reached,
+/// changes are sent when it can be reached again.
 public final class UNUserNotificationCenter: NSObject, Sendable {
     private static let shared = UNUserNotificationCenter(connection: .shared)
 
@@ -17,10 +18,10 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         connection.presenter.setCenter(self)
     }
 
-    /// The one of this process.
+    /// Returns the notification center of this process.
     public class func current() -> UNUserNotificationCenter { shared }
 
-    /// Hears of notifications; to be set before the app's launch ends. Not held.
+    /// The delegate that is notified of notifications. Set it before the app's launch ends. The reference is weak.
     public var delegate: (any UNUserNotificationCenterDelegate)? {
         get { connection.presenter.delegate }
         set { connection.presenter.setDelegate(newValue) }
@@ -35,11 +36,14 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Permission
 
-    /// Asks the user whether the app may show notifications; once: later calls give the answer that there is.
+    /// Asks the user whether the app may show notifications. The user is asked once; later calls return the existing
+    /// answer.
     ///
     /// - Parameters:
-    ///   - options: with ``UNAuthorizationOptions/provisional`` nobody is asked. The others make no difference.
-    ///   - completionHandler: called when the user has decided; `false` without an error is their word.
+    ///   - options: With ``UNAuthorizationOptions/provisional``, the user is not asked. The other options have no
+    ///     effect.
+    ///   - completionHandler: A handler that is called when the user has decided. It gets `false` without an error if
+    ///     the user refused.
     @preconcurrency public func requestAuthorization(
         options: UNAuthorizationOptions = [], completionHandler: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
@@ -48,7 +52,7 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         }
     }
 
-    /// The same; waits for the user.
+    /// The asynchronous form of the method with a completion handler. It waits for the user's decision.
     @discardableResult
     public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool {
         let (isGranted, error) = await withCheckedContinuation { continuation in
@@ -58,7 +62,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         return isGranted
     }
 
-    /// - Parameter completionHandler: without a service it gets that nothing is decided or supported.
+    /// - Parameter completionHandler: A handler that gets the settings. If the service cannot be reached, they are
+    ///   undetermined and not supported.
     @preconcurrency public func getNotificationSettings(
         completionHandler: @escaping @Sendable (UNNotificationSettings) -> Void
     ) {
@@ -73,12 +78,12 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Categories
 
-    /// Says which actions notifications of each category have; to be called at every launch, with all of them.
+    /// Sets the actions of all categories of notifications. Call it at every launch, with all categories.
     public func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {
         connection.notifications.setCategories(categories)
     }
 
-    /// Those that this process has set.
+    /// Passes the categories that this process has set to the handler.
     @preconcurrency public func getNotificationCategories(
         completionHandler: @escaping @Sendable (Set<UNNotificationCategory>) -> Void
     ) {
@@ -90,11 +95,13 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - The app's own notifications
 
-    /// Shows a notification, now or when its trigger says; one with the same identifier is replaced.
+    /// Shows a notification now, or at the time of its trigger. It replaces a notification with the same identifier.
     ///
     /// - Parameters:
-    ///   - request: without a trigger for now, or with a ``UNTimeIntervalNotificationTrigger`` or a ``UNCalendarNotificationTrigger``.
-    ///   - completionHandler: called when the service has it, with a ``UNError`` where it is refused.
+    ///   - request: A request without a trigger, to show the notification now, or with a
+    ///     ``UNTimeIntervalNotificationTrigger`` or a ``UNCalendarNotificationTrigger``.
+    ///   - completionHandler: A handler that is called when the service has accepted the request, or with a ``UNError``
+    ///     if it was refused.
     @preconcurrency public func add(
         _ request: UNNotificationRequest,
         withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
@@ -121,7 +128,7 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         try await run { add(request, withCompletionHandler: $0) }
     }
 
-    /// Those that wait for their time; none without a service.
+    /// Passes the pending requests to the handler. If the service cannot be reached, the array is empty.
     @preconcurrency public func getPendingNotificationRequests(
         completionHandler: @escaping @Sendable ([UNNotificationRequest]) -> Void
     ) {
@@ -144,10 +151,10 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         connection.notifications.make(.remove(.pending, identifiers: nil))
     }
 
-    // MARK: - Those that were shown
+    // MARK: - Delivered notifications
 
-    /// Those that were shown, the app's own and remote ones, and that its user has neither opened nor dismissed; none
-    /// without a service.
+    /// Passes the delivered notifications, the app's own and remote ones, to the handler. Notifications that the user
+    /// has opened or dismissed are not included. If the service cannot be reached, the array is empty.
     @preconcurrency public func getDeliveredNotifications(
         completionHandler: @escaping @Sendable ([UNNotification]) -> Void
     ) {
@@ -162,29 +169,31 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         }
     }
 
-    /// Takes them off the screen. One that repeats and is pending again stays; it goes with its request.
+    /// Removes delivered notifications from the screen. A repeating notification that is pending again remains until
+    /// its request is removed.
     public func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {
         connection.notifications.make(.remove(.delivered, identifiers: Set(identifiers)))
     }
 
-    /// Takes all off the screen but those that repeat and are pending again.
+    /// Removes all delivered notifications from the screen, except repeating ones that are pending again.
     public func removeAllDeliveredNotifications() {
         connection.notifications.make(.remove(.delivered, identifiers: nil))
     }
 
     // MARK: - The badge
 
-    /// Sets the number on the app's icon, where the desktop shows one.
+    /// Sets the number on the app's icon, if the desktop shows one.
     ///
     /// - Parameters:
-    ///   - newBadgeCount: 0 takes it away; less is an error.
-    ///   - completionHandler: called when the service has it, with a ``UNError`` where it is refused.
+    ///   - newBadgeCount: The number. 0 removes it, and a negative number is an error.
+    ///   - completionHandler: A handler that is called when the service has accepted the change, or with a ``UNError``
+    ///     if it was refused.
     @preconcurrency public func setBadgeCount(
         _ newBadgeCount: Int, withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
     ) {
         let completion: @Sendable (UNError?) -> Void = { completionHandler?($0) }
         guard newBadgeCount >= 0 else {
-            let error = UNError(.badgeInputInvalid, "A badge is 0 or more, not \(newBadgeCount).")
+            let error = UNError(.badgeInputInvalid, "The badge count must not be negative, but it is \(newBadgeCount).")
             return DispatchQueue.global().async { completion(error) }
         }
         connection.notifications.setBadge(newBadgeCount, completion: completion)

@@ -1,38 +1,39 @@
 public import Foundation
 
-/// What an app wants to hear of its notifications.
+/// The methods with which an app receives its notifications and the user's responses.
 ///
-/// Every method has a default, is called on the main thread, and may be written in either of its forms. The class
-/// that conforms has to have the methods itself. A class of the main actor marks the conformance `@preconcurrency`,
-/// or its methods `nonisolated`, as on iOS.
+/// Every method has a default implementation, is called on the main thread, and can be implemented in either of its
+/// forms. The class that declares the conformance must implement the methods itself, because methods of a subclass are
+/// not called. If the class is isolated to the main actor, mark the conformance `@preconcurrency` or the methods
+/// `nonisolated`, as on iOS.
 public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
-    /// A notification is about to be shown while the app is in front. A delegate without this method has none shown
-    /// then; without a delegate they are shown as they were sent.
+    /// Called before a notification is shown while the app is in the foreground. If the delegate does not implement
+    /// this method, such notifications are not shown. Without a delegate, they are shown as they were sent.
     ///
-    /// - Parameter completionHandler: to be called on any thread within 5 s, with what of it is shown; afterwards it
-    ///   is shown as it was sent.
+    /// - Parameter completionHandler: Call this handler, on any thread, within 5 s with the presentation options. If
+    ///   you do not, the notification is shown as it was sent.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
         withCompletionHandler completionHandler: @escaping @Sendable (UNNotificationPresentationOptions) -> Void)
 
-    /// The same, for delegates that wait instead of calling a handler.
+    /// The asynchronous form of the method with a completion handler.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification
     ) async -> UNNotificationPresentationOptions
 
-    /// The user has opened a notification, chosen one of its actions, or dismissed it. The app may have been launched
-    /// for it: a delegate that is there when `didFinishLaunching` returns hears it.
+    /// Called when the user has opened a notification, chosen one of its actions, or dismissed it. The app may have
+    /// been launched for this. The delegate must be set when `didFinishLaunching` returns.
     ///
-    /// - Parameter completionHandler: to be called on any thread, within 30 s.
+    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
         withCompletionHandler completionHandler: @escaping @Sendable () -> Void)
 
-    /// The same, for delegates that wait instead of calling a handler.
+    /// The asynchronous form of the method with a completion handler.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
 
-    /// Never called here: no desktop shows a button for an app's own settings.
+    /// Never called, because no desktop shows a button for the app's own settings.
     func userNotificationCenter(_ center: UNUserNotificationCenter, openSettingsFor notification: UNNotification?)
 }
 
@@ -41,7 +42,7 @@ extension UNUserNotificationCenterDelegate {
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
         withCompletionHandler completionHandler: @escaping @Sendable (UNNotificationPresentationOptions) -> Void
     ) {
-        // Called on the main thread, and used there.
+        // The delegate is called and used on the main thread only.
         nonisolated(unsafe) let delegate = self
         Task { @MainActor in
             completionHandler(await delegate.userNotificationCenter(center, willPresent: notification))
@@ -56,7 +57,7 @@ extension UNUserNotificationCenterDelegate {
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
         withCompletionHandler completionHandler: @escaping @Sendable () -> Void
     ) {
-        // Called on the main thread, and used there.
+        // The delegate is called and used on the main thread only.
         nonisolated(unsafe) let delegate = self
         Task { @MainActor in
             await delegate.userNotificationCenter(center, didReceive: response)
@@ -73,7 +74,7 @@ extension UNUserNotificationCenterDelegate {
     ) {}
 }
 
-/// What of a notification is shown while the app is in front.
+/// Options for presenting a notification while the app is in the foreground.
 public struct UNNotificationPresentationOptions: OptionSet, Sendable {
     public let rawValue: UInt
 
@@ -83,7 +84,7 @@ public struct UNNotificationPresentationOptions: OptionSet, Sendable {
 
     public static let badge = UNNotificationPresentationOptions(rawValue: 1 << 0)
     public static let sound = UNNotificationPresentationOptions(rawValue: 1 << 1)
-    /// As ``banner`` and ``list`` together; its name before iOS 14.
+    /// The combination of ``banner`` and ``list``, under its name before iOS 14.
     public static let alert = UNNotificationPresentationOptions(rawValue: 1 << 2)
     public static let list = UNNotificationPresentationOptions(rawValue: 1 << 3)
     public static let banner = UNNotificationPresentationOptions(rawValue: 1 << 4)
