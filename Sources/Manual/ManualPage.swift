@@ -1,14 +1,16 @@
 package import Foundation
 
-/// The manual page of a program in mdoc(7), made of its help.
+/// A manual page in mdoc(7), generated from the help of a program.
 package struct ManualPage {
     package var text: String
 
+    /// Generates the page.
+    ///
     /// - Parameters:
-    ///   - dump: what the program prints for `--experimental-dump-help`.
-    ///   - date: shown at the foot of the page.
-    ///   - version: of Nightshift.
-    ///   - related: names of other pages of section 1.
+    ///   - dump: the output of the program with `--experimental-dump-help`.
+    ///   - date: the date at the foot of the page.
+    ///   - version: the version of Nightshift.
+    ///   - related: the names of other pages of section 1.
     package init(dump: Data, date: Date, version: String, related: [String]) throws {
         let command = try JSONDecoder().decode(ProgramHelp.self, from: dump).command
         let name = command.commandName
@@ -40,7 +42,7 @@ package struct ManualPage {
         text = page.text
     }
 
-    /// - Parameter path: the program and the commands before it.
+    /// - Parameter path: the program and the commands before this one.
     private static func describe(_ command: ProgramHelp.Command, after path: String, _ page: inout MdocText) {
         let name = "\(path) \(command.commandName)"
         page.macro("Ss", name)
@@ -65,13 +67,13 @@ package struct ManualPage {
         return words.joined(separator: " ")
     }
 
-    /// "Downloads files." as "downloads files".
+    /// Returns "Downloads files." as "downloads files".
     private static func phrase(_ sentence: String) -> String {
         let text = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 
-    /// "November 27, 2026", in UTC: the same page is made everywhere.
+    /// Returns text such as "November 27, 2026". The date is in UTC, so that the page is the same on every machine.
     private static func words(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

@@ -1,4 +1,4 @@
-/// Lines of mdoc(7), with what its formatters would take for markup escaped.
+/// A document in mdoc(7), in which text that looks like markup is escaped.
 struct MdocText {
     private(set) var text = ""
 
@@ -8,7 +8,7 @@ struct MdocText {
         line("." + ([name] + arguments.filter { !$0.isEmpty }.map(Self.escaped)).joined(separator: " "))
     }
 
-    /// Text to be filled: each sentence begins a line, as formatters want it.
+    /// Appends running text, with each sentence on a new line, as mdoc(7) requires.
     mutating func prose(_ text: String) {
         for sentence in text.replacing(/([.!?])\ +(?=[A-Z'(])/, with: { "\($0.output.1)\n" }).split(separator: "\n") {
             var line = ""
@@ -23,14 +23,14 @@ struct MdocText {
         }
     }
 
-    /// One command, as it is typed.
+    /// Appends a command as it is typed.
     mutating func literalLine(_ text: String) {
         line(".Dl " + Self.escaped(text))
     }
 
-    /// A discussion of the help: paragraphs, and lists and examples as they are.
+    /// Appends the discussion of a command: paragraphs, and lists and examples as literal text.
     ///
-    /// - Parameter isFollowing: whether there is text above it.
+    /// - Parameter isFollowing: whether text precedes it.
     mutating func paragraphs(_ discussion: String, isFollowing: Bool = false) {
         var isFollowing = isFollowing
         for paragraph in discussion.split(separator: "\n\n") {
@@ -52,7 +52,7 @@ struct MdocText {
         }
     }
 
-    /// A list of arguments and options, under the headings that the help gives them.
+    /// Appends a list of arguments and options, under the headings of the help.
     mutating func options(_ arguments: [ProgramHelp.Argument]) {
         var sections: [String?] = []
         for argument in arguments where !sections.contains(argument.sectionTitle) {
@@ -88,19 +88,19 @@ struct MdocText {
         self.text += text + "\n"
     }
 
-    /// Hyphens stay what they are, to be copied; backslashes are shown.
+    /// Escapes hyphens, so that commands can be copied, and backslashes.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
     }
 
-    /// A word of running text: hyphens of options and paths are kept, those between words are hyphens.
+    /// Escapes a word of running text. Hyphens in options and paths are escaped, those between words are not.
     private static func escapedWord(_ word: String) -> String {
         let bare = word.drop { "'([\"".contains($0) }
         let isTyped = bare.hasPrefix("-") || bare.contains { "/_=:.".contains($0) && $0 != word.last }
         return isTyped ? escaped(word) : word.replacing("\\", with: "\\e")
     }
 
-    /// A line that a formatter does not take for a macro.
+    /// Returns a line that a formatter does not treat as a macro.
     private static func guarded(_ line: String) -> String {
         line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
     }

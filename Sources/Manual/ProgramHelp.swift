@@ -1,4 +1,5 @@
-/// A program's help as swift-argument-parser dumps it (`--experimental-dump-help`), as far as a manual page needs it.
+/// The part of a program's help that a manual page needs, as swift-argument-parser dumps it
+/// (`--experimental-dump-help`).
 struct ProgramHelp: Decodable {
     var command: Command
 
@@ -10,7 +11,7 @@ struct ProgramHelp: Decodable {
         var subcommands: [Command]?
         var arguments: [Argument]?
 
-        /// Without the parser's own, which prints what the page says.
+        /// The subcommands without `help`, which the parser adds and the page replaces.
         var visibleSubcommands: [Command] {
             (subcommands ?? []).filter { ($0.shouldDisplay ?? true) && $0.commandName != "help" }
         }
@@ -47,7 +48,7 @@ struct ProgramHelp: Decodable {
             }
         }
 
-        /// Options that every command has.
+        /// Whether every command has this option.
         var isCommon: Bool {
             (names ?? []).contains { $0.kind == .long && ["help", "version"].contains($0.name) }
         }

@@ -5,9 +5,9 @@ import NIOCore
 import NightshiftAPI
 import NightshiftClient
 
-/// The process of `nightshiftd page`, around a ``PageServer``.
+/// The process of `nightshiftd page`, which runs a ``PageServer``.
 package enum PageProcess {
-    /// The default time without a visitor after which the page ends.
+    /// The default time after the last visitor at which the page ends.
     package static let patience = Duration.seconds(600)
 
     /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in

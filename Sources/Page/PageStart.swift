@@ -1,14 +1,15 @@
 import Glibc
 import NightshiftClient
 
-/// The start of a page process: a lock lets one process at a time look for a running page and open its own socket.
+/// The start of a page process. A lock ensures that only one process at a time looks for a running page and opens its
+/// own socket.
 struct PageStart: Sendable {
     /// The path of the socket that gives out links.
     let socket: String
     private let lock: Int32
 
-    /// - Parameter directory: the directory of the service's socket, which only the user may enter. If it does not exist,
-    ///   pages are not shared.
+    /// - Parameter directory: the directory of the service's socket, which only the user can enter. If it does not
+    ///   exist, each process serves its own page.
     init(directory: String) {
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         socket = folder + "page.sock"

@@ -1,4 +1,4 @@
-/// The part of cookies (RFC 6265) that one page needs.
+/// The part of cookies (RFC 6265) that the page needs.
 enum Cookies {
     /// Returns all values of the cookie `name` in all `Cookie` fields (section 4.2.1).
     static func values(of name: String, in fields: [String]) -> [String] {

@@ -2,7 +2,7 @@
 struct OneTimeLinks: Sendable {
     private var unused: [Secret] = []
 
-    /// The most links that wait to be followed: a newer one takes the place of the oldest.
+    /// The most unused links. A new link then replaces the oldest one.
     static let most = 16
 
     /// Adds a link and returns its secret.
@@ -13,7 +13,7 @@ struct OneTimeLinks: Sendable {
         return secret
     }
 
-    /// Whether `candidate` is the secret of an unused link, which is used up by this.
+    /// Whether `candidate` is the secret of an unused link. If so, the link is used up.
     mutating func take(_ candidate: String) -> Bool {
         guard let index = unused.firstIndex(where: { $0.matches(candidate) }) else { return false }
         unused.remove(at: index)

@@ -1,4 +1,4 @@
-/// The parts of a request that decide whether it is answered.
+/// The parts of a request on which the decision depends.
 struct PageRequest: Hashable, Sendable {
     var method: String
     /// The path with its query, as received.

@@ -1,7 +1,8 @@
-/// The user of the process at the other end of a local TCP connection, from the kernel's table (proc(5), /proc/net/tcp).
+/// Finds the user of the process at the other end of a local TCP connection, in the kernel's table (proc(5),
+/// /proc/net/tcp).
 ///
-/// Another user could see the link in the arguments of the program that opens the browser, and the cookie with a server on
-/// another port. Neither helps: connections of other users are closed unanswered.
+/// Another user could see the link in the arguments of the program that opens the browser, and could receive the cookie
+/// with a server on another port. Therefore connections of other users are closed without a response.
 enum PeerUser {
     /// The ports of a connection on 127.0.0.1, as the peer sees them.
     struct Connection: Hashable, Sendable {

@@ -1,16 +1,17 @@
 import NightshiftClient
 
-/// Decides how to answer a request: only those that can come from this page in the user's browser get something.
+/// Decides how to answer a request. Only requests that come from this page in the user's browser are allowed.
 ///
-/// Each check stops a different attack. The exact `Host` stops DNS rebinding. The exact `Origin` and `Sec-Fetch-Site` stop
-/// other pages; those on another port of 127.0.0.1 are of the same site and get the cookie. The cookie stops everybody
-/// without the link. The token, which only scripts of the page can read, stops cross-site request forgery.
+/// Each check stops a different attack. The exact `Host` stops DNS rebinding. The exact `Origin` and `Sec-Fetch-Site`
+/// stop other pages, even those on another port of 127.0.0.1, which are of the same site and get the cookie. The cookie
+/// stops clients that never had the link. The token, which only scripts of the page can read, stops cross-site request
+/// forgery.
 struct RequestGate: Sendable {
     /// The page's port.
     let port: Int
     /// The secret in the cookie.
     let cookie: Secret
-    /// The secret that requests for a change carry.
+    /// The secret that requests must carry to change something.
     let token: Secret
 
     enum Decision: Hashable, Sendable {

@@ -2,11 +2,11 @@
 struct Visitors: Sendable {
     /// The time without a visitor after which the program ends.
     let patience: Duration
-    /// The requests under way, streams of events among them.
+    /// The number of requests in progress, including event streams.
     private var present = 0
     private var deadline: Duration
 
-    /// - Parameter now: the time since a moment that the caller chooses, as all times here.
+    /// - Parameter now: the time since a moment that the caller chooses, like all times of this type.
     init(patience: Duration, now: Duration) {
         self.patience = patience
         deadline = now + patience

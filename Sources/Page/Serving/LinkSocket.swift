@@ -9,7 +9,7 @@ import NightshiftClient
 ///
 /// It is in the directory of the service's socket, which only the user may enter.
 enum LinkSocket {
-    /// Opens the socket, and replaces one that an earlier process left behind.
+    /// Opens the socket, and replaces a socket of an earlier process.
     static func open(
         _ path: String, on group: MultiThreadedEventLoopGroup, link: @escaping @Sendable () -> String
     ) async throws -> any Channel {

@@ -6,10 +6,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The HTTP/1.1 server of the page on a port of 127.0.0.1: connections, their users, limits, and the end after the last
-/// visitor.
+/// The HTTP/1.1 server of the page on a port of 127.0.0.1. It handles connections, checks their users, enforces limits,
+/// and ends after the last visitor.
 ///
-/// Without a visitor nothing runs but one timer, which ends the server.
+/// Without a visitor, only one timer runs, which ends the server.
 package struct PageServer: Sendable {
     /// The port; zero for one that the kernel chooses.
     package var port: Int
@@ -113,7 +113,8 @@ package struct PageServer: Sendable {
         }
     }
 
-    /// Sets up a connection of this user or of root; nil for any other, which is closed unanswered.
+    /// Sets up a connection of this user or of root. Returns nil for any other connection, and closes it without a
+    /// response.
     private func setUp(_ channel: any Channel, _ holder: SessionHolder) -> EventLoopFuture<Connection?> {
         guard let session = holder.session, PeerCheck.isOwn(channel) else {
             logger.warning("connection of another user refused")

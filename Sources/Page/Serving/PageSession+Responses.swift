@@ -32,7 +32,7 @@ extension PageSession {
 
     static func response(_ status: Int, _ type: String, _ bytes: [UInt8]) -> Response {
         guard status != 204 else {
-            // A 204 must not have Content-Length. A body of unknown length keeps it out of the head.
+            // A response with status 204 must not have Content-Length, so its body is declared with unknown length.
             return Response(
                 status: .noContent, headers: fields(type: type), body: ResponseBody { try await $0.finish(nil) })
         }
@@ -61,7 +61,8 @@ extension PageSession {
         response(problem.status, "application/problem+json", Array((try? JSON.encode(problem)) ?? Data()))
     }
 
-    /// A 502 for a missing service, distinct from the service's own refusals.
+    /// Returns a response with status 502 if the service does not respond, to distinguish it from refusals of the
+    /// service.
     static func unreachable(_ detail: String) -> Response {
         problem(
             Problem(

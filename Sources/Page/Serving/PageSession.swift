@@ -8,7 +8,7 @@ import NightshiftClient
 import NightshiftCurl
 import Synchronization
 
-/// One run of the page: its secrets, and its answers to requests that the gate lets pass.
+/// One run of the page: its secrets, and its responses to requests that the gate allows.
 final class PageSession: Sendable {
     private let site: PageSite
     private let gate: RequestGate
@@ -26,7 +26,7 @@ final class PageSession: Sendable {
         gate = RequestGate(port: port, cookie: Secret(), token: Secret())
     }
 
-    /// Returns a link that lets one browser in, once, and waits for it as for a visitor.
+    /// Returns a link that lets one browser in, once. It restarts the time that the server waits for a visitor.
     func newLink() -> String {
         visits.enter()
         defer { visits.leave() }

@@ -19,7 +19,7 @@ enum PeerCheck {
         return false
     }
 
-    /// The number of attempts: the kernel writes the table in pieces, and a change meanwhile may hide a line.
+    /// The number of attempts. The kernel returns the table in pieces, and a change between two pieces may hide a line.
     private static let mostLooks = 3
 
     private static let loopback: String = {

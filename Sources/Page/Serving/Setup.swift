@@ -1,8 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The constants that the page reads before it asks the service: sentences for the codes of the API, and default
-/// folders.
+/// The constants that the page reads first: sentences for the codes of the API, and default folders.
 struct Setup: Encodable, Sendable {
     var version = NightshiftVersion.current
     var downloads: String
@@ -28,7 +27,8 @@ struct Setup: Encodable, Sendable {
 }
 
 extension Setup {
-    /// The user's folder for downloads by the user directories of freedesktop.org, or `Downloads` in the home folder.
+    /// Returns the user's folder for downloads (user directories of freedesktop.org), or `Downloads` in the home
+    /// folder.
     ///
     /// - Parameter userDirectories: the text of `user-dirs.dirs`.
     static func downloads(userDirectories: String?, home: String) -> String {

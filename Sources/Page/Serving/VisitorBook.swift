@@ -1,7 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Updates ``Visitors``, and ends the server after the last one. There is at most one timer, and none with a visitor.
+/// Updates ``Visitors``, and ends the server after the last visitor. There is at most one timer, and none while there
+/// is a visitor.
 final class VisitorBook: Sendable {
     private struct State: Sendable {
         var visitors: Visitors
