@@ -151,7 +151,8 @@ import Testing
             Issue.record("30 MiB have no room in 40 MiB beside what the service keeps for itself")
         } catch let problem as Problem {
             #expect(problem.status == 422 && problem.pointer == "/tasks/0/source")
-            #expect(problem.detail?.contains("no room") == true && problem.detail?.contains("31457280") == true)
+            let detail = problem.detail ?? ""
+            #expect(detail.contains("too little free space") && detail.contains("31457280"), "\(detail)")
         }
         #expect(service.names(in: service.paths.sources.path).isEmpty)
         try FileManager.default.removeItem(atPath: source)

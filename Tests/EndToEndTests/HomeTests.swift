@@ -40,7 +40,7 @@ import Testing
             try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)
             try "no directory".write(toFile: runtime, atomically: true, encoding: .utf8)
             process.kill(SIGCONT)
-            try await eventually("word that it is gone") { service.log.contains("a new one cannot be opened yet") }
+            try await eventually("word that it is gone") { service.log.contains("a new one cannot be created yet") }
             try FileManager.default.removeItem(atPath: runtime)
         } else {
             try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)

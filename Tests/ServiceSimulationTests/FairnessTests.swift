@@ -101,7 +101,7 @@ extension Simulations {
                     let slow = await world.enqueue(world.request(url) { $0.connections = 1 })
                     await world.advance(by: 5)
                     let id = await world.enqueue(world.request(other))
-                    #expect(await world.status(id)?.wait?.detail?.contains("brings almost nothing") == true)
+                    #expect(await world.status(id)?.wait?.detail?.contains("almost no bytes") == true)
                     await world.advance(by: 13)
                     #expect(await world.status(id)?.state == .completed)
                     let wait = await world.status(slow)?.wait

@@ -94,7 +94,7 @@ extension Simulations {
                     #expect(details.count == 4)
                     #expect(details.first?.contains("nightshift retarget \(ids[0]) URL") == true)
                     #expect(details.dropFirst().first?.contains("complete") == true)
-                    #expect(details.dropFirst(2).first?.contains("resumed") == true)
+                    #expect(details.dropFirst(2).first?.contains("Resume it") == true)
                     #expect(answer?.refused.last?.problem.status == 404)
                 }
             }
