@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A book that keeps words: what is told, what is asked for, and what the disk has of it.
+/// A persistent state of words: applied words, requested words, and words on disk.
 private struct Words: Book {
     struct Changes: BookChanges {
         var words: [String]
@@ -20,7 +20,7 @@ private struct Words: Book {
                 try each {
                     try transaction.record(JournalEntry(time: reading.date, decision: .learnedForgotten, detail: word))
                     guard word == Words.tooLong else { return }
-                    // More than the schema allows.
+                    // This payload is larger than the schema allows.
                     try transaction.putWake(
                         AppID(rawValue: "org.example.app"), .response, payload: Data(count: 40_000), now: reading)
                 }
@@ -28,7 +28,7 @@ private struct Words: Book {
         }
     }
 
-    /// The schema refuses it.
+    /// A word that the schema refuses.
     static let tooLong = "too long"
 
     private(set) var all: [String] = []
@@ -60,7 +60,7 @@ private struct Words: Book {
     mutating func notWritten(_ changes: Changes, now: Double) { unwritten = changes.words + unwritten }
 }
 
-/// An actor with such a book.
+/// An actor with such a state.
 private actor Keeper {
     let kept: KeptBook<Words>
     private var decisions = 0
@@ -88,7 +88,7 @@ private actor Keeper {
         var isBeingWritten: Bool
     }
 
-    /// What somebody sees who asks now.
+    /// The values that an outside reader sees now.
     var seen: Seen {
         Seen(
             words: kept.book.all, asides: kept.book.asides, looks: kept.book.looks, decisions: decisions,
@@ -117,7 +117,7 @@ private actor Keeper {
     func written() async { await kept.written() }
 }
 
-/// Steps of a book of an actor, over a real database.
+/// Steps of an actor's persistent state, over a real database.
 @Suite(.timeLimit(.minutes(20))) struct KeptBookTests {
     private let store: Store
     private let keeper: Keeper
@@ -132,18 +132,18 @@ private actor Keeper {
         await keeper.open()
     }
 
-    /// What the disk has.
+    /// The words on disk.
     private func disk() async throws -> [String] {
         try await store.read { try $0.journal(after: 0, limit: 1_000).compactMap(\.detail) }
     }
 
-    /// Nothing gets to the disk before `body` calls what it is given.
+    /// Blocks all writes until `body` calls its argument.
     private func whileTheDiskRests(_ body: (_ goOn: () -> Void) async throws -> Void) async throws {
         let hold = try await StoreHold(store)
         try await body { hold.release() }
     }
 
-    @Test func `What is told has changed the book at once, and is done when it is on disk`() async throws {
+    @Test func `An applied event changes the state at once, and returns when it is on disk`() async throws {
         try await whileTheDiskRests { goOn in
             async let first = keeper.tell("a")
             async let second = keeper.tell("b")
@@ -159,7 +159,7 @@ private actor Keeper {
         #expect(seen.onDisk.flatMap(\.self) == seen.words)
     }
 
-    @Test func `What is asked for is seen by nobody before it is on disk, and no step comes in between`() async throws {
+    @Test func `A requested change is invisible until it is on disk, and no step runs in between`() async throws {
         try await whileTheDiskRests { goOn in
             async let asked = keeper.ask("a")
             try await eventually("the change") { await keeper.seen.isBeingWritten }
@@ -171,12 +171,12 @@ private actor Keeper {
             goOn()
             _ = try await (asked, told, noted)
         }
-        // Nor has the change undone what came behind it.
+        // The change has not undone later steps either.
         let seen = await keeper.seen
         #expect(seen.words == ["a", "b"] && seen.asides == ["c"])
     }
 
-    @Test func `What comes while a change is being written is not lost by it`() async throws {
+    @Test func `Events that arrive during the write of a change are not lost`() async throws {
         let (first, last) = try await {
             async let asked = keeper.ask("a")
             async let told = keeper.tell("b")
@@ -191,7 +191,7 @@ private actor Keeper {
         #expect(try await disk() == seen.words)
     }
 
-    @Test func `A change that cannot be written has not happened, and what has happened is written later`()
+    @Test func `A change that cannot be written is undone, and applied events are written later`()
         async throws
     {
         gate.shut()
@@ -201,10 +201,10 @@ private actor Keeper {
         #expect(seen.words.isEmpty && seen.decisions == 0 && seen.looks == 0)
         let told = await keeper.tell("b")
         #expect(!told.isWritten && told.effects == ["b"])
-        // Once more behind the refusal: what is to be done next has changed.
+        // One more decision after the refusal: the next action has changed.
         seen = await keeper.seen
         #expect(seen.decisions == 2 && seen.onDisk.isEmpty)
-        // One that is refused does not take with it what waits.
+        // A refused change does not take waiting ones with it.
         _ = await #expect(throws: Problem.self) { try await keeper.ask("c") }
         gate.open()
         #expect(await keeper.tell("d").isWritten)
@@ -212,7 +212,7 @@ private actor Keeper {
         #expect(await keeper.seen.onDisk == [["b", "d"]])
     }
 
-    @Test func `What the schema refuses is left out, and keeps nothing else from the disk`() async throws {
+    @Test func `An event that the schema refuses is skipped, and the others are still written`() async throws {
         gate.shut()
         for word in ["a", Words.tooLong, "b"] { _ = await keeper.tell(word) }
         gate.open()
@@ -221,22 +221,22 @@ private actor Keeper {
         #expect(await keeper.tell(Words.tooLong).isWritten)
         #expect(try await keeper.ask("d") == ["d"])
         #expect(try await disk() == ["a", "b", "c", "d"])
-        // Whoever asks for such a thing hears of it.
+        // A requested change of this kind fails with an error.
         let problem = await #expect(throws: Problem.self) { try await keeper.ask(Words.tooLong) }
         #expect(problem?.status == 503)
         #expect(try await keeper.ask("e") == ["e"])
         #expect(try await disk() == ["a", "b", "c", "d", "e"])
     }
 
-    @Test func `A change that makes no sense is refused, and nothing has changed`() async throws {
+    @Test func `An invalid change is refused and changes nothing`() async throws {
         let problem = await #expect(throws: Problem.self) { try await keeper.ask("") }
         #expect(problem?.status == 422)
         #expect(await keeper.seen.words.isEmpty)
-        // Its turn is over.
+        // The refused change no longer blocks other steps.
         #expect(try await keeper.ask("a") == ["a"])
     }
 
-    @Test func `Behind its end a book hears nothing, and what has waited is still written`() async throws {
+    @Test func `A closed state accepts nothing, and waiting events are still written`() async throws {
         _ = await keeper.tell("a")
         await keeper.close()
         let told = await keeper.tell("b")
@@ -249,7 +249,7 @@ private actor Keeper {
         #expect(try await disk() == ["a", "the last"])
     }
 
-    @Test func `A book that was not read yet is told what there is, and decides nothing`() async throws {
+    @Test func `A state that was not read yet stores events aside, and decides nothing`() async throws {
         let fresh = Keeper(store, ManualClock(Self.reading))
         await fresh.note("a")
         #expect(await fresh.tell("b").effects.isEmpty)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Books
 
-/// Many steps at once, or one alone, in the order in which they came.
+/// Many concurrent steps, or one exclusive step, in the order of arrival.
 @Suite struct StepTurnsTests {
-    /// An owner as the services are.
+    /// An owner, like the actors of the service.
     private actor Owner {
         private var turns = StepTurns()
         private(set) var begun: [String] = []
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `Steps overlap, but none with one that is alone`() {
+    @Test func `Steps overlap, but none overlaps an exclusive one`() {
         var turns = StepTurns()
         var begun: [Bool] = []
         func begin(alone: Bool) { begun.append(turns.begin(alone: alone)) }
@@ -45,7 +45,7 @@ import Testing
         #expect(begun == [true, false, false, true])
     }
 
-    @Test func `Whoever waits has a turn in the order of asking, and behind all of them nothing is under way`() async {
+    @Test func `Waiting steps run in the order of their requests, and the owner is idle after the last`() async {
         let owner = Owner()
         await owner.begin("a")
         async let alone: Void = owner.begin("b", alone: true)

@@ -4,9 +4,9 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// An alarm rings once at its moment, and the last one that was set is the one that rings.
+/// An alarm rings once, at its time, and only the last time that was set counts.
 @Suite(.timeLimit(.minutes(20))) struct AlarmTests {
-    /// Owns an alarm as the service's actors do.
+    /// Owns an alarm, like the service's actors.
     private actor Owner {
         private var alarm = Alarm()
         private let clock: ManualClock
@@ -18,12 +18,12 @@ import Testing
 
         var moment: Double? { alarm.moment }
 
-        /// - Parameter late: how much later than `moment` the boot clock is.
+        /// - Parameter late: the seconds by which the boot clock is later than `moment`.
         func set(_ moment: Double?, late: Double = 0) {
             alarm.set(for: moment, atBootSeconds: moment.map { $0 + late }, by: clock) { await self.rang($0) }
         }
 
-        /// The sleep for one moment ends, and another one is set before its ring has its turn.
+        /// The sleep until one time ends, and another time is set before the ring is handled.
         func letCome(_ moment: Double, andSet next: Double) {
             clock.advance(to: moment)
             set(next)
@@ -80,8 +80,8 @@ import Testing
         #expect(owner.rings.read { $0 } == [7, 21])
     }
 
-    /// Its owner may have left it out of the next moment, as one that has come: what was due is looked at all the same.
-    @Test func `A moment that has come rings, though another is set before its ring has its turn`() async throws {
+    /// The owner may have left the past time out of its next deadline, but the ring is still handled.
+    @Test func `An alarm that is due rings, even if another is set before the ring is handled`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -101,7 +101,7 @@ import Testing
         try await eventually("no sleep") { clock.sleepers == 0 }
     }
 
-    /// What counts in the awake clock is woken by the boot clock.
+    /// A deadline in the awake clock is woken by the boot clock.
     @Test func theRingTellsTheOwnersMoment() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
@@ -111,7 +111,8 @@ import Testing
         try await owner.rings.wait(for: "the ring") { $0 == [5] }
     }
 
-    /// As at the stop of a service: what was set stays silent, and the same moment is not waited for again.
+    /// At the stop of a service an alarm is cancelled: it does not ring, and setting the same time again does not start
+    /// it.
     @Test func nothingRingsOnceItIsCancelled() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
@@ -126,7 +127,7 @@ import Testing
         #expect(owner.rings.read { $0 } == [6])
     }
 
-    /// What an alarm promises, without tasks.
+    /// The behaviour of an alarm, without tasks.
     private struct Model {
         var now: Double = 0
         var moment: Double?

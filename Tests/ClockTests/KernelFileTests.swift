@@ -5,13 +5,14 @@ import TestSupport
 import Testing
 
 @Suite struct KernelFileTests {
-    @Test func `A table of the kernel that is longer than a page is read to its end`() throws {
-        // As many as make the table of this process's descriptors' locks, mounts or maps long enough: one line for each mapping.
+    @Test func `A kernel file longer than a page is read to its end`() throws {
+        // Enough mappings to make the kernel's table longer than a page, at one line each. Tables of mounts and file
+        // locks can be as long.
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         var mappings: [UnsafeMutableRawPointer] = []
         defer { for mapping in mappings { munmap(mapping, page) } }
         for number in 0..<200 {
-            // Neighbours of different protection are lines of their own.
+            // Adjacent mappings with different protection have separate lines.
             let protection = number % 2 == 0 ? PROT_READ : PROT_READ | PROT_WRITE
             let mapping = try #require(mmap(nil, page, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))
             try #require(mapping != MAP_FAILED)
@@ -19,12 +20,12 @@ import Testing
         }
         let text = try #require(KernelFile.text("/proc/self/maps"))
         #expect(text.utf8.count > 2 * page)
-        // The stack lies above whatever else there is.
+        // The stack is above all other mappings.
         #expect(text.contains("[stack]"))
         #expect(text.hasSuffix("\n"))
     }
 
-    @Test func `A file of the kernel that is missing is no text`() {
+    @Test func `A kernel file that does not exist gives no text`() {
         #expect(KernelFile.text("/proc/0/stat") == nil)
         #expect(KernelFile.text("/proc") == nil)
     }

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is left in a mailbox is done, once, by its owner.
+/// The owner of a mailbox executes each job in it once.
 @Suite(.timeLimit(.minutes(20))) struct MailboxTests {
     private actor Owner {
         nonisolated let mailbox = Mailbox<Owner>()
@@ -52,7 +52,7 @@ import Testing
         #expect(owner.done.read { $0.sorted() } == Array(0..<800))
     }
 
-    /// One that waits does not keep the others from their turn, and the run does not end before it.
+    /// A waiting job does not block the others, and the run does not end before it.
     @Test func theEndCancelsWhatStillRunsAndWaitsForIt() async throws {
         let owner = Owner()
         let run = Task { await owner.run(beside: [{ await $0.sleepUntilCancelled("companion") }]) }

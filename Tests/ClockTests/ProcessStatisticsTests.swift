@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the kernel writes into `/proc/PID/stat`, and what nobody should have written there.
+/// Valid and invalid contents of `/proc/PID/stat`.
 @Suite struct ProcessStatisticsTests {
     private static func line(_ name: String, _ state: String = "S", _ rest: String = "1 1234 1234 0 -1") -> String {
         "4711 (\(name)) \(state) \(rest) 4194304 1 2 3 4 5 6 7 8 20 0 1 0 8642 1000 20\n"
@@ -40,7 +40,7 @@ import Testing
         #expect(own.parent == getppid())
         #expect(own.group == getpgrp())
         #expect(!own.isZombie && !own.isStopped)
-        // No process has the number 0.
+        // No process has the ID 0.
         #expect(ProcessStatistics(of: 0) == nil)
     }
 

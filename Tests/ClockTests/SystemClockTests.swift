@@ -12,7 +12,7 @@ import Testing
         let reading = SystemClock().now()
         let after = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))
         #expect(reading.bootSeconds >= before.boot && reading.bootSeconds <= after.boot)
-        // Other tests set the wall clock to itself meanwhile, which may move it back a little.
+        // Other tests set the wall clock to its own time meanwhile, which may move it back a little.
         #expect(reading.wallSeconds > before.wall - 1 && reading.wallSeconds < after.wall + 1)
         let bootID = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         #expect(bootID == reading.bootID + "\n")
@@ -24,7 +24,7 @@ import Testing
         let end = clock.now().bootSeconds + 0.05
         try await clock.sleep(untilBootSeconds: end)
         #expect(clock.now().bootSeconds >= end)
-        // What is past is not waited for.
+        // A time in the past is not waited for.
         try await clock.sleep(untilBootSeconds: end - 1_000)
     }
 
@@ -39,7 +39,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await sleep.value }
     }
 
-    /// An actor that waits for what is over again and again, by a mistake of its own.
+    /// An actor that by mistake waits for past times again and again.
     private actor Sleeper {
         private var isTold = false
 
@@ -61,7 +61,7 @@ import Testing
     @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
     func settingTheWallClockIsNoticed() async {
         let changes = SystemClock().wallClockChanges()
-        // The kernel tells only of what happens once somebody listens: the clock is set until that is heard.
+        // The kernel reports only changes made while a listener waits, so the clock is set until one is reported.
         let setting = Task {
             while !Task.isCancelled {
                 Self.setClockToItself()
@@ -77,7 +77,8 @@ import Testing
         #expect(heard == 2)
     }
 
-    /// Set again before it listens again, the kernel says so at once, and goes on listening (timerfd_create(2)).
+    /// If the clock is set again before the next wait, the kernel reports it at once and keeps reporting
+    /// (timerfd_create(2)).
     @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
     func settingTheWallClockManyTimesIsNoticed() async {
         let changes = SystemClock().wallClockChanges()
@@ -99,7 +100,7 @@ import Testing
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("CapEff:") }),
             let capabilities = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16)
         else { return false }
-        // CAP_SYS_TIME, linux/capability.h.
+        // CAP_SYS_TIME, from linux/capability.h.
         return capabilities & (1 << 25) != 0
     }()
 

@@ -10,9 +10,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Tasks that an app adds, and what its state makes of them (decision 0035).
+/// Tasks that an app adds, and how the app's state affects them (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct AddingTests {
-    @Test func `What is added in front is free, what is added behind waits until the app is in front`() async throws {
+    @Test func `Tasks added in the foreground start; tasks added in the background wait for it`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -27,12 +27,12 @@ import Transfers
         }
         let lifted = try await scene.journal(.conditionsLifted)
         #expect(lifted.map(\.detail) == ["2 tasks."] && lifted.map(\.app) == [OperationScene.app])
-        // Asked again, it is the same task and no other.
+        // A repeated request returns the same task and adds none.
         #expect(try await scene.add([2], in: session) == [back[0]])
         try await scene.end()
     }
 
-    @Test func `A task waits out what is left of the pause that its app's row has`() async throws {
+    @Test func `A task waits for the rest of the pause in its app's row`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -53,8 +53,8 @@ import Transfers
         try await scene.end()
     }
 
-    /// The order of the two questions that used to be asked one after the other.
-    @Test func `An app that comes to the front between asking and adding finds its task free`() async throws {
+    /// The race between two queries that used to be made one after the other.
+    @Test func `An app that enters the foreground between query and insertion has its task unblocked`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -68,7 +68,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `An app that leaves between asking and adding has its task held, and it is journalled`() async throws {
+    @Test func `An app that leaves between query and insertion has its task blocked and journalled`() async throws {
         let scene = try await OperationScene(moment: DeviceMoment(phase: .dozing))
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -87,7 +87,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `What came too late for a force quit to end is refused`() async throws {
+    @Test func `A task added after a force quit is refused`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -97,17 +97,17 @@ import Transfers
         try await eventually("the word of the quit") {
             try await scene.snapshot().app?.isForceQuit == true
         }
-        // It has its say: what it adds now is ended with the rest.
+        // The process has not exited yet, and what it adds now is cancelled with the rest.
         let late = try await scene.add([2], in: session)[0]
         scene.host.end(process, .exited(0))
         #expect(try await quit.isForceQuit)
         for id in [early, late] { #expect(try await scene.task(id).state == .cancelled) }
 
-        // A request that the process sent before its end, and that comes through only now.
+        // The process sent this request before its end, but it arrives only now.
         let refused = try await problem { try await scene.add([3], in: session) }
         #expect(refused.status == 409)
         #expect(try await scene.tasks().count == 2)
-        // An answer that got lost is given again all the same.
+        // A lost response is still repeated.
         #expect(try await scene.add([1], in: session) == [early])
         // Another process of the app was not quit.
         try await scene.connect(getpid(), asGuest: true)
@@ -117,7 +117,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `An app that has ended by itself has added what it asked for`() async throws {
+    @Test func `Tasks are accepted from an app that has exited by itself`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -142,7 +142,7 @@ import Transfers
         }
     }
 
-    /// What is answered each time that the terms are asked for, and how often that was.
+    /// The terms that each query returns, and the number of queries.
     private static func query(_ answers: [Answer]) -> (AppTaskTerms.Query, Counter) {
         let counter = Counter()
         return (

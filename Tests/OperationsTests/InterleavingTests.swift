@@ -7,11 +7,11 @@ import TestSupport
 import Testing
 import Transfers
 
-/// An app that comes and goes while it adds tasks: what the two questions of old, and a lift of its own behind the app's
-/// row, got wrong (decision 0035).
+/// An app that changes between foreground and background while it adds tasks. Two separate queries, and a separate
+/// unblocking after the app's row, used to get this wrong (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct InterleavingTests {
     @Test(arguments: UInt64(1)...8)
-    func `Whoever looks sees no task held of an app in front`(
+    func `No observer sees a blocked task of an app in the foreground`(
         seed: UInt64
     ) async throws {
         let scene = try await OperationScene()
@@ -54,10 +54,10 @@ import Transfers
         try await scene.end()
     }
 
-    /// The app's user looks at it for a moment while it goes to the background: lifting what was held belongs to the look, and
-    /// not to what comes after it.
+    /// The user opens the app for a moment while it goes to the background: only tasks added before that are unblocked,
+    /// not later ones.
     @Test(arguments: UInt64(1)...4)
-    func `A task that is added behind after a look is held`(seed: UInt64) async throws {
+    func `A task added in the background after a brief opening is blocked`(seed: UInt64) async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -72,7 +72,7 @@ import Transfers
             try await look
             let (app, tasks) = try await scene.snapshot()
             let task = try #require(tasks.first { $0.id == id })
-            // The look came first or last: last, everything is free.
+            // The opening came first or last; if it came last, every task is unblocked.
             #expect(task.isDiscretionForced == app?.isInBackground, "seed \(seed), task \(number)")
             try await apps.change(process: process, to: .background)
         }

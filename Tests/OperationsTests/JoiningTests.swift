@@ -15,7 +15,7 @@ import Transfers
         return EnqueueRequest(tasks: [task])
     }
 
-    @Test func `T8: many callers that ask for the same file at once share one task`() async throws {
+    @Test func `T8: Many concurrent requests for one file share one task`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let request = request(folder, .join)
@@ -30,8 +30,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `T8: one of several callers with different URLs gets the file, and the others are refused`() async throws
-    {
+    @Test func `T8: Of several callers with different URLs one gets the file; the others are refused`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let operations = scene.operations
@@ -58,13 +57,13 @@ import Transfers
         #expect(accepted.count == 1 && refused.count == 7)
         #expect(refused.allSatisfy { $0.status == 409 && $0.detail?.contains("Transfer \(id) is already") == true })
 
-        // What has been cancelled holds no name.
+        // A cancelled task does not reserve a name.
         _ = try await scene.transfers.cancel(id, producingResumeData: false)
         #expect(try await operations.accept(request(folder, .refuse)).joined == nil)
         try await scene.end()
     }
 
-    @Test func `T8: a file that exists is refused before anything is transferred`() async throws {
+    @Test func `T8: A request for a file that exists is refused before any transfer`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         try Data("old".utf8).write(to: URL(filePath: folder.path("f")))
@@ -84,7 +83,7 @@ import Transfers
         return EnqueueRequest(tasks: [task])
     }
 
-    @Test func `An equal request without a name is answered with the task under way, until that has ended`()
+    @Test func `An equal request without a name returns the running task, until that has ended`()
         async throws
     {
         let scene = try await OperationScene()
@@ -94,7 +93,7 @@ import Transfers
         #expect(first.joined == nil)
         let second = try await operations.accept(unnamed(folder) { $0.rateLimit = 5 })
         #expect(second.ids == first.ids && second.joined == first.ids)
-        // Another URL, another folder, and a request that does not ask for it.
+        // A different URL, a different folder, and a request that does not ask to join.
         #expect(try await operations.accept(unnamed(folder) { $0.url = "http://a.example/2" }).joined == nil)
         #expect(try await operations.accept(unnamed(folder) { $0.destination = nil }).joined == nil)
         #expect(try await operations.accept(unnamed(folder, nil)).joined == nil)
@@ -103,7 +102,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Equal requests of one call have a task each, and are joined to a task each`() async throws {
+    @Test func `Equal requests in one call get a task each, and each joins its own task`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         var request = unnamed(folder)
@@ -115,7 +114,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `joinSuspended joins a suspended task only`() async throws {
+    @Test func `joinSuspended joins only a suspended task`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let request = unnamed(folder, .joinSuspended) { $0.destination = nil }

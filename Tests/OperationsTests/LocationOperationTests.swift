@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R6: What apps' processes ask of location, and how a crossing reaches them.
+/// R6: Location requests of apps' processes, and the delivery of region events to them.
 @Suite(.timeLimit(.minutes(20))) struct LocationOperationTests {
     private static let keys = """
         X-Nightshift-BackgroundModes=transfer;
@@ -20,7 +20,7 @@ import Testing
         return MonitoredRegion(identifier: identifier, center: center, radius: 100)
     }
 
-    /// The device is so many degrees north of the region, so many seconds later.
+    /// Moves the device this many degrees north of the region, this many seconds later.
     private static func move(_ scene: OperationScene, _ degrees: Double, after seconds: Double = 0) async throws {
         scene.clock.advance(to: scene.clock.now().bootSeconds + seconds)
         let place = try #require(Coordinate(latitude: 52.5 + degrees, longitude: 13.4))
@@ -28,7 +28,7 @@ import Testing
         await scene.location.take(.fix(fix, source: "gpsd"))
     }
 
-    @Test func `R6: A process has its app's regions, and only an app that its user sees has him asked`() async throws {
+    @Test func `R6: A process has its app's regions, and the user is asked only for a visible app`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let (operations, region) = (scene.operations, try Self.region())
         let process = try await scene.launch()
@@ -66,14 +66,14 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A running app is given the place, a suspended one keeps no receiver on, and nothing launches it`()
+    @Test func `R6: Only a running app gets the location: none is launched and no receiver stays on`()
         async throws
     {
         let scene = try await OperationScene(keys: Self.keys)
         let (app, request) = (OperationScene.app, LocationUpdateRequest(accuracy: 10))
         await scene.location.take(.sources([], canMonitorRegions: true, canMonitorSignificantChanges: false))
         let process = try await scene.launch()
-        // The app does at once what it is to do, such as a picture before it is suspended.
+        // The app executes commands at once, such as a snapshot before it is suspended.
         let commands = try await scene.apps.connect(process: process, executable: nil, app: app)
         let answering = Task { [apps = scene.apps] in
             for await event in commands {
@@ -98,7 +98,7 @@ import Testing
         }
         #expect(scene.places.wishes.last?.fix == nil)
         try await Self.move(scene, 0.02)
-        // By then that place is an old one.
+        // By then that location is outdated.
         scene.clock.advance(to: scene.clock.now().bootSeconds + 60)
         _ = try await scene.apps.activate(app)
         try await eventually("the next question") { scene.places.wishes.last?.fix == 10 }
@@ -112,7 +112,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: An app that nobody sees asks nobody, and is refused one place`() async throws {
+    @Test func `R6: An app that is not visible prompts no user, and its location request is refused`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let process = try await scene.launch()
         try await scene.apps.change(process: process, to: .background)
@@ -126,7 +126,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A crossing launches an app that does not run, and is told once`() async throws {
+    @Test func `R6: A region event launches an app that does not run, and is delivered once`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app
         _ = try await scene.location.change(app, AppLocationChange(permission: .always))
@@ -148,7 +148,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: Permission that is withdrawn takes a wake back that has not begun`() async throws {
+    @Test func `R6: Withdrawing permission cancels a wake that has not started`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app
         let process = try await scene.launch()
@@ -156,7 +156,7 @@ import Testing
         _ = try await scene.location.change(app, AppLocationChange(permission: .always))
         try await scene.location.addRegion(try Self.region(), for: app)
         try await Self.move(scene, 0.01)
-        // What its user has ended is not launched; he starts it again and says otherwise meanwhile.
+        // An app that the user has quit is not launched; meanwhile the user restarts it and changes the setting.
         async let quit = apps.quit(app, force: true)
         try await eventually("the word of the quit") { try await scene.snapshot().app?.isForceQuit == true }
         scene.host.end(process, .exited(0))
@@ -179,7 +179,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: An app that is removed is gone from location, and nothing without an entry has any`() async throws {
+    @Test func `R6: A removed app disappears from location, and apps without an entry have none`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app
         _ = try await scene.location.change(app, AppLocationChange(permission: .always))

@@ -5,7 +5,7 @@ import Operations
 import Store
 import Testing
 
-/// R3: What apps' processes ask of notifications.
+/// R3: Notification requests of apps' processes.
 @Suite(.timeLimit(.minutes(20))) struct NotificationOperationTests {
     private static func request(_ identifier: String, delay: Double) -> NotificationRequest {
         var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 5))
@@ -13,8 +13,8 @@ import Testing
         return NotificationRequest(notification: notification, delay: delay)
     }
 
-    /// Of an app that is gone nothing is shown.
-    @Test func `R3: An app of which nothing can be read just now does not count as gone`() async throws {
+    /// The notifications of a removed app are not shown.
+    @Test func `R3: An app whose data cannot be read at the moment does not count as removed`() async throws {
         let scene = try await OperationScene()
         let notifying = NotifyingApps()
         notifying.connect(scene.apps)
@@ -22,11 +22,11 @@ import Testing
         #expect(await notifying.entry(of: AppID(rawValue: "org.example.none")) == nil)
         try scene.store.close()
         #expect(await notifying.entry(of: OperationScene.app)?.name == OperationScene.app.rawValue)
-        // It closes the store, too.
+        // This call closes the store, too.
         try? await scene.end()
     }
 
-    @Test func `R3: An app's process has notifications shown once its user allows it, lists them and takes them back`()
+    @Test func `R3: A permitted app's process posts notifications, lists them and removes them`()
         async throws
     {
         let scene = try await OperationScene()

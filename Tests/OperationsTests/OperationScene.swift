@@ -16,7 +16,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Both services over one store, with an app whose process is scripted. Nothing is transferred: what is added waits.
+/// Both services over one store, with an app whose process is scripted. No bytes are transferred: added tasks wait.
 final class OperationScene: Sendable {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -24,7 +24,7 @@ final class OperationScene: Sendable {
     let store: Store
     let host: ScriptedProcessHost
     let operations: Operations
-    /// What processes hear: who lets go of it disconnects.
+    /// The event streams of processes. Releasing a stream disconnects its process.
     private let streams = Mutex<[AsyncStream<ProcessEvent>]>([])
     private let running: Task<Void, Never>
 
@@ -36,10 +36,10 @@ final class OperationScene: Sendable {
     var refresh: RefreshService { operations.refresh }
     var location: LocationService { operations.location }
     let places = ScriptedFixSource()
-    /// What the user of the device answers when he is asked.
+    /// The answer of the device's user to permission prompts.
     let answer = Watched<LocationPermission?>(nil)
 
-    /// - Parameter moment: without a network, unless it is given.
+    /// - Parameter moment: the device state; by default one without a network.
     init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
         scratch = try TemporaryDirectory()
         let variables = ["NIGHTSHIFT_HOME": scratch.path, "PATH": "/usr/bin:/bin"]
@@ -111,7 +111,7 @@ final class OperationScene: Sendable {
         }
     }
 
-    /// Ends the processes, then the service. Every test ends with it.
+    /// Ends the processes, then the service. Every test calls this at its end.
     func end() async throws {
         host.endAll()
         await apps.stop()
@@ -125,7 +125,7 @@ final class OperationScene: Sendable {
 
     // MARK: - The app
 
-    /// Launches the app as its user does, and connects it.
+    /// Launches the app as the user does, and connects it.
     func launch() async throws -> Int32 {
         let process = try #require(try await apps.launch(Self.app, LaunchRequest()).processID)
         try await connect(process)
@@ -137,7 +137,7 @@ final class OperationScene: Sendable {
         streams.withLock { $0.append(stream) }
     }
 
-    /// The session as the process sees it, made where it is not there.
+    /// The session as the process sees it, created if it does not exist.
     func attach(_ process: Int32) async throws -> ProcessSession {
         let session = try await operations.session("s", ofProcess: process, channel: nil)
         _ = try await operations.attach(session, SessionSettings())
@@ -163,7 +163,7 @@ final class OperationScene: Sendable {
         try #require(try await store.read { try $0.task(id) })
     }
 
-    /// The app's row and its session's tasks at one moment.
+    /// The app's row and its session's tasks in one transaction.
     func snapshot() async throws -> (app: AppRecord?, tasks: [TaskRecord]) {
         try await store.read { transaction in
             (

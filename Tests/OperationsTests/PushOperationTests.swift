@@ -5,9 +5,9 @@ import Operations
 import Push
 import Testing
 
-/// R3: What apps' processes and people ask of remote notifications, with the apps that they are about.
+/// R3: Requests of apps' processes and of people about remote notifications, and the apps that they concern.
 @Suite(.timeLimit(.minutes(20))) struct PushOperationTests {
-    @Test func `R3: An app's process registers and unregisters; a process that is not connected does neither`()
+    @Test func `R3: An app's process registers and unregisters; an unconnected process can do neither`()
         async throws
     {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
@@ -26,7 +26,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: Its user's word on an app's alerts is one word for push and for notifications`() async throws {
+    @Test func `R3: The user's permission for an app's alerts covers push and notifications alike`() async throws {
         let scene = try await OperationScene()
         let operations = scene.operations
         for permission in [NotificationPermission.denied, .allowed] {

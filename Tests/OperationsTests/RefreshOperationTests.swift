@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R9 R10: What apps' processes and people ask of background refresh, with the apps that it is about.
+/// R1 R9 R10: Requests of apps' processes and of people about background refresh, and the apps that they concern.
 @Suite(.timeLimit(.minutes(20))) struct RefreshOperationTests {
     private static let keys = """
         X-Nightshift-BackgroundModes=transfer;fetch;processing;
@@ -22,7 +22,7 @@ import Testing
         return task
     }
 
-    @Test func `R1: The app's process says its interval; before that the entry's holds`() async throws {
+    @Test func `R1: An app's process sets its interval; before that the desktop entry's applies`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let before = try await scene.refresh.status(of: OperationScene.app)
         #expect(before.interval == .never && before.intervalSource == .entry)
@@ -37,10 +37,10 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R9 R10: What the entry does not declare is refused with the key to add`() async throws {
+    @Test func `R9 R10: A mode that the entry does not declare is refused with the key to add`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
-        // The interval has no effect and no error, as at Apple's.
+        // Setting the interval has no effect and causes no error, as in Apple's API.
         try await scene.operations.setInterval(.minimum, process: process, channel: nil)
         #expect(
             try await scene.refresh.status(of: OperationScene.app).sentence.contains("X-Nightshift-BackgroundModes"))
@@ -57,7 +57,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R10: A process submits, sees and cancels its app's tasks`() async throws {
+    @Test func `R10: A process submits, lists and cancels its app's tasks`() async throws {
         let scene = try await OperationScene(keys: Self.tasks)
         let process = try await scene.launch()
         let operations = scene.operations
@@ -72,7 +72,7 @@ import Testing
         #expect(try await pending() == ["export.all"])
         try await operations.cancel(nil, process: process, channel: nil)
         #expect(try await pending() == [])
-        // People may submit for it, but not what its user begins in front of it.
+        // People may submit tasks for the app, but not continued tasks, which a user starts in its foreground.
         try await operations.submit(Self.task(.processing), for: OperationScene.app)
         #expect(try await pending() == ["work"])
         let refusal = try await problem {
@@ -84,7 +84,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R10: A continued task begins in front, and its app is told when its user cancels it`() async throws {
+    @Test func `R10: A continued task starts in the foreground, and cancelling it notifies the app`() async throws {
         let scene = try await OperationScene(keys: Self.tasks)
         let process = try await scene.launch()
         let operations = scene.operations
@@ -119,7 +119,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A fetch goes from the decision through the process to its result, and may be told to end`()
+    @Test func `R1: A fetch goes from decision through process to result, and may be expired`()
         async throws
     {
         let scene = try await OperationScene(keys: Self.keys)
@@ -142,7 +142,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1 R2: The states of an app are its use, and a force quit ends its refresh`() async throws {
+    @Test func `R1 R2: An app's states count as its use, and a force quit ends its refresh`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let (refresh, app) = (scene.refresh, OperationScene.app)
         let process = try await scene.launch()
@@ -163,7 +163,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: An app that is removed is gone from background refresh`() async throws {
+    @Test func `R1: A removed app disappears from background refresh`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         _ = try await scene.refresh.change(OperationScene.app, AppRefreshChange(dailyCap: 3))
         try await scene.apps.uninstall(OperationScene.app)

@@ -9,9 +9,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Sessions of apps: who may make them, who may speak of them, and what goes with them.
+/// Sessions of apps: the processes that may create and address them, and the records removed with them.
 @Suite(.timeLimit(.minutes(20))) struct SessionTests {
-    @Test func `Nobody adds tasks for an app that is not there, or is not to be launched for them`() async throws {
+    @Test func `Tasks for an unknown app, or one that cannot be launched for them, are refused`() async throws {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         func add(_ app: AppID) async throws -> [TaskID] {
             try await scene.operations.enqueue(
@@ -23,7 +23,7 @@ import Transfers
         #expect(refused.detail?.contains("X-Nightshift-BackgroundModes") == true)
         #expect(try await scene.transfers.sessions().allSatisfy { $0.app == nil })
 
-        // Nor does its process make a session that launches it.
+        // Its process cannot create a session that launches it either.
         let process = try await scene.launch()
         let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
         var settings = SessionSettings()
@@ -34,7 +34,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A process is known by its stream, and by no earlier one`() async throws {
+    @Test func `A process is identified by its stream, and not by an earlier one`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let stranger = try await problem {
@@ -50,7 +50,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A session has one process that reads it, and another one is refused whatever it wants`() async throws {
+    @Test func `A session has one reading process, and every other process is refused`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -60,13 +60,13 @@ import Transfers
             try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
         }
         #expect(refused.type == "/problems/session-in-use")
-        // Another session is free.
+        // Another session can still be read.
         #expect(try await scene.operations.session("t", ofProcess: getpid(), channel: nil).process.isGuest)
         withExtendedLifetime(messages) {}
         try await scene.end()
     }
 
-    @Test func `What is added while a session is removed is cancelled with it, and nothing goes on under way`()
+    @Test func `A task added while its session is removed is cancelled and does not continue`()
         async throws
     {
         let scene = try await OperationScene()
@@ -93,13 +93,13 @@ import Transfers
                 try meanwhile.filter { try transaction.task($0) != nil }
             )
         }
-        // The last may be of the next session of that name.
+        // The last tasks may belong to the next session of that name.
         #expect(meanwhile.filter { !cancelled.contains($0) && !there.contains($0) } == [])
         #expect(!Set(cancelled).isDisjoint(with: meanwhile))
         try await scene.end()
     }
 
-    @Test func `A session goes with a task that cannot be read`() async throws {
+    @Test func `A session with an unreadable task can be removed`() async throws {
         let scene = try await OperationScene()
         let ids = try await scene.operations.enqueue(
             EnqueueRequest(
@@ -123,7 +123,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Of many processes that come at once, behind one that is gone, one reads`() async throws {
+    @Test func `Of many processes that attach at once after one has died, exactly one reads`() async throws {
         let scene = try await OperationScene()
         let transfers = scene.transfers
         let gone = try ChildProcess("true")
@@ -145,13 +145,13 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `With a session goes what its app was to be woken for`() async throws {
+    @Test func `Removing a session removes the wakes of its app`() async throws {
         let scene = try await OperationScene()
         func wakes() async throws -> [WakeStatus] {
-            // The list, which does not look again by itself.
+            // The list does not check by itself again.
             try await scene.apps.apps().first { $0.id == OperationScene.app }?.wakes ?? []
         }
-        // Nothing launches it, so that what it is wanted for stays.
+        // Nothing launches the app, so its wakes remain.
         _ = try await scene.apps.quit(OperationScene.app, force: true)
         let id = try await scene.operations.enqueue(
             EnqueueRequest(

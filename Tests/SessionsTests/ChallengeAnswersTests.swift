@@ -2,7 +2,7 @@ import NightshiftAPI
 import Sessions
 import Testing
 
-/// What apps answer to servers, and for whom it counts.
+/// Answers of apps to servers' challenges, and the tasks that each answer applies to.
 @Suite struct ChallengeAnswersTests {
     private static let task = TaskID(1)
     private static let credential = Credential(user: "a", password: "b")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [Challenge.Method.basic, .digest])
-    func `A credential is kept for the origin, and for the proxy apart from it`(method: Challenge.Method) throws {
+    func `A credential is stored for its origin, and separately for a proxy`(method: Challenge.Method) throws {
         let answer = Self.answer(.useCredential) { $0.credential = Self.credential }
         var answers = try Self.kept(answer, to: Self.challenge(method))
         #expect(answers.byOrigin["https://h:443"]?.credential == Self.credential)
@@ -39,7 +39,7 @@ import Testing
         #expect(throws: Problem.self) { try Self.kept(Self.answer(.useCredential), to: Self.challenge(method)) }
     }
 
-    @Test func `What one proxy was answered is no other's`() throws {
+    @Test func `An answer for one proxy does not apply to another`() throws {
         var (first, second) = (Self.challenge(.basic, isProxy: true), Self.challenge(.basic, isProxy: true))
         first.host = "a"
         second.host = "b"
@@ -55,7 +55,7 @@ import Testing
             ("http://bob:80@a", "proxy http://a:1080"), ("http://a:80", "proxy http://a:80"),
             ("https://[::1]", "proxy https://[::1]:443"), ("socks5h://a:1080", nil), ("", nil),
         ] as [(String, String?)])
-    func `A proxy's questions are found by its address`(url: String, origin: String?) {
+    func `A proxy's challenges are identified by its address`(url: String, origin: String?) {
         #expect(Challenge.origin(ofProxy: url) == origin)
         #expect(Challenge(method: .digest, ofProxy: url)?.origin == origin)
     }
@@ -71,7 +71,7 @@ import Testing
         #expect(throws: Problem.self) { try Self.kept(relative, to: Self.challenge(.clientCertificate)) }
     }
 
-    @Test func `The certificate that was shown is trusted, and no other`() throws {
+    @Test func `Only the presented certificate becomes trusted`() throws {
         let challenge = Self.challenge(.serverTrust)
         let kept = try Self.kept(Self.answer(.useCredential), to: challenge, leafDigest: "ab")
         let answer = try #require(kept.byOrigin["https://h:443"])
@@ -81,7 +81,7 @@ import Testing
         #expect(throws: Problem.self) { try Self.kept(Self.answer(.useCredential), to: challenge) }
     }
 
-    @Test func `An answer to go on without is the task's alone`() throws {
+    @Test func `An answer to continue without a credential applies only to its task`() throws {
         let basic = try Self.kept(Self.answer(.performDefaultHandling), to: Self.challenge(.basic))
         #expect(basic.asksAbout(Self.task).isDisjoint(with: [.basic, .digest]))
         #expect(basic.asksAbout(TaskID(2)) == Set(Challenge.Method.allCases))
@@ -92,11 +92,11 @@ import Testing
     }
 
     @Test(arguments: [MessageAnswer.Disposition.continueLoading, .cancel])
-    func `What answers no challenge is refused`(disposition: MessageAnswer.Disposition) {
+    func `An answer that fits no challenge is refused`(disposition: MessageAnswer.Disposition) {
         #expect(throws: Problem.self) { try Self.kept(Self.answer(disposition), to: Self.challenge(.basic)) }
     }
 
-    @Test func `A credential answers whoever has not met it`() {
+    @Test func `A stored credential answers a task that has not used it yet`() {
         var answer = OriginAnswer()
         let challenge = Self.challenge(.basic)
         #expect(!answer.answers(challenge, leafDigest: nil, besides: OriginAnswer()))
@@ -116,7 +116,7 @@ import Testing
             })
     }
 
-    @Test func `Tasks of an app have numbers of their own`() throws {
+    @Test func `Tasks of an app have their own numbers`() throws {
         try Self.request([1, 2, Limits.taskIdentifier]).check()
         for numbers in [[], [1, 1], [0], [Limits.taskIdentifier + 1]] as [[Int64]] {
             #expect(throws: Problem.self) { try Self.request(numbers).check() }

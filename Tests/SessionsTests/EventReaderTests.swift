@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// One reader of a table that grows.
+/// One reader of a growing table.
 @Suite struct EventReaderTests {
     private enum Event: Hashable, Sendable {
         case row(Int64)
@@ -21,7 +21,7 @@ import Testing
         store = try Store(inMemory: Self.now)
     }
 
-    /// Lets the journal grow by so many entries.
+    /// Adds this many entries to the journal.
     private func grow(_ count: Int) async throws {
         try await store.write { transaction in
             for _ in 0..<count {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// The numbers of the journal's entries, two at a time; those below `wanted` are not wanted.
+    /// A source of the journal's entry numbers, two per page. Entries below `wanted` are filtered out.
     private func source(
         wanted: Int64 = 0, tellsEnd: Bool = false, progress: [TaskProgress]? = nil, isOver: Bool = false
     ) -> EventReader<Event>.Source {
@@ -59,7 +59,7 @@ import Testing
         return events
     }
 
-    @Test func `Rows come in order, page by page, and then as they come`() async throws {
+    @Test func `Rows are delivered in order, page by page, and then as they are added`() async throws {
         try await grow(5)
         let reader = EventReader(source(tellsEnd: true), after: 0)
         #expect(await Self.read(6, reader) == [.row(1), .row(2), .row(3), .row(4), .row(5), .caughtUp(5)])
@@ -68,19 +68,19 @@ import Testing
         #expect(await next == [.row(6), .row(7)])
     }
 
-    @Test func `A reader goes on behind the row that it knows, and is told something first`() async throws {
+    @Test func `A reader continues after its last row, and gets the initial events first`() async throws {
         try await grow(3)
         let reader = EventReader(source(), after: 2, first: [.first])
         #expect(await Self.read(2, reader) == [.first, .row(3)])
     }
 
-    @Test func `Rows that a reader does not want are past all the same`() async throws {
+    @Test func `Rows that a reader filters out still count as read`() async throws {
         try await grow(7)
         let reader = EventReader(source(wanted: 6), after: 0)
         #expect(await Self.read(2, reader) == [.row(6), .row(7)])
     }
 
-    @Test func `Progress is told when there are no rows, and the same never twice`() async throws {
+    @Test func `Progress is sent when there are no rows, and never the same twice`() async throws {
         try await grow(1)
         let reader = EventReader(source(progress: [Self.progress(10), Self.progress(20)]), after: 0)
         #expect(await Self.read(3, reader) == [.row(1), .progress(10), .progress(20)])
@@ -90,7 +90,7 @@ import Testing
         #expect(await next == [.row(2)])
     }
 
-    @Test func `A stream ends where nothing more comes, where rows cannot be read, and where another reader begins`()
+    @Test func `A stream ends at its end, after a read error, and when another reader attaches`()
         async throws
     {
         #expect(await EventReader(source(isOver: true), after: 0).next() == nil)
@@ -105,7 +105,7 @@ import Testing
         #expect(await reader.next() == nil)
     }
 
-    @Test func `A reader whose task is cancelled waits for nothing`() async {
+    @Test func `A reader whose task is cancelled does not wait`() async {
         let reader = EventReader(source(), after: 0)
         let reading = Task { await reader.next() }
         reading.cancel()

@@ -2,14 +2,14 @@ import NightshiftAPI
 import Sessions
 import Testing
 
-/// Who reads for apps, and what these have answered.
+/// The readers of apps' sessions, and the answers of these apps.
 @Suite struct SessionTableTests {
     private final class Reader: Sendable {}
 
     private static let app = AppID(rawValue: "org.example.App")
     private static let session = SessionID(app: app, identifier: "s")
 
-    @Test func `A reader counts as long as its stream is there`() {
+    @Test func `A reader is registered as long as its stream exists`() {
         var table = SessionTable<Reader>()
         var first: Reader? = Reader()
         if let first { table.put(first, of: 1, for: Self.session) }
@@ -25,7 +25,7 @@ import Testing
         #expect(table.reader(of: Self.session) == nil)
     }
 
-    @Test func `An app that is suspended does not listen`() {
+    @Test func `A suspended app does not receive events`() {
         var table = SessionTable<Reader>()
         #expect(table.isListening(Self.app))
         table.setListening(Self.app, false)
@@ -34,7 +34,7 @@ import Testing
         #expect(table.isListening(Self.app))
     }
 
-    @Test func `Answers are kept for the session, and refusals for the task`() {
+    @Test func `Answers are stored for the session, and refusals for the task`() {
         var table = SessionTable<Reader>()
         let task = TaskID(1)
         table[answersOf: Self.session].update("http://h:80") {

@@ -6,7 +6,7 @@ struct BackgroundTimeTests {
     private let device = #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}"#
     private let app = #""app": "a""#
 
-    /// An app that leaves the front at second 100 with a task of 1000 s.
+    /// An app that leaves the foreground at second 100 with a task of 1000 s.
     private func lines(_ settings: String, _ behaviour: String = "{}", idleAt: Int? = nil) -> [String] {
         var lines = [
             #""trace": {\#(settings)}"#, device, #""at": 0, \#(app), "declare": \#(behaviour)"#,
@@ -22,7 +22,9 @@ struct BackgroundTimeTests {
             (#""policy": "opportunistic:30""#, 125.0, 130.0), (#""policy": "opportunistic:180""#, 275, 280),
             (#""policy": "contiguous""#, 695, 700), (#""policy": "opportunistic:30", "lead": 12"#, 118, 130),
         ])
-    func `L4: The handler is called its lead before the kill`(settings: String, told: Double, killed: Double) throws {
+    func `L4: The expiration handler is called at its warning time before the kill`(
+        settings: String, told: Double, killed: Double
+    ) throws {
         let play = try Play(lines(settings, #"{"endsTasks": false}"#) + [#""at": 2000, "end": true"#])
         #expect(play.times(.backgroundTimeExpiring) == [told])
         #expect(play.times(.appEnded) == [killed])
@@ -30,7 +32,7 @@ struct BackgroundTimeTests {
         #expect(play.totals(of: "a")?.background == killed - 100)
     }
 
-    @Test func `L4: An app that ends its task when it is told is suspended`() throws {
+    @Test func `L4: An app that ends its task in the expiration handler is suspended`() throws {
         let play = try Play(
             lines(#""policy": "opportunistic:30""#, #"{"expiration": 2}"#) + [#""at": 500, "end": true"#])
         #expect(
@@ -43,35 +45,36 @@ struct BackgroundTimeTests {
         #expect(play.totals(of: "a")?.kills == [])
     }
 
-    @Test func `L3: Under the contiguous policy the device is held until the work is done`() throws {
+    @Test func `L3: Under the contiguous policy the device stays awake until the work is done`() throws {
         let trace = lines(#""policy": "contiguous:3000""#, idleAt: 110) + [#""at": 3000, "end": true"#]
         let play = try Play(trace)
         #expect(play.times(.deviceHeldAwake) == [100])
         #expect(play.times(.deviceReleased) == [1_090])
         #expect(play.times(.backgroundTaskEnded) == [1_090])
-        // Doze begins a minute after the app has let go.
+        // Doze starts a minute after the app's work has ended.
         #expect(play.times(.dozeBegan) == [1_150])
         #expect(play.totals(of: "a")?.held == 990)
         #expect(play.times(.backgroundTimeStopped).isEmpty)
     }
 
-    @Test func `L2: Under the opportunistic policy time stands still in doze and goes on in windows`() throws {
+    @Test func `L2: Under the opportunistic policy doze stops the time, and windows let it continue`() throws {
         let trace = lines(#""policy": "opportunistic:600""#, #"{"endsTasks": false}"#, idleAt: 110)
         let play = try Play(trace + [#""at": 9000, "end": true"#])
         #expect(play.times(.dozeBegan) == [170])
-        // 70 s in the background until doze; the windows are 15 and then 30 minutes away, and five minutes long.
+        // The app has 70 s in the background until doze; the windows start 15 and then 30 minutes later and last five
+        // minutes.
         #expect(play.times(.backgroundTimeStopped) == [170, 1_370])
         #expect(play.entries(.backgroundTimeStopped).map { $0.inputs?["left"] } == ["530", "230"])
         #expect(play.times(.backgroundTimeResumed) == [1_070, 3_170])
         #expect(play.entries(.backgroundTimeResumed).map { $0.inputs?["left"] } == ["530", "230"])
-        // 225 s of the second window are the app's: told at 5 s before its 600 are over.
+        // The app may use 225 s of the second window: it is warned 5 s before its 600 s are over.
         #expect(play.times(.backgroundTimeExpiring) == [3_395])
         #expect(play.times(.appEnded) == [3_400])
         #expect(play.totals(of: "a")?.background == 600)
         #expect(play.totals(of: "a")?.held == 0)
     }
 
-    @Test func `L2: The same trace under two policies: held awake, or sliced`() throws {
+    @Test func `L2: One trace under two policies keeps the device awake, or splits the work`() throws {
         let text = try Play.sample("opportunistic")
         let contiguous = try Play(text: text, policy: .contiguous)
         let opportunistic = try Play(text: text)
@@ -89,14 +92,14 @@ struct BackgroundTimeTests {
         let woken = play.times(.appWoken, "org.example.Lazy")
         #expect(woken.first == 225)
         #expect(play.times(.appEnded, "org.example.Lazy").first == 255)
-        // Launched again after the pause that follows a fault, and then after a longer one.
+        // The app is launched again after the pause that follows a crash, and then after a longer one.
         #expect(Array(woken.prefix(3)) == [225, 256, 288])
         #expect(play.times(.backgroundTimeExpiring, "org.example.Endless") == [65])
         #expect(play.times(.appEnded, "org.example.Endless") == [70])
         #expect(play.times(.appEnded, "org.example.Prudent").isEmpty)
     }
 
-    @Test func `L2: A machine that sleeps takes nothing from anybody`() throws {
+    @Test func `L2: The machine's sleep uses up no app's background time`() throws {
         let trace = lines(#""policy": "opportunistic:30""#, #"{"endsTasks": false}"#)
         let play = try Play(
             trace + [
@@ -109,7 +112,7 @@ struct BackgroundTimeTests {
         #expect(play.totals(of: "a")?.background == 30)
     }
 
-    @Test func `L2: Work that is asked of an app that is suspended begins when it next runs`() throws {
+    @Test func `L2: Work requested of a suspended app starts when the app next runs`() throws {
         let play = try Play([
             device, #""at": 10, \#(app), "use": "front""#, #""at": 20, \#(app), "use": "background""#,
             #""at": 50, \#(app), "task": {"name": "late", "seconds": 5}"#, #""at": 100, \#(app), "use": "front""#,

@@ -3,7 +3,7 @@ import NightshiftAPI
 import Simulation
 import Testing
 
-/// Hosts that fail as a trace says, and what the service's own rules make of it.
+/// Hosts that fail as a trace describes, and how the service's own rules respond.
 struct HostTests {
     private let wifi =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}, "bytesPerSecond": 3000"#
@@ -12,27 +12,28 @@ struct HostTests {
         #""at": \#(at), "host": {"name": "h", "fails": "\#(how)"\#(more)}"#
     }
 
-    @Test func `T4: All who go to a host that cannot be reached pause together, and one goes first`() throws {
+    @Test func `T4: All transfers to an unreachable host pause together, and one probes first`() throws {
         let play = try Play([
             wifi, fails(5, "unreachable"), #""at": 10, "transfer": {"bytes": 1000, "count": 3, "host": "h"}"#,
             fails(15, "no"), #""at": 100, "end": true"#,
         ])
-        // They begin together and meet the same. The pauses are 0.5, 1, 2 and 4 s: the mean of what the service draws.
+        // The transfers start together and fail in the same way. The pauses are 0.5, 1, 2 and 4 s, the mean of the
+        // service's jitter.
         #expect(play.times(.held) == [10, 10, 10, 10.5, 11.5, 13.5])
-        // Who has failed least is the next probe.
+        // The transfer with the fewest failures is the next probe.
         #expect(play.entries(.held).map { $0.task?.rawValue } == [1, 2, 3, 1, 2, 3])
         #expect(play.entries(.held).allSatisfy { $0.wait?.reason == .retry && $0.error?.code == .cannotConnect })
         #expect(
             play.entries(.held).map { $0.wait?.until.map { $0.timeIntervalSince1970 - play.start } } == [
                 10.5, 10.5, 10.5, 11.5, 13.5, 17.5,
             ])
-        // The probe gets through, and everybody behind it.
+        // The probe succeeds, and so do all transfers waiting for it.
         #expect(play.times(.started) == [17.5, 17.5, 17.5])
         #expect(play.times(.completed) == [18.5, 18.5, 18.5])
         #expect(play.waits(.hostBackoff) != nil)
     }
 
-    @Test func `T4: A host that wants to be left alone is, by all whom it refuses, and others ask one by one`() throws {
+    @Test func `T4: Retry-After delays every refused transfer, and others try the host one by one`() throws {
         let play = try Play([
             wifi, fails(0, "busy", #", "retryAfter": 120"#),
             #""at": 10, "transfer": {"bytes": 1000, "count": 2, "host": "h"}"#,
@@ -40,7 +41,7 @@ struct HostTests {
             #""at": 20, "transfer": {"bytes": 1000, "host": "h"}"#,
             #""at": 20.5, "transfer": {"bytes": 1000, "host": "h"}"#, fails(60, "no"), #""at": 200, "end": true"#,
         ])
-        // The third may be meant as well or not, and asks; from then on all wait, a second at first.
+        // The host might accept the third transfer, so it tries; after its refusal all wait, at first for a second.
         #expect(play.times(.held) == [10, 10, 20, 21])
         #expect(play.entries(.held).allSatisfy { $0.wait?.reason == .retryAfter })
         #expect(play.entries(.held).first?.error?.status == 503)
@@ -50,7 +51,7 @@ struct HostTests {
         #expect(play.waits(.hostBackoff) == WaitTotals(reason: .hostBackoff, transfers: 1, sum: 0.5, longest: 0.5))
     }
 
-    @Test func `T4: A 503 without a time is trouble of one transfer alone`() throws {
+    @Test func `T4: A 503 without Retry-After delays only its own transfer`() throws {
         let play = try Play([
             wifi, fails(0, "busy"), #""at": 10, "transfer": {"bytes": 1000, "count": 2, "host": "h"}"#,
             fails(10.2, "no"), #""at": 200, "end": true"#,
@@ -60,7 +61,7 @@ struct HostTests {
         #expect(play.times(.started) == [10.5, 10.5])
     }
 
-    @Test func `T4: A connection that breaks costs its transfer a pause and no byte`() throws {
+    @Test func `T4: A broken connection costs its transfer a pause and no bytes`() throws {
         let play = try Play([
             wifi, #""at": 0, "transfer": {"bytes": 30000, "host": "h"}"#, fails(4, "lost"), #""at": 100, "end": true"#,
         ])
@@ -71,7 +72,7 @@ struct HostTests {
         #expect(play.times(.completed) == [10.5])
     }
 
-    @Test func `T4: What a host does not have fails at once`() throws {
+    @Test func `T4: A transfer of a file that the host does not have fails at once`() throws {
         let play = try Play([
             wifi, fails(0, "missing"), #""at": 10, "transfer": {"bytes": 1000, "host": "h"}"#,
             #""at": 20, "end": true"#,
@@ -81,7 +82,7 @@ struct HostTests {
         #expect(play.totals.transfers.failed == 1)
     }
 
-    @Test func `T4: Another network ends the pauses that the old one is to blame for`() throws {
+    @Test func `T4: A change of network ends the pauses that the old network caused`() throws {
         let play = try Play([
             wifi, fails(0, "unreachable"), #""at": 10, "transfer": {"bytes": 1000, "host": "h"}"#, fails(20, "no"),
             #""at": 21, "device": {"networkName": "cafe"}"#, #""at": 100, "end": true"#,
@@ -97,7 +98,7 @@ struct HostTests {
         #expect(play.times(.started) == [21])
     }
 
-    @Test func `B3: A simulation begins as the service does`() throws {
+    @Test func `B3: A simulation starts as the service does`() throws {
         let play = try Play([wifi, #""at": 10, "end": true"#])
         #expect(play.outcome.entries.map(\.decision) == [.deviceChanged, .serviceStarted])
         #expect(play.outcome.entries.first?.detail == "The conditions when the service started.")
@@ -116,7 +117,7 @@ struct HostTests {
             (#"{"at": 0, "app": "a", "host": {"name": "h", "fails": "no"}}"#, "leave 'app' out"),
             (#"{"at": 0, "request": "doze", "host": {"name": "h", "fails": "no"}}"#, "several events"),
         ])
-    func `B3: A mistake in a host's line is told with what belongs there`(line: String, words: String) {
+    func `B3: The error for a wrong host line says what is allowed there`(line: String, words: String) {
         #expect {
             try Trace(parsing: line)
         } throws: { error in
@@ -124,7 +125,7 @@ struct HostTests {
         }
     }
 
-    @Test func `B3: A host's line is read`() throws {
+    @Test func `B3: A host line is parsed`() throws {
         let trace = try Trace(
             parsing: [
                 #"{"at": 1, "host": {"name": "h", "fails": "busy", "retryAfter": 30}}"#,

@@ -4,13 +4,13 @@ import Testing
 
 /// R6: regions and significant changes under the virtual clock: the service's decisions over a track.
 @Suite struct LocationTests {
-    /// A device at the centre of what `home` watches.
+    /// A device at the centre of the region `home`.
     private static let device =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "location": "52.5,13.4"}"#
     private static let allowed = #""at": 0, "app": "door", "location": {"permission": "always"}"#
     private static let home =
         #""at": 0, "app": "door", "region": {"identifier": "home", "center": "52.5,13.4", "radius": 150}"#
-    /// A kilometre to the north, and back two hours later.
+    /// A move of a kilometre to the north, and back two hours later.
     private static let away = #""at": 3600, "device": {"location": "52.509,13.4"}"#
     private static let back = #""at": 10800, "device": {"location": "52.5,13.4"}"#
     private static let end = #""at": 18000, "end": true"#
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A region that is left and entered again wakes its app for each, and the receiver is seldom on`()
+    @Test func `R6: Exit and entry of a region each wake its app, and the receiver is rarely on`()
         throws
     {
         let play = try play(Self.allowed, Self.home, Self.away, Self.back)
@@ -36,7 +36,7 @@ import Testing
         let (left, entered) = (
             try #require(play.times(.regionLeft).first), try #require(play.times(.regionEntered).first)
         )
-        // The device lay still before: the receiver was asked seldom, and the crossing has to last.
+        // The device was stationary before, so the receiver was queried rarely, and the region event has to last.
         #expect((3_620...4_300).contains(left) && (10_820...12_000).contains(entered))
         let wakes = play.story("door", of: [.appWakeCompleted])
         #expect(wakes.count == 2)
@@ -46,17 +46,17 @@ import Testing
         #expect(totals.receiverSeconds < 18_000 / 20)
     }
 
-    @Test func `R6: Without its user's word nothing is watched, and withdrawn it ends`() throws {
+    @Test func `R6: Regions are monitored only while the user's permission lasts`() throws {
         let silent = try play(Self.home, Self.away, Self.back)
         #expect(crossings(silent).isEmpty && silent.totals.location?.fixes == 0)
         let denied = #""at": 7200, "app": "door", "location": {"permission": "denied"}"#
         #expect(crossings(try play(Self.allowed, Self.home, Self.away, denied, Self.back)) == ["regionLeft home"])
-        // Kept, and watched again from the word on.
+        // The regions are stored, and monitored again once permission is given.
         let later = #""at": 600, "app": "door", "location": {"permission": "always"}"#
         #expect(crossings(try play(Self.home, later, Self.away, Self.back)).count == 2)
     }
 
-    @Test func `R6: A region that is removed, or wants one kind of crossing, is told accordingly`() throws {
+    @Test func `R6: Removed regions, and unwanted kinds of region events, cause no event`() throws {
         let removed = #""at": 7200, "app": "door", "region": {"identifier": "home", "remove": true}"#
         let play = try play(Self.allowed, Self.home, Self.away, removed, Self.back)
         #expect(crossings(play) == ["regionLeft home"] && play.times(.regionRemoved) == [7_200])
@@ -64,13 +64,13 @@ import Testing
         #expect(crossings(try self.play(Self.allowed, entry, Self.away, Self.back)) == ["regionEntered home"])
     }
 
-    @Test func `R6: A crossing that does not last is none`() throws {
+    @Test func `R6: A short visit or absence causes no region event`() throws {
         let short = #""at": 10801, "device": {"location": "52.509,13.4"}"#
         let play = try play(Self.allowed, Self.home, Self.away, Self.back, short)
         #expect(crossings(play) == ["regionLeft home"])
     }
 
-    @Test func `R7: Changes are told at once, five minutes apart, and the first is where the device is`() throws {
+    @Test func `R7: Changes come at once but five minutes apart, starting with the current location`() throws {
         let changes = #""at": 60, "app": "door", "location": {"permission": "always", "changes": true}"#
         let next = #""at": 3700, "device": {"location": "52.52,13.4"}"#
         let play = try play(changes, Self.away, next, Self.back)
@@ -80,7 +80,7 @@ import Testing
         #expect(play.totals.location?.changes == 4)
     }
 
-    @Test func `R8: A wake takes about ten seconds, and one that takes longer is given up with its app`() throws {
+    @Test func `R8: A wake lasts about ten seconds; a longer one is ended together with its app`() throws {
         let slow = #""at": 0, "app": "door", "declare": {"located": 30}"#
         let play = try play(slow, Self.allowed, Self.home, Self.away)
         let left = try #require(play.times(.regionLeft).first)
@@ -89,14 +89,14 @@ import Testing
         #expect(play.totals(of: "door")?.kills.map(\.cause) == [.locationOverdue])
     }
 
-    @Test func `R6: After a force quit nothing is watched until its user starts the app`() throws {
+    @Test func `R6: After a force quit nothing is monitored until the user starts the app`() throws {
         let front = #""at": 10, "app": "door", "use": "front""#
         let quit = #""at": 20, "app": "door", "use": "forceQuit""#
         let play = try play(Self.allowed, Self.home, front, quit, Self.away)
         #expect(crossings(play).isEmpty)
     }
 
-    @Test func `B3: The same track gives the same events twice, and times at which nothing happens change nothing`()
+    @Test func `B3: One track gives the same events twice, and adding times without events changes nothing`()
         throws
     {
         let text = try Play.sample("location")
@@ -120,7 +120,7 @@ import Testing
         for step in [61, 1_800] { #expect(try Play(lines(step)).outcome == plain, "every \(step) s") }
     }
 
-    @Test func `B3: A device that says no place has the receiver asked ever less often, and tells nothing`() throws {
+    @Test func `B3: Without a location the receiver is queried ever less often, and no event comes`() throws {
         let device = #""at": 0, "device": {"location": "none"}"#
         let play = try Play([device, Self.allowed, Self.home, Self.end])
         #expect(crossings(play).isEmpty)
@@ -149,7 +149,7 @@ import Testing
             (#""at": 0, "location": {"changes": true}"#, "needs 'app'"),
             (#""at": 0, "device": {"location": "91,0"}"#, "location must be latitude,longitude"),
         ])
-    func `B3: A mistake in what is said of location is told with what belongs there`(line: String, words: String) {
+    func `B3: The error for wrong location data says what is allowed there`(line: String, words: String) {
         #expect {
             try Play([Self.device, line])
         } throws: { error in

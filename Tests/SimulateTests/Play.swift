@@ -3,12 +3,12 @@ import NightshiftAPI
 import Simulation
 import TestSupport
 
-/// A trace that was played, and what can be asked of it.
+/// A trace that was played, and queries about its result.
 struct Play {
     let outcome: Simulation.Outcome
     let start: Double
 
-    /// - Parameter lines: of a trace, without their braces.
+    /// - Parameter lines: the lines of a trace, without their braces.
     init(_ lines: [String], policy: BackgroundPolicy? = nil) throws {
         try self.init(text: lines.map { "{\($0)}" }.joined(separator: "\n"), policy: policy)
     }
@@ -28,7 +28,7 @@ struct Play {
         }
     }
 
-    /// The seconds of the trace at which something was decided, to the millisecond.
+    /// The seconds of the trace at which this decision was made, to the millisecond.
     func times(_ decision: Decision, _ app: String? = nil, task: Int64? = nil) -> [Double] {
         entries(decision, app, task: task).map { seconds($0) }
     }
@@ -37,7 +37,7 @@ struct Play {
         ((entry.time.timeIntervalSince1970 - start) * 1_000).rounded() / 1_000
     }
 
-    /// The decisions about an app in their order, as "20 appEntered suspended".
+    /// The decisions about an app, in order, such as "20 appEntered suspended".
     func story(_ app: String, of decisions: Set<Decision>) -> [String] {
         outcome.entries.filter { $0.app?.rawValue == app && $0.task == nil && decisions.contains($0.decision) }.map {
             let words = [JSONText.number(seconds($0)), $0.decision.rawValue, $0.detail]
@@ -56,7 +56,7 @@ struct Play {
 }
 
 enum JSONText {
-    /// Whole seconds without a point.
+    /// Formats whole seconds without a decimal point.
     static func number(_ seconds: Double) -> String {
         seconds == seconds.rounded() ? String(Int(saturating: seconds)) : String(seconds)
     }

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Simulation
 import Testing
 
-/// Background refresh under the virtual clock: the service's decisions over made-up apps.
+/// Background refresh under the virtual clock: the service's decisions for made-up apps.
 @Suite struct RefreshTests {
     private static let device =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": true, "interface": "wifi"}"#
@@ -17,13 +17,13 @@ import Testing
         .appWakeCompleted, .appWakeDropped, .wakeExpiring, .appEnded,
     ]
 
-    /// The device comes into use, which is a moment to fetch; two minutes later the app is opened for a minute.
+    /// The device comes into use, which is a good time to fetch; two minutes later the app is opened for a minute.
     private static let morning = [
         #""at": "07:00", "device": {"idle": false}"#, #""at": "07:02", "app": "feed", "use": "front""#,
         #""at": "07:03", "app": "feed", "use": "background""#,
     ]
 
-    @Test func `R2: A fetch is there before its user looks, and the journal tells it as the service does`() throws {
+    @Test func `R2: A fetch completes before the user opens the app, and is journalled as in the service`() throws {
         let play = try Self.feed(#""interval": "minimum", "fetch": 8"#, Self.morning, end: #""07:10""#)
         #expect(
             play.story("feed", of: Self.story) == [
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [(RefreshResult.newData, 1, 0, 0), (.noData, 0, 1, 0), (.failed, 0, 0, 1)])
-    func `R2: What fetches come to is counted`(result: RefreshResult, new: Int, none: Int, failed: Int) throws {
+    func `R2: The totals count the results of fetches`(result: RefreshResult, new: Int, none: Int, failed: Int) throws {
         let behaviour = #""interval": "minimum", "result": "\#(result.rawValue)""#
         let totals = try #require(
             try Self.feed(behaviour, Self.morning, end: #""07:10""#).totals.refresh)
@@ -46,7 +46,7 @@ import Testing
         #expect(totals.freshOpenings == (result == .failed ? 0 : 1))
     }
 
-    @Test func `R2: A fetch that takes too long is told five seconds before, and ends with its app or by its word`()
+    @Test func `R2: A slow fetch is warned five seconds before its end; it then ends, or its app does`()
         throws
     {
         let slow = #""interval": "minimum", "fetch": 40"#
@@ -62,7 +62,7 @@ import Testing
         for play in [obedient, stubborn] { #expect(play.totals.refresh?.failed == 1) }
     }
 
-    @Test func `R2: The user's switch, a cap, an interval and a force quit hold`() throws {
+    @Test func `R2: The user's switch, a cap, an interval and a force quit prevent fetches`() throws {
         func count(_ more: [String], _ behaviour: String = #""interval": "minimum""#) throws -> Int {
             try Self.feed(behaviour, more).totals.refresh?.fetches ?? 0
         }
@@ -79,7 +79,7 @@ import Testing
         #expect(begins.count > 1 && zip(begins, begins.dropFirst()).allSatisfy { $1 - $0 >= 18_000 })
     }
 
-    @Test func `R2: A refresh task that was submitted runs once, not before its time, and no classic fetch does`()
+    @Test func `R2: A submitted refresh task runs once, when due, and replaces classic fetches`()
         throws
     {
         let play = try Self.feed(
@@ -92,7 +92,7 @@ import Testing
         #expect(play.times(.fetchBegan).isEmpty)
     }
 
-    @Test func `R2: A processing task waits for what it requires, and ends when its user returns`() throws {
+    @Test func `R2: A processing task waits for its conditions, and ends when the user returns`() throws {
         let play = try Self.feed(
             #""processing": 600, "expiration": 2"#,
             [
@@ -107,7 +107,7 @@ import Testing
         #expect(play.totals.refresh?.processing == 1 && play.totals.refresh?.processed == 0)
     }
 
-    @Test func `B3: Where nobody takes part there are no totals of refresh`() throws {
+    @Test func `B3: Without apps that refresh there are no refresh totals`() throws {
         let play = try Play([Self.device, #""at": 10, "app": "a", "use": "front""#, #""at": 99, "end": true"#])
         #expect(play.totals.refresh == nil)
         #expect(play.times(.useBegan) == [10])
@@ -131,7 +131,7 @@ import Testing
             (#""at": 0, "app": "a", "refresh": {"dailyBytes": 3}"#, "leave 'app' out"),
             (#""at": 0, "app": "a", "refresh": {"dailyCap": 3.5}"#, "'dailyCap' must be an integer"),
         ])
-    func `B3: A mistake in what is said of refresh is told with what belongs there`(line: String, words: String) {
+    func `B3: The error for wrong refresh data says what is allowed there`(line: String, words: String) {
         #expect {
             try Play([Self.device, line])
         } throws: { error in
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `B3: The same week twice is the same, and times at which nothing happens change nothing`() throws {
+    @Test func `B3: One week gives the same result twice, and adding times without events changes nothing`() throws {
         func lines(every step: Int?) -> [String] {
             var lines: [(at: Int, text: String)] = [
                 (0, #""app": "feed", "declare": {"interval": "minimum"}"#),
@@ -156,7 +156,7 @@ import Testing
                 }
             }
             if let step {
-                // The speed of the network stays what it is.
+                // The speed of the network does not change.
                 for at in stride(from: step, to: 5 * 86_400, by: step) {
                     lines.append((at, #""bytesPerSecond": 2500000"#))
                 }

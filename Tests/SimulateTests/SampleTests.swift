@@ -4,12 +4,12 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The sample traces, and what has to hold of every trace.
+/// The sample traces, and properties that hold for every trace.
 struct SampleTests {
     static let samples = ["contiguous", "location", "opportunistic", "refresh", "watchdog", "week"]
 
     @Test(arguments: samples)
-    func `B3: Each sample is played to its end, and its sums agree`(name: String) throws {
+    func `B3: Each sample is played to its end, and its totals agree`(name: String) throws {
         let play = try Play(text: try Play.sample(name))
         let totals = play.totals
         let length = totals.end.timeIntervalSince(totals.start)
@@ -22,18 +22,18 @@ struct SampleTests {
         #expect(play.entries(.completed).count == transfers.completed)
         #expect(transfers.completed + transfers.failed + transfers.cancelled <= transfers.accepted)
         for app in totals.apps { #expect(app.foreground + app.background <= length) }
-        // What was noted of a task's beginning is noted of its end, unless it was ended with its app.
+        // Every journalled start of a task has a journalled end, unless its app was killed.
         let (began, ended) = (play.entries(.backgroundTaskBegan).count, play.entries(.backgroundTaskEnded).count)
         let killed = totals.apps.flatMap(\.kills).reduce(0) { $0 + $1.count }
         #expect(began - ended <= killed && began >= ended)
     }
 
-    @Test func `B3: The week says what it is there to show`() throws {
+    @Test func `B3: The week sample shows the cases that it is meant to show`() throws {
         let play = try Play(text: try Play.sample("week"))
         let totals = play.totals
         #expect(totals.end.timeIntervalSince(totals.start) == 7 * 86_400)
         #expect(totals.transfers.completed == totals.transfers.accepted)
-        // The backup waits for the charger, the rest of what can wait for Wi-Fi or a window.
+        // The backup waits for the charger, other discretionary transfers for Wi-Fi or a window.
         for reason in [WaitReason.externalPower, .cellularNetwork, .discretionary, .doze, .network] {
             #expect(play.waits(reason) != nil, "\(reason)")
         }
@@ -70,7 +70,7 @@ struct SampleTests {
     @Test func `B3: Two processes write the same bytes`() async throws {
         let text = try Play.sample("week")
         var outputs: [String] = []
-        // Swift's hashing differs from process to process, and here it is told to.
+        // Swift's hashing differs between processes; the environment makes it differ here.
         for seed in ["1", "2"] {
             var environment = ProcessInfo.processInfo.environment
             environment["SWIFT_DETERMINISTIC_HASHING"] = seed == "1" ? "1" : nil

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 
 struct TraceTests {
-    @Test func `B3: Lines are read with their defaults`() throws {
+    @Test func `B3: Lines are parsed with their defaults`() throws {
         let trace = try Trace(
             parsing: """
                 # A comment, and an empty line.
@@ -69,7 +69,7 @@ struct TraceTests {
             (#"{"trace": {"start": "yesterday"}}"#, "'start' must be a time such as"),
             (#"{"at": 5, "trace": {}}"#, "'at' is 0"),
         ])
-    func `B3: A mistake is told with what belongs there`(line: String, words: String) {
+    func `B3: The error for a wrong value says what is allowed there`(line: String, words: String) {
         #expect {
             try Trace(parsing: "# comment\n\n" + line)
         } throws: { error in
@@ -84,7 +84,7 @@ struct TraceTests {
             (#"{"at": 5, "end": true}"# + "\n" + #"{"at": 6, "request": "wake"}"#, "the trace has already ended"),
             (#"{"at": 0, "request": "doze"}"# + "\n" + #"{"trace": {}}"#, "only allowed in the first line"),
         ])
-    func `B3: A line in the wrong place is a mistake of its own`(text: String, words: String) {
+    func `B3: A line in the wrong place has its own error`(text: String, words: String) {
         #expect {
             try Trace(parsing: text)
         } throws: { error in

@@ -3,9 +3,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Random traces: what has to hold of every simulation.
+/// Random traces, and properties that hold for every simulation.
 struct TraceWalkTests {
-    /// A day of four apps, of which some misbehave.
+    /// A day of four apps, some of which misbehave.
     private static func lines(seed: UInt64) -> [String] {
         var random = SplitMix64(seed: seed)
         func pick(_ words: [String]) -> String { words.randomElement(using: &random) ?? "" }
@@ -45,7 +45,7 @@ struct TraceWalkTests {
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `B3: No walk leaves what is legal`(seed: UInt64) throws {
+    func `B3: A random walk contains only legal transitions`(seed: UInt64) throws {
         let play = try Play(Self.lines(seed: seed))
         let totals = play.totals
         let parts = totals.inUse + totals.awake + totals.dozing + totals.inWindows + totals.asleep
@@ -62,7 +62,7 @@ struct TraceWalkTests {
                 #expect(running.insert(task).inserted, "\(task) runs already, seed \(seed)")
                 #expect(network.isThere, "\(task) starts without a network, seed \(seed)")
             case .held, .completed, .failed, .cancelled:
-                // A class that begins to wait is told at one that did not run.
+                // When a whole class starts to wait, the entry names a task that was not running.
                 if let task = entry.task { running.remove(task) }
             case .deviceChanged:
                 if let value = entry.inputs?["network"] { network.isThere = value == "yes" }
@@ -76,7 +76,7 @@ struct TraceWalkTests {
             case .appEnded:
                 guard let app = entry.app else { continue }
                 open[app] = 0
-                // Nobody loses its life to a task without having been told 5 awake seconds before.
+                // No app is killed over a task without a warning 5 awake seconds before.
                 guard entry.detail?.hasPrefix(ExitCause.taskOverdue.sentence) == true else { continue }
                 #expect(told[app].map { time - $0 >= 4.999 } == true, "seed \(seed)")
             default: continue
@@ -87,7 +87,7 @@ struct TraceWalkTests {
     }
 
     @Test(arguments: 0..<5 as Range<UInt64>)
-    func `B3: The same trace twice comes to the same`(seed: UInt64) throws {
+    func `B3: The same trace gives the same result twice`(seed: UInt64) throws {
         let lines = Self.lines(seed: seed)
         #expect(try Play(lines).outcome == (try Play(lines).outcome))
     }

@@ -6,18 +6,18 @@ struct TransferTests {
     private let wifi =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}, "bytesPerSecond": 1000"#
 
-    @Test func `T3: Those that run share the network equally`() throws {
+    @Test func `T3: Running transfers share the network equally`() throws {
         let play = try Play([
             wifi, #""at": 10, "transfer": {"bytes": 10000, "host": "a"}"#,
             #""at": 15, "transfer": {"bytes": 10000, "host": "b"}"#, #""at": 100, "end": true"#,
         ])
-        // 5 s alone, then 10 s at half the speed; what is left of the second one goes alone again.
+        // The first runs 5 s alone and 10 s at half the speed; the rest of the second one runs alone again.
         #expect(play.times(.completed, task: 1) == [25])
         #expect(play.times(.completed, task: 2) == [30])
         #expect(play.totals.networks == [NetworkTotals(kind: .wifi, isExpensive: false, bytes: 20_000)])
     }
 
-    @Test func `T3: A host has six connections, and the seventh waits for one`() throws {
+    @Test func `T3: A host has six connections, and the seventh transfer waits for one`() throws {
         let play = try Play([
             wifi, #""at": 0, "transfer": {"bytes": 1000, "count": 7}"#, #""at": 100, "end": true"#,
         ])
@@ -25,7 +25,7 @@ struct TransferTests {
         #expect(play.waits(.connectionLimit) == WaitTotals(reason: .connectionLimit, transfers: 1, sum: 6, longest: 6))
     }
 
-    @Test func `T3: A forbidden network means waiting, and the bytes that are here stay`() throws {
+    @Test func `T3: A forbidden network makes a transfer wait and keep its bytes`() throws {
         let play = try Play([
             wifi, #""at": 0, "transfer": {"bytes": 10000, "cellular": false}"#,
             #""at": 4, "device": {"interface": "cellular", "expensive": true}"#,
@@ -41,7 +41,7 @@ struct TransferTests {
         #expect(play.totals.transfers.interruptions == 1)
     }
 
-    @Test func `T3: One that never gets its network fails at its resource timeout and not before`() throws {
+    @Test func `T3: A transfer without an allowed network fails exactly at its resource timeout`() throws {
         let play = try Play([
             wifi, #""at": 0, "device": {"interface": "cellular"}"#,
             #""at": 0, "transfer": {"bytes": 10000, "cellular": false, "timeout": 500}"#, #""at": 1000, "end": true"#,
@@ -51,7 +51,7 @@ struct TransferTests {
         #expect(play.waits(.cellularNetwork)?.sum == 500)
     }
 
-    @Test func `T3: What can wait is content with less at half of its time, and with anything at nine tenths`() throws {
+    @Test func `T3: A discretionary transfer relaxes its conditions at half and at 90 % of its time`() throws {
         let device =
             #""at": 0, "device": {"power": "battery", "battery": 30, "lowPower": true}, "bytesPerSecond": 1000"#
         let relaxed = try Play([
@@ -77,18 +77,18 @@ struct TransferTests {
             #""at": 20, "app": "a", "use": "background""#, #""at": 20, "device": {"idle": true}"#,
             #""at": 20, "transfer": {"bytes": 100000, "discretionary": true}"#, #""at": 3000, "end": true"#,
         ])
-        // Doze at 80 s stops both, the window at 980 s lets both go on, and both end in it.
+        // Doze at 80 s stops both; the window at 980 s lets both continue, and both end in it.
         #expect(play.times(.backgroundTimeStopped) == [80] && play.times(.held) == [80])
         #expect(play.times(.backgroundTimeResumed) == [980] && play.times(.continued) == [980])
         #expect(play.times(.backgroundTaskEnded) == [1_060])
         #expect(play.times(.completed) == [1_020])
         #expect(play.times(.windowOpened).first == 980)
-        // Ten seconds after the last of them has ended, the app with its last picture.
+        // The window closes when the app has finished its snapshot, ten seconds after the last end.
         #expect(play.times(.windowClosed).first == 1_070)
         #expect(play.totals.windows == [WindowCount(reason: .maintenance, count: 2)])
     }
 
-    @Test func `T3: What an app adds in the background waits for a good moment until the app is in front`() throws {
+    @Test func `T3: A transfer added in the background waits until good conditions or the foreground`() throws {
         let play = try Play([
             wifi, #""at": 0, "device": {"battery": 30}"#, #""at": 0, "app": "a", "use": "front""#,
             #""at": 10, "app": "a", "task": {"name": "sync", "seconds": 60}"#,
@@ -102,7 +102,7 @@ struct TransferTests {
         #expect(play.times(.started) == [40])
     }
 
-    @Test func `L6: The end of a session wakes its app, in a window where the device dozes`() throws {
+    @Test func `L6: The end of a session wakes its app, during doze in a window`() throws {
         let play = try Play([
             wifi, #""at": 0, "app": "a", "declare": {"wake": 3}"#, #""at": 0, "app": "a", "use": "front""#,
             #""at": 10, "app": "a", "transfer": {"bytes": 300000}"#, #""at": 20, "app": "a", "use": "background""#,
@@ -123,7 +123,7 @@ struct TransferTests {
             #""at": 10, "app": "a", "transfer": {"bytes": 300000, "count": 2}"#,
             #""at": 20, "app": "a", "use": "forceQuit""#, #""at": 900, "end": true"#,
         ])
-        // Behind its process, which is asked to end first.
+        // The transfers are cancelled after the end of the process, which is asked to end first.
         let end = try #require(play.times(.appEnded).first)
         #expect(end >= 20 && play.times(.cancelled) == [end, end])
         #expect(play.times(.appWoken).isEmpty)

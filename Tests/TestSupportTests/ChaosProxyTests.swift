@@ -44,7 +44,7 @@ struct ChaosProxyTests {
         #expect(taken > .milliseconds(900))
     }
 
-    @Test func `B4: one connection is slower than the others`() async throws {
+    @Test func `B4: The proxy can make one connection slower than the others`() async throws {
         proxy.change { conditions in
             conditions.bytesPerSecondEach = 100_000_000
             conditions.bytesPerSecondOf = [1: 3_000_000]
@@ -57,14 +57,14 @@ struct ChaosProxyTests {
         }
     }
 
-    @Test func `T5: the first connection ends where it is to`() async throws {
+    @Test func `T5: The first connection ends after the configured number of bytes`() async throws {
         proxy.change { $0.firstCut = 1_000_000 }
         #expect([18, 56].contains(try await get().code))
         #expect(proxy.totals.cuts == 1 && proxy.totals.bytesDown < 1_200_000)
         #expect(try content.firstMismatch(inFileAt: try await get().file) == nil)
     }
 
-    @Test func `T8: What a client has not read when its connection is cut is counted`() async throws {
+    @Test func `T8: The proxy counts bytes that a client has not read when its connection is cut`() async throws {
         proxy.change { $0.firstCut = 1_000_000 }
         let reader = try ChildProcess(
             "/bin/bash",
@@ -89,7 +89,7 @@ struct ChaosProxyTests {
         try await proxy.wait(for: "the first bytes") { $0.bytesDown > 1_000_000 }
         proxy.killConnections(reset: reset)
         #expect(proxy.totals.openConnections == 0)
-        // 56: a reset; 18: a short body.
+        // curl's exit codes: 56 for a reset, 18 for a short body.
         #expect(try await fetched.code == (reset ? 56 : 18))
         gate.open()
     }

@@ -45,8 +45,8 @@ struct ChildProcessTests {
         }
     }
 
-    /// Foundation opens files without `O_CLOEXEC`. A program that one test has just written could be run by nobody while a process
-    /// lived that another test had started meanwhile (`ETXTBSY`).
+    /// Foundation opens files without `O_CLOEXEC`. A program just written by one test could not be executed while a
+    /// process lived that another test had started meanwhile (`ETXTBSY`).
     @Test func inheritsNoDescriptor() async throws {
         let directory = try TemporaryDirectory()
         let program = try directory.write("#!/bin/sh\nexit 3\n", to: "program")
@@ -54,7 +54,7 @@ struct ChildProcessTests {
         let writer = open(program, O_WRONLY)
         let longLived = try ChildProcess("sleep", arguments: ["60"])
         close(writer)
-        // Its name changes when it is a program of its own.
+        // The process's name changes when it executes its own program.
         try await eventually("sleep") {
             (try? fileBytes("/proc/\(longLived.pid)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
         }
@@ -65,14 +65,14 @@ struct ChildProcessTests {
 
     @Test func diesWithItsParent() async throws {
         let directory = try TemporaryDirectory()
-        // The shell stands for a test process: it starts setpriv as ChildProcess does, and is killed.
+        // The shell represents a test process: it starts setpriv as ChildProcess does, and is killed.
         let parent = try ChildProcess(
             "sh",
             arguments: ["-c", "setpriv --pdeathsig TERM -- sleep 60 & echo $! > \(directory.path("pid")); wait"])
         try await eventually("the child's id") { (try? fileBytes(directory.path("pid")))?.isEmpty == false }
         let text = String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self)
         let child = try #require(Int32(text.filter(\.isNumber)))
-        // The id stands before setpriv has asked for the signal; its name changes after that.
+        // The ID is known before setpriv has requested the signal; the process's name changes after that.
         try await eventually("sleep") {
             (try? fileBytes("/proc/\(child)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
         }

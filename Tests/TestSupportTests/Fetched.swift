@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// What the curl command made of a URL.
+/// The result of fetching a URL with the curl command.
 struct Fetched {
     /// curl's exit code.
     let code: Int32?
-    /// All heads it saw, interim responses and redirects included.
+    /// All response heads, including interim responses and redirects.
     let heads: String
     /// The body.
     let file: String
@@ -21,14 +21,14 @@ struct Fetched {
 
     private var lines: [Substring] { heads.split(whereSeparator: \.isNewline) }
 
-    /// Of all responses, in order.
+    /// The statuses of all responses, in order.
     var statuses: [Int] {
         lines.filter { $0.hasPrefix("HTTP/") }.compactMap { line in
             line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
         }
     }
 
-    /// Of the last response.
+    /// The status of the last response.
     var status: Int? { statuses.last }
 
     /// The last field of that name.
@@ -37,6 +37,6 @@ struct Fetched {
             .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The body, where there is one.
+    /// The body, if there is one.
     var body: [UInt8] { (try? fileBytes(file)) ?? [] }
 }

@@ -21,7 +21,7 @@ struct OriginRangeTests {
         return try await Fetched.byCurl(origin.url("/file"), arguments, in: directory)
     }
 
-    // MARK: - As it should be
+    // MARK: - Correct responses
 
     @Test func servesTheWholeFile() async throws {
         let fetched = try await get()
@@ -79,7 +79,7 @@ struct OriginRangeTests {
         #expect(origin.bodyBytesSent(for: "/file") == 0)
     }
 
-    // MARK: - Bent
+    // MARK: - Faulty responses
 
     @Test func ignoresRanges() async throws {
         let fetched = try await get("-r", "5-", behaviours: .ignoreRange)

@@ -38,7 +38,7 @@ struct OriginServerTests {
     @Test func refusesAndListensAgain() async throws {
         origin.serve("/a", .text("a"))
         origin.stopListening()
-        // 7: could not connect.
+        // Exit code 7: curl could not connect.
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).code == 7)
         try origin.startListening()
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).status == 200)
@@ -46,7 +46,7 @@ struct OriginServerTests {
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).code == 7)
     }
 
-    @Test func `A port that refuses stays its own`() async throws {
+    @Test func `A port that refuses connections stays reserved for its origin`() async throws {
         origin.stopListening()
         let bind = "import socket; socket.socket().bind(('127.0.0.1', \(origin.port)))"
         let outcome = try await ChildProcess.run("python3", ["-c", bind])
@@ -82,7 +82,7 @@ struct OriginServerTests {
         do {
             six = try OriginServer(host: .ipv6)
         } catch let error as SystemError {
-            // A machine without IPv6.
+            // This machine has no IPv6.
             #expect(error.call == "socket" || error.call == "bind")
             return
         }

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Broken bodies, heads and connections. curl's exit codes say what it saw: 18 a short body, 28 its time is up,
-/// 52 no response, 56 a reset.
+/// Broken bodies, heads and connections. curl's exit codes: 18 for a short body, 28 for a timeout, 52 for no response,
+/// 56 for a reset.
 @Suite(.timeLimit(.minutes(20)))
 struct OriginTroubleTests {
     let origin: OriginServer
@@ -54,7 +54,7 @@ struct OriginTroubleTests {
     }
 
     @Test func stalls() async throws {
-        // Less than a byte in two seconds.
+        // The rate is less than one byte in two seconds.
         let stalled = try await get("--speed-limit", "1", "--speed-time", "2", behaviours: .stallAfter(50_000))
         #expect(stalled.code == 28)
         #expect(stalled.body == content.bytes(0..<50_000))
@@ -83,7 +83,7 @@ struct OriginTroubleTests {
         let start = ContinuousClock.now
         origin.serve("/file", .text(String(repeating: "x", count: 100), .slowDrip(bytesPerSecond: 100)))
         async let dripped = Fetched.byCurl(origin.url("/file"), [], in: directory)
-        // Byte by byte.
+        // The body arrives byte by byte.
         try await origin.wait(for: "some of it", path: "/file") { (1..<100).contains($0.bodyBytesSent) }
         #expect(try await dripped.body.count == 100)
         #expect(start.duration(to: .now) > .milliseconds(900))
@@ -98,7 +98,7 @@ struct OriginTroubleTests {
         #expect(try await get(behaviours: .chunked(lastChunk: false)).code == 18)
         #expect(try await get(behaviours: .contentLengthTooLong(by: 1)).code == 18)
         #expect(try await get(behaviours: .contentLengthTooShort(by: 1)).body.count == Int(size) - 1)
-        // Without a length, a cut looks like the end.
+        // Without a length, a cut connection looks like the end of the body.
         let short = try await get(behaviours: .closeDelimited, .cutAfter(1000))
         #expect(short.code == 0 && short.body.count == 1000)
         #expect(try await get(behaviours: .http10).heads.hasPrefix("HTTP/1.0 200"))
@@ -111,10 +111,10 @@ struct OriginTroubleTests {
         #expect(try await get(behaviours: .closeBeforeHead).code == 52)
         #expect(try await get(behaviours: .resetBeforeHead).code == 56)
         #expect(try await get("--max-time", "0.3", behaviours: .stallHead).code == 28)
-        // 1: curl speaks no such protocol (HTTP/0.9).
+        // Exit code 1: curl does not support this protocol (HTTP/0.9).
         #expect(try await get(behaviours: .garbageStatusLine()).code == 1)
         let endless = try await get("--max-time", "30", behaviours: .endlessHeader)
-        // curl gives up at 300 KB; older ones read on until their time is up.
+        // curl gives up at 300 KB; older versions keep reading until their timeout.
         #expect(endless.code != 0 && endless.heads.utf8.count > 200_000)
     }
 
@@ -149,7 +149,7 @@ struct OriginTroubleTests {
         let chain = try await Fetched.byCurl(origin.url("/chain"), ["-L"], in: directory)
         #expect(chain.statuses == [302, 302, 302, 302, 302, 200] && chain.body == Array("end".utf8))
         origin.serve("/loop", .text("", .redirectLoop()))
-        // 47: too many redirects.
+        // Exit code 47: too many redirects.
         #expect(try await Fetched.byCurl(origin.url("/loop"), ["-L", "--max-redirs", "7"], in: directory).code == 47)
     }
 

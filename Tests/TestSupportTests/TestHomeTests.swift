@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct TestHomeTests {
-    @Test func `Tests live in a home of their own, in which Foundation keeps its cookies`() throws {
+    @Test func `Tests have their own home, in which Foundation stores its cookies`() throws {
         let home = try #require(ProcessInfo.processInfo.environment["NIGHTSHIFT_TEST_HOME"])
         let real = getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) }
         #expect(ProcessInfo.processInfo.environment["HOME"] == home && home != real)

@@ -1,12 +1,12 @@
 import TestSupport
 import Testing
 
-/// A look is never older than the deadline that is held against it.
+/// The last check of a condition always starts after the deadline.
 struct WaitingTests {
-    /// Longer than ``WaitingTime`` is for the bounds of these tests, whatever else the machine does.
+    /// A pause longer than the ``WaitingTime`` for the bounds of these tests, whatever else the machine does.
     private static let tooLong = Duration.milliseconds(200)
 
-    @Test func `What comes while the first look takes too long is seen`() async throws {
+    @Test func `A change is noticed even if the first check ends after the deadline`() async throws {
         var looks = 0
         try await eventually("the second look", within: .milliseconds(10)) {
             looks += 1
