@@ -31,13 +31,13 @@ import Testing
         #expect(code.count { $0 == "\n" } == 3)
     }
 
-    @Test func `Calls are told from members, declarations and longer names`() {
+    @Test func `Calls are distinguished from members, declarations and longer names`() {
         let source = SwiftSource(
             "print(1)\nlogger.print(2)\nfunc print(x: Int) {}\nblueprint(3)\n  Swift.print(4); print(5)\n// print(6)")
         #expect(source.calls(of: "print") == [1, 5])
     }
 
-    @Test func `Transitions that pass in silence are found, others are not`() {
+    @Test func `Silently ignored transitions are found, and others are not`() {
         let source = SwiftSource(
             """
             _ = try? task.record.apply(.begin, now: now)
@@ -51,14 +51,14 @@ import Testing
         #expect(source.silencedTransitions == [1, 2, 3, 7])
     }
 
-    @Test func `Words of unfinished work are found as words`() {
+    @Test func `Markers of unfinished work are found only as whole words`() {
         #expect(
             SwiftSource("// TODO: later\nlet template = \"XXXXXX\"\n// FIXME\nlet todo = 1\n/* XXX */").unfinished == [
                 1, 3, 5,
             ])
     }
 
-    @Test func `Exceptions need a comment`() {
+    @Test func `Disabled compiler checks need a comment`() {
         let bare = "struct A: @unchecked Sendable {}"
         #expect(SwiftSource(bare).unexplainedExceptions == [1])
         #expect(SwiftSource("// Only one thread has it.\n" + bare).unexplainedExceptions == [])
@@ -66,7 +66,7 @@ import Testing
         #expect(SwiftSource("let a = try! b()").unexplainedExceptions == [1])
     }
 
-    @Test func `Sleeps are told from clocks of one's own, and bounds from other comparisons`() {
+    @Test func `Sleeps are distinguished from custom clocks, and time bounds from other comparisons`() {
         let source = SwiftSource(
             """
             usleep(50)
@@ -84,7 +84,7 @@ import Testing
         #expect(SwiftSource("@Suite(.timeLimit(.minutes(3))) struct A {}").testTimeLimits == [3])
     }
 
-    @Test func `Paths of the API are told from what is said of them`() {
+    @Test func `API paths in code are distinguished from paths in text`() {
         let source = SwiftSource(
             """
             /// `GET /v1/tasks`, or `/v1/status`: see /v1/openapi.json.
@@ -107,7 +107,7 @@ import Testing
             | L3 | `Elsewhere` | another table | – | – |
             """)
 
-    @Test func `What a route asks is told from what it only names`() {
+    @Test func `The calls of a route are distinguished from names that it only mentions`() {
         let routes = RouteCalls.all(
             in: SwiftSource(
                 """
@@ -130,20 +130,20 @@ import Testing
         #expect(routes.map(\.isMoreThanTranslation) == [false, true, true, false])
     }
 
-    @Test func `The table is read row by row`() {
+    @Test func `The import table is read row by row`() {
         #expect(Self.table.rows.map(\.target) == ["Words", "Shelf", "Clock", "Shop"])
         #expect(
             Self.table.row(of: "Shelf")
                 == ImportTable.Row(layer: 1, target: "Shelf", targets: ["Words"], modules: ["GRDB", "Glibc"]))
     }
 
-    @Test func `What the table does not allow is forbidden`() {
+    @Test func `Imports that the table does not allow are forbidden`() {
         #expect(Self.table.forbidden(["Words", "GRDB", "Foundation"], in: "Shelf") == [])
         #expect(Self.table.forbidden(["Shop", "NIOCore"], in: "Shelf") == ["Shop", "NIOCore"])
         #expect(Self.table.forbidden(["Words"], in: "Unheard") == ["Words"])
     }
 
-    @Test func `Allowances that do not point down are found`() {
+    @Test func `Allowances that do not point to a lower layer are found`() {
         #expect(
             Self.table.misdirected == ["Clock -> Shelf: not a lower layer", "Shop -> Ghost: no such target"])
         #expect(Self.table.linked(by: "Shop") == ["GRDB", "Glibc"])
@@ -167,7 +167,7 @@ import Testing
             ])
     }
 
-    @Test func `Decisions are told from what only carries them out`() {
+    @Test func `Decisions are distinguished from code that only executes them`() {
         let carriedOut = SwiftSource(
             """
             case .finish(let entries): await finish(transfer, file, entries)
@@ -197,7 +197,7 @@ import Testing
                 "4 tells states of a task apart", "5 counts attempts", "6 chooses a pause", "7 compares times",
                 "8 makes up the event 'hold'", "9 makes up the event 'fail'", "10 makes up the event 'fetchAgain'",
             ])
-        // As a download's end was decided before a run did it.
+        // A download's end was decided like this before a run did it.
         let before = SwiftSource(
             """
             transfer.repetitions += 1
@@ -210,7 +210,7 @@ import Testing
         #expect(Set(before.decisions.map(\.line)) == [1, 2, 5, 6])
     }
 
-    @Test func `Files of effects and steps of a walk are read from their tables`() {
+    @Test func `Effects files and steps of the walk are read from their tables`() {
         let document = """
             | Effects | What they carry out |
             |---|---|

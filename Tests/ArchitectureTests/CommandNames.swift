@@ -2,8 +2,8 @@
 struct CommandNames {
     var all: [String]
 
-    /// A command is a struct that conforms to something named `...Command`; it is named
-    /// by `commandName:` where a command has one, and by its type's name as ArgumentParser spells it otherwise.
+    /// Finds the commands: structs that conform to something named `...Command`. Each is named by `commandName:` if
+    /// present, and otherwise by its type's name as ArgumentParser spells it.
     init(in source: SwiftSource) {
         all = []
         let declaration = /struct (\w+)\s*:\s*(?:[^{]*\b)?\w*Command\b[^{]*\{/
@@ -12,9 +12,9 @@ struct CommandNames {
             let from = source.code.utf8.distance(from: source.code.startIndex, to: match.range.lowerBound)
             let end = index + 1 < starts.count ? starts[index + 1].range.lowerBound : source.code.endIndex
             let to = source.code.utf8.distance(from: source.code.startIndex, to: end)
-            // Blanking keeps the count of bytes, so that both texts have the same offsets.
+            // Blanking keeps the number of bytes, so both texts have the same offsets.
             let body = String(decoding: Array(source.text.utf8)[from..<to], as: UTF8.self)
-            // Not for people.
+            // A hidden command is not for people.
             if body.contains("shouldDisplay: false") { continue }
             let given = body.firstMatch(of: /commandName:\s*"([^"]+)"/).map { String($0.output.1) }
             all.append(given ?? Self.spelled(match.output.1))

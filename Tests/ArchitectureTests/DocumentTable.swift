@@ -1,9 +1,9 @@
-/// One table of a document, found by the names in its head.
+/// One table of a document, found by the names in its header row.
 struct DocumentTable {
-    /// The cells of each row below the head.
+    /// The cells of each row below the header.
     var rows: [[String]] = []
 
-    /// Reads the one table in `markdown` whose head is `columns`.
+    /// Reads the only table in `markdown` with the header `columns`.
     init(_ columns: [String], in markdown: String) {
         var inTable = false
         for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -20,7 +20,7 @@ struct DocumentTable {
         }
     }
 
-    /// The words in backquotes of a cell.
+    /// The words in backquotes in a cell.
     static func names(in cell: String) -> [String] {
         cell.matches(of: /`([^`]+)`/).map { String($0.output.1) }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The documents name only what exists, and everything that has to be documented.
+/// The documents name only things that exist, and cover everything that has to be documented.
 @Suite struct DocumentTests {
     let tree = SourceTree.current
 
@@ -29,7 +29,7 @@ import Testing
         #expect(Set(names).subtracting(listed) == [])
     }
 
-    @Test func `Changes to be released have a number and a kind`() throws {
+    @Test func `Each unreleased change has a number and a kind`() throws {
         for path in try tree.files(below: "changelog/unreleased", extensions: ["md"]) {
             let name = path.dropFirst("changelog/unreleased/".count)
             #expect(name.wholeMatch(of: /\d{4}-[a-z0-9-]+\.md/) != nil, "\(path)")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Every subcommand is in the manual of the command line`() throws {
+    @Test func `The command line manual contains every subcommand`() throws {
         let manual = try tree.text("docs/cli.md")
         let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all }
         try #require(commands.contains("get") && commands.contains("why"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `Every limit is in docs/limits.md`() throws {
+    @Test func `docs/limits.md contains every limit`() throws {
         let limits = try tree.text("Sources/NightshiftAPI/Limits.swift")
             .matches(of: /static let (\w+)/).map { String($0.output.1) }
         try #require(limits.count > 10)

@@ -1,6 +1,6 @@
-/// The files that carry out what values decide, as the table in `docs/architecture.md` says.
+/// The files that execute decisions made by values, as listed in `docs/architecture.md`.
 struct EffectsFiles {
-    /// Paths from the root.
+    /// Paths from the project's root.
     var paths: [String]
 
     init(markdown: String) {
@@ -8,18 +8,18 @@ struct EffectsFiles {
         paths = table.rows.map { cells in DocumentTable.names(in: cells[0]).first.map { "Sources/\($0)" } ?? "" }
     }
 
-    /// Whether `path` is a file of effects. Those that are named for it need no row.
+    /// Whether `path` is a file of effects. Files named `…+Effects.swift` need no row.
     func contains(_ path: String) -> Bool { paths.contains(path) || path.hasSuffix("+Effects.swift") }
 }
 
 extension SwiftSource {
-    /// A line of code that decides, where it should only carry out.
+    /// A line of code that decides although its file should only execute.
     struct Decision: Equatable {
         var line: Int
         var reason: String
     }
 
-    /// Decisions, as far as they can be seen without a compiler.
+    /// Decisions that can be recognized without a compiler.
     var decisions: [Decision] {
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.enumerated().flatMap { index, line in
@@ -28,9 +28,9 @@ extension SwiftSource {
     }
 
     private static func reasons(_ line: Substring) -> [String] {
-        // Edges of words are spelled out: to `\b`, `a.b` is one word.
+        // Word boundaries are spelled out, because `\b` treats `a.b` as one word.
         var reasons: [String] = []
-        // What a failure means: its code, or whether it is permanent.
+        // Tests of a failure's meaning: its code, or whether it is permanent.
         let failure = /\.code\s*[!=]=|switch\s[^{]*\.code(?:\W|$)|\.isPermanent(?:\W|$)/
         if line.contains(failure) { reasons.append("looks into a failure") }
         if line.contains(/switch\s[^{]*\.state(?:\W|$)/) { reasons.append("tells states of a task apart") }

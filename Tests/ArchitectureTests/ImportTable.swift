@@ -1,28 +1,28 @@
-/// Which target may import what, as the table in `docs/architecture.md` says.
+/// The imports that each target may have, according to the table in `docs/architecture.md`.
 struct ImportTable {
     struct Row: Equatable {
         var layer: Int
         var target: String
-        /// Targets of this package.
+        /// Targets of this package that the row's target may import.
         var targets: Set<String>
-        /// Modules of other packages and of the system.
+        /// Modules of other packages and of the system that the row's target may import.
         var modules: Set<String>
     }
 
     var rows: [Row]
 
-    /// Modules that carry no effect of their own: every target may import them. CDispatch is one only in name: the compiler
-    /// counts declarations of the C library as its own.
+    /// Modules without effects: every target may import them. CDispatch has effects in name only: the compiler counts
+    /// declarations of the C library as its own.
     static let free: Set<String> = ["CDispatch", "Foundation", "Synchronization"]
 
-    /// Modules that come with the toolchain, so that a manifest does not name them.
+    /// Modules that come with the toolchain, so a manifest does not name them.
     static let system: Set<String> = ["Dispatch", "FoundationNetworking", "Glibc", "Musl"]
 
     init(rows: [Row]) {
         self.rows = rows
     }
 
-    /// Reads the one table in `markdown` whose first columns are headed `Layer` and `Target`.
+    /// Reads the only table in `markdown` whose first columns are headed `Layer` and `Target`.
     init(markdown: String) {
         rows = []
         var inTable = false
@@ -50,7 +50,7 @@ struct ImportTable {
         rows.first { $0.target == target }
     }
 
-    /// What `target` must not import out of `imports`.
+    /// Returns the `imports` that `target` must not have.
     func forbidden(_ imports: some Sequence<String>, in target: String) -> Set<String> {
         guard let row = row(of: target) else { return Set(imports) }
         // Static builds find the same C library under its other name.
@@ -58,7 +58,7 @@ struct ImportTable {
         return Set(imports).subtracting(row.targets).subtracting(modules).subtracting(Self.free)
     }
 
-    /// Allowances that point sideways or upwards, or to a target that is not there.
+    /// Allowances that point sideways or upwards, or to a target that does not exist.
     var misdirected: [String] {
         rows.flatMap { row in
             row.targets.sorted().compactMap { name in
@@ -68,7 +68,7 @@ struct ImportTable {
         }
     }
 
-    /// All modules that whoever links `target` comes to link: its own, and those of all targets below it.
+    /// All modules that a program links by linking `target`: those of the target itself, and of all targets below it.
     func linked(by target: String) -> Set<String> {
         var seen: Set<String> = []
         var pending = [target]

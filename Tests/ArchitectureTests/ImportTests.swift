@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/architecture.md` says who may import whom; sources and manifest are held to it.
+/// Sources and manifest follow the import rules in `docs/architecture.md`.
 @Suite struct ImportTests {
     let tree: SourceTree
     let table: ImportTable
@@ -24,7 +24,7 @@ import Testing
         #expect(table.misdirected == [])
     }
 
-    @Test func `Files import what the table allows`() throws {
+    @Test func `Files import only what the table allows`() throws {
         for target in try tree.folders(in: "Sources") {
             for (path, source) in SourceTree.sources(below: "Sources/\(target)") {
                 #expect(table.forbidden(source.imports, in: target) == [], "\(path)")
@@ -33,13 +33,13 @@ import Testing
         }
     }
 
-    @Test func `The manifest gives targets no more than the table allows`() throws {
+    @Test func `The manifest gives targets only the dependencies that the table allows`() throws {
         for target in manifest.targets where table.row(of: target.name) != nil {
             #expect(table.forbidden(target.dependencies, in: target.name) == [], "\(target.name)")
         }
     }
 
-    @Test func `Files import nothing that only another package's package brings along`() {
+    @Test func `Files do not import indirect dependencies of other packages`() {
         for target in manifest.targets where table.row(of: target.name) != nil {
             let declared = target.dependencies.union(ImportTable.free).union(ImportTable.system)
             for (path, source) in SourceTree.sources(below: "Sources/\(target.name)") {
@@ -54,7 +54,7 @@ import Testing
             "NightshiftUserNotifications",
         ]
         for client in ["CLI", "NightshiftClient", "NightshiftCurl", "NightshiftAPI"] + library {
-            // What apps link is made of FoundationNetworking's classes.
+            // The library for apps uses FoundationNetworking's classes.
             let own: Set = library.contains(client) ? ["FoundationNetworking"] : []
             let linked = table.linked(by: client).subtracting(own)
             let serverSide = linked.filter { name in
@@ -66,14 +66,14 @@ import Testing
         }
     }
 
-    @Test func `An app resolves no other package: each product of one belongs to the service's trait`() throws {
+    @Test func `An app resolves no other package: external products belong to the Service trait`() throws {
         let text = try tree.text("Package.swift")
-        // The function `service` has the only one.
+        // Only the function `service` names an external product.
         #expect(text.matches(of: /\.product\(/).count == 1)
         #expect(text.contains(/\.product\([^)]*condition: \.when\(traits: \["Service"\]\)\)/))
     }
 
-    @Test func `Nothing but what apps link imports FoundationNetworking`() {
+    @Test func `Only the library for apps imports FoundationNetworking`() {
         #expect(!SourceTree.sources.isEmpty)
         let linked = ["Sources/Nightshift/", "Sources/FoundationSessions/"]
         for (path, source) in SourceTree.sources where !linked.contains(where: path.hasPrefix) {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `C stands in the shims only`() throws {
+    @Test func `C code exists only in the shims`() throws {
         let files = try tree.files(below: "Sources", extensions: ["c", "h", "cpp", "m", "S"])
         #expect(!files.isEmpty)
         let shims = [

@@ -1,10 +1,10 @@
-/// The targets of `Package.swift` and what each depends on, read from its text.
+/// The targets of `Package.swift` and their dependencies, read from its text.
 struct Manifest {
     struct Target: Equatable {
         var name: String
         /// Names of targets and of products.
         var dependencies: Set<String>
-        /// Where the sources are, where that is said.
+        /// The path of the sources; nil if the manifest gives none.
         var path: String?
     }
 
@@ -34,7 +34,7 @@ struct Manifest {
         }
     }
 
-    /// The text up to the parenthesis that closes what was open before it.
+    /// The text up to the parenthesis that closes one opened before it.
     private static func balanced(_ text: Substring) -> Substring {
         var depth = 1
         return text.prefix { character in
@@ -46,7 +46,7 @@ struct Manifest {
 }
 
 extension SwiftSource {
-    /// The text without its `//` comments; strings stay, as long as none holds two slashes after a space.
+    /// The text without its `//` comments. Strings stay, unless one holds two slashes after a space.
     var withoutComments: String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in line.firstRange(of: "// ").map { line[..<$0.lowerBound] } ?? line }

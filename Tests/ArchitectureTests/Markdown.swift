@@ -8,7 +8,7 @@ struct Markdown {
         self.text = text
     }
 
-    /// The text without code blocks and code spans, where brackets mean nothing.
+    /// The text without code blocks and code spans, in which brackets have no meaning.
     private var prose: String {
         var inBlock = false
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).filter { line in
@@ -40,12 +40,12 @@ struct Markdown {
         return Set(code.flatMap { line in line.matches(of: pattern).map { String($0.output.1) } })
     }
 
-    /// Targets of all links that lead to files and headings of this project.
+    /// Targets of all links to files and headings of this project.
     var localLinks: [String] {
         prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains(/^[a-z][a-z0-9+.-]*:/) }
     }
 
-    /// The anchors that a link can name after `#`: one per heading, as code hosts make them.
+    /// The anchors that a link can name after `#`: one per heading, in the form that code hosts use.
     var anchors: Set<String> {
         var inBlock = false
         var anchors: Set<String> = []

@@ -1,18 +1,18 @@
 /// The rows of the mission as `docs/mission.md` lists them.
 struct MissionList {
     struct Row: Equatable {
-        /// Such as `T4`.
+        /// The row's name, such as `T4`.
         var name: String
         var statement = ""
-        /// `Target/Suite` of every suite that shows it.
+        /// `Target/Suite` of every suite that covers the row.
         var suites: [String] = []
         var isOpen = false
     }
 
     var rows: [Row] = []
 
-    /// Reads every heading of the third level as a row: its text is the statement, items of the list below it name suites
-    /// behind the target they are in, and a line that begins with `Open` says that it is not built.
+    /// Reads every third-level heading as a row. Its text is the statement. Items of the list below it name suites
+    /// after their target. A line that starts with `Open` says that the row is not implemented.
     init(markdown: String) {
         var target = ""
         var isInRow = false
@@ -35,7 +35,7 @@ struct MissionList {
         }
     }
 
-    /// What a list of suites has to say of the rows for `tests`, by path and text: the suites that mention each.
+    /// Returns the suites that mention each row, for `tests` given by path and text.
     static func suites(of tests: [(path: String, text: String)]) -> [String: Set<String>] {
         var suites: [String: Set<String>] = [:]
         for (path, text) in tests where text.contains("@Test") {
@@ -44,9 +44,10 @@ struct MissionList {
         return suites
     }
 
-    /// Rows that names of tests, comments or anything else in a file mention: a letter and a number that stand alone.
+    /// Returns the rows mentioned anywhere in a file, such as in test names and comments: a letter and a number as a
+    /// separate word.
     static func mentioned(in text: String) -> Set<String> {
-        // By bytes: all tests are two megabytes.
+        // The search works on bytes, because all tests together have two megabytes.
         let words = text.utf8.split { byte in
             !(isLetter(byte) || isDigit(byte) || "_/.%-".utf8.contains(byte))
         }
@@ -61,14 +62,14 @@ struct MissionList {
             })
     }
 
-    /// Of any language: beyond ASCII no byte separates words.
+    /// Whether the byte belongs to a letter of any language: no byte beyond ASCII separates words.
     private static func isLetter(_ byte: UInt8) -> Bool {
         byte >= 0x80 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
-    /// `Target/Suite` of a file below `Tests`. A module has no two files of the same name.
+    /// Returns `Target/Suite` of a file below `Tests`. A module has no two files of the same name.
     static func suite(at path: String) -> String {
         let parts = path.split(separator: "/")
         return "\(parts.dropFirst().first ?? "")/\(parts.last?.replacing(".swift", with: "") ?? "")"

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `docs/mission.md` lists every row of the mission with the suites that show it.
+/// `docs/mission.md` lists every row of the mission with the suites that cover it.
 @Suite struct MissionTests {
     let list: MissionList
-    /// All but those of this target, which speak of layers L0 to L5.
+    /// All tests except those of this target, which mention layers L0 to L5.
     let tests = SourceTree.tests.filter { !$0.path.hasPrefix("Tests/ArchitectureTests/") }
 
     init() throws {
@@ -19,14 +19,14 @@ import Testing
         #expect(list.rows.filter { $0.statement.count < 20 || !$0.statement.hasSuffix(".") } == [])
     }
 
-    @Test func `What tests mention are rows`() {
+    @Test func `Tests mention only rows that exist`() {
         let names = Set(list.rows.map(\.name))
         for (path, text) in tests {
             #expect(MissionList.mentioned(in: text).subtracting(names) == [], "\(path)")
         }
     }
 
-    /// A difference shows what has to stand in the row, or be taken from it.
+    /// A difference shows the suites to add to the row, or to remove from it.
     @Test func `Each row names the suites that mention it, and no others`() throws {
         let suites = MissionList.suites(of: tests)
         try #require(suites.count > 20)
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func `A row is open exactly where no suite shows it`() {
+    @Test func `A row is open exactly if no suite covers it`() {
         for row in list.rows { #expect(row.isOpen == row.suites.isEmpty, "\(row.name)") }
     }
 
     // MARK: - The reader itself
 
-    @Test func `The list is read row by row`() {
+    @Test func `The mission list is read row by row`() {
         let list = MissionList(
             markdown: """
                 # Rows
@@ -73,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func `Rows are found where they stand alone`() {
+    @Test func `A row is found only as a separate word`() {
         let text = "/// Rows L1 and T7, (R9); see `B2: x` and T3: y. Not %E3%B9, xB1, T100, T1x, _T2 or a-L2."
         #expect(MissionList.mentioned(in: text) == ["L1", "T7", "R9", "B2", "T3"])
         let tests = [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What is installed beside the programs: systemd understands the units, and GeoClue's agent finds the entry.
+/// Files installed beside the programs: systemd accepts the units, and GeoClue's agent finds the desktop entry.
 @Suite struct PackagingTests {
     static let analyzer = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -14,20 +14,20 @@ import Testing
     }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"))
-    func `The gateway's unit, of the whole system, passes too`() throws {
+    func `The gateway's system unit passes systemd-analyze verify, too`() throws {
         let verdict = try verify("nightshift-gateway", "--system") { $0 }
         #expect(verdict.status == 0, "\(verdict.output)")
         #expect(verdict.output == "")
     }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"), arguments: ["--user", "--system"])
-    func `A misspelt setting does not pass`(scope: String) throws {
+    func `A unit with a misspelt setting does not pass`(scope: String) throws {
         let name = scope == "--user" ? "nightshiftd" : "nightshift-gateway"
         let verdict = try verify(name, scope) { $0.replacing("ExecStart=", with: "ExecStrat=") }
         #expect(verdict.status != 0 || verdict.output != "")
     }
 
-    @Test func `R6: GeoClue's agent finds the entry of whoever asks it, which opens the page`() throws {
+    @Test func `R6: GeoClue's agent finds the service's desktop entry, which opens the page`() throws {
         let tree = SourceTree.current
         let source = try tree.text("Sources/Device/Location/LocationBus.swift")
         let name = try #require(source.firstMatch(of: /static let desktopID = "([^"]+)"/)).1

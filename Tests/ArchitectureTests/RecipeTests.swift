@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// The recipes of `docs/recipes.md`, each followed with its example.
+/// The recipes of `docs/recipes.md`, each checked against its example.
 @Suite struct RecipeTests {
     static let recipes = Recipe.all(in: (try? SourceTree.current.text("docs/recipes.md")) ?? "")
 
-    @Test func `There is a recipe for each kind of addition`() {
+    @Test func `A recipe exists for each kind of addition`() {
         let titles = ["a wake source", "a wait reason", "a command", "an API route", "a feature"]
         #expect(Self.recipes.map(\.title) == titles.map { "Add \($0)" })
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(recipes.first?.names("Sources/Window.swift") == false)
     }
 
-    @Test func `Only whole words are mentions`() {
+    @Test func `Only whole words count as mentions`() {
         #expect(ProjectText.mentions("a Door, a wall", "Door"))
         #expect(ProjectText.mentions("Doors and \"Door\"", "\"Door\""))
         #expect(!ProjectText.mentions("Doors, _Door, Door2", "Door"))
@@ -63,13 +63,13 @@ import Testing
 /// One recipe of `docs/recipes.md`.
 struct Recipe: Sendable, CustomTestStringConvertible {
     var title: String
-    /// The words by which its command finds the files that mention the example.
+    /// The words with which the recipe's command finds the files that mention the example.
     var words: [String]
-    /// The folders and files in which the command searches.
+    /// The folders and files that the command searches.
     var folders: [String]
     /// The numbers of the steps.
     var numbers: [Int]
-    /// The paths of the steps, from the root. One that ends in `/` stands for all files in that folder.
+    /// The paths of the steps, from the root. A path that ends in `/` means all files in that folder.
     var paths: [String]
 
     var testDescription: String { title }
@@ -90,7 +90,7 @@ struct Recipe: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether a row of the recipe is about the file at `path`.
+    /// Whether a row of the recipe covers the file at `path`.
     func names(_ path: String) -> Bool { paths.contains { Self.covers($0, path) } }
 
     static func covers(_ row: String, _ path: String) -> Bool {
@@ -98,13 +98,13 @@ struct Recipe: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The text of all files in which a recipe's command searches, read once.
+/// The text of all files that a recipe's command searches, read once.
 struct ProjectText: Sendable {
     private var texts: [(path: String, text: String)]
 
     static let current = ProjectText()
 
-    /// Documents that mention everything, and are changed for none of it.
+    /// Documents that mention everything, so no recipe changes them.
     private static let ignored = ["docs/decisions/", "docs/recipes.md", "docs/glossary.md"]
 
     private init() {
@@ -128,7 +128,7 @@ struct ProjectText: Sendable {
         }
     }
 
-    /// Whether `text` has `word` where no letter, digit or underscore touches it, as `git grep -w` decides.
+    /// Whether `text` has `word` without an adjacent letter, digit or underscore, as `git grep -w` decides.
     static func mentions(_ text: String, _ word: String) -> Bool {
         var rest = text[...]
         while let range = rest.range(of: word) {

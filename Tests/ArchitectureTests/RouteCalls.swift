@@ -1,20 +1,20 @@
-/// What each route of the local API asks of the parts behind it, as far as its text shows.
+/// The calls of each route of the local API to the service's features, as far as its text shows them.
 struct RouteCalls: Equatable {
-    /// The line on which the route, or a function that routes share, begins.
+    /// The line on which the route, or a function shared by routes, starts.
     var line: Int
-    /// What is called, such as `apps.launch`, in the order of the text.
+    /// The calls, such as `apps.launch`, in the order of the text.
     var calls: [String]
 
-    /// Under which names `Routes` holds the parts.
+    /// The names under which `Routes` stores the features.
     static let parts = ["service", "apps", "refresh", "operations", "device"]
 
-    /// Whether this is more than a translation: more than one call, or a way around an operation.
+    /// Whether the route does more than translate: it makes several calls, or bypasses an operation.
     var isMoreThanTranslation: Bool {
         calls.count > 1
             || ["operations.transfers", "operations.apps", "operations.refresh"].contains(where: calls.contains)
     }
 
-    /// Every route and function of a file.
+    /// Returns every route and function of a file.
     static func all(in source: SwiftSource) -> [RouteCalls] {
         var found: [RouteCalls] = []
         for (index, line) in source.code.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -8,14 +8,14 @@ import Testing
         for (path, source) in sources { body(path, source) }
     }
 
-    @Test func `Files stay short enough to be read`() throws {
+    @Test func `No file exceeds the limit on its length`() throws {
         try forEachSource { path, source in
             let lines = source.text.utf8.count { $0 == UInt8(ascii: "\n") }
             #expect(lines <= 500, "\(path)")
         }
     }
 
-    @Test func `Nothing is left to be done`() throws {
+    @Test func `No source contains a marker of unfinished work`() throws {
         try forEachSource { path, source in
             #expect(source.unfinished == [], "\(path)")
         }
@@ -28,12 +28,12 @@ import Testing
         }
     }
 
-    /// Decision 0035: what asks or changes two parts is an operation below every front end.
-    @Test func `A route of the local API is a translation of one call`() throws {
+    /// Decision 0035: queries and changes that involve two features are operations, which every front end uses.
+    @Test func `A route of the local API translates one call`() throws {
         var found = 0
         try forEachSource(below: "Sources/LocalAPI") { path, source in
             guard path.hasPrefix("Sources/LocalAPI/Routes+") else {
-                // Nothing else has the parts at hand.
+                // No other file has access to the features.
                 guard path != "Sources/LocalAPI/Routes.swift" else { return }
                 for part in ["TransferService", "AppService", "RefreshService"] {
                     #expect(source.mentions(of: part) == [], "\(path)")
@@ -49,14 +49,14 @@ import Testing
         #expect(found > 40)
     }
 
-    @Test func `What switches a check of the compiler off says why it may`() throws {
+    @Test func `Each disabled compiler check has a comment with the reason`() throws {
         try forEachSource { path, source in
             #expect(source.unexplainedExceptions == [], "\(path)")
         }
     }
 
-    /// A function that is the whole value of a mutex is wrapped once more with every access, so that each call of it takes longer
-    /// than the one before, and more stack. As a property of a struct it is not.
+    /// A function that is the whole value of a mutex is wrapped again at every access, so each call takes longer and
+    /// uses more stack than the one before. A function in a property of a struct is not.
     @Test func `No mutex has a function for its value`() throws {
         let tree = SourceTree.current
         for folder in ["Sources", "Gateway/Sources", "Benchmarks", "Tests", "Examples"] {
@@ -70,12 +70,12 @@ import Testing
         }
     }
 
-    /// An event that a task's state has no exit for is a mistake that has to be seen.
-    @Test func `No transition vanishes`() throws {
+    /// An event that a task's state does not accept is an error that has to be visible.
+    @Test func `No impossible transition is silently ignored`() throws {
         try forEachSource { path, source in
             #expect(source.silencedTransitions == [], "\(path)")
         }
-        // Each goes through the one function that asserts, or is refused with a reason.
+        // Each transition uses the one function that asserts, or is refused with a reason.
         let ways = SourceTree.sources(below: "Sources/Transfers").filter { _, source in
             source.code.contains(/try\s+(?:[\w.]+\.)?apply\(/)
         }
@@ -86,8 +86,8 @@ import Testing
             ])
     }
 
-    /// What becomes of a transfer that runs is decided by its run; the service only carries it out.
-    @Test func `Nobody but a run applies the events of one`() throws {
+    /// A running transfer's outcome is decided by its run; the service only executes the decision.
+    @Test func `Only a run applies its own events`() throws {
         let decisions = "Sources/Transfers/Running/Decisions/"
         let events = [
             "begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain", "ask", "finish",
@@ -102,8 +102,8 @@ import Testing
         #expect(applied >= events.count)
     }
 
-    /// A test waits for what it means. Where no event can stand for that, it says why: `passTime(_:because:)`.
-    @Test func `Tests sleep in one file alone, whose callers say why`() throws {
+    /// A test waits for the event that it needs. If no such event exists, it gives the reason: `passTime(_:because:)`.
+    @Test func `Tests sleep only in one file, whose callers give a reason`() throws {
         let tests = SourceTree.tests.filter { $0.text.contains("sleep") }
         try #require(tests.count > 10)
         for (path, text) in tests where path != "Tests/TestSupport/PassingTime.swift" {
@@ -111,8 +111,8 @@ import Testing
         }
     }
 
-    /// A machine that does other work as well makes every test slow: that something is fast is measured in `Benchmarks`.
-    @Test func `No test says that something may not take longer`() throws {
+    /// Other work on the machine makes every test slow, so speed is measured only in `Benchmarks`.
+    @Test func `No test requires that something takes no longer than a bound`() throws {
         let tests = SourceTree.tests.filter {
             $0.text.contains("< .") || $0.text.contains("<= .") || $0.text.contains("timeLimit")
         }
@@ -120,22 +120,22 @@ import Testing
         for (path, text) in tests {
             let source = SwiftSource(text)
             #expect(source.durationBounds == [], "\(path)")
-            // Its only use is that a test that hangs ends.
+            // A limit only serves to end a test that hangs.
             #expect(source.testTimeLimits.allSatisfy { $0 >= 20 }, "\(path)")
         }
     }
 
-    /// The standard library's conversions end the process where a number does not fit. ``NightshiftAPI`` puts its own before
-    /// them, which the compiler refuses: wherever it is imported.
-    @Test func `Where numbers with a fraction become whole ones, the compiler looks on`() throws {
+    /// The standard library's conversions trap if a number does not fit. ``NightshiftAPI`` declares deprecated overloads,
+    /// which the compiler rejects in every file that imports it.
+    @Test func `The compiler refuses trapping conversions from fractions to integers`() throws {
         let types = ["Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64"]
-        // The C library's names for them.
+        // The C library's names for integer types.
         let names = [
             "CInt", "CLong", "CUnsignedInt", "mode_t", "nfds_t", "off_t", "pid_t", "rlim_t", "size_t", "socklen_t",
             "ssize_t", "suseconds_t", "time_t", "useconds_t",
         ]
         let fractions = ["Double", "Float", "TimeInterval", "rounded", "Duration"]
-        // A duration divided by another is a number with a fraction as well.
+        // The quotient of two durations also has a fraction.
         let units = [".seconds(", ".milliseconds(", ".microseconds(", ".nanoseconds("]
         var found = 0
         try forEachSource { path, source in
@@ -146,20 +146,20 @@ import Testing
             else { return }
             found += 1
             #expect(source.imports.contains("NightshiftAPI"), "\(path)")
-            // What stands before the compiler's own must not be stepped around.
+            // Code must not bypass the deprecated overloads with a qualified name.
             #expect(!source.code.contains("Swift.Int"), "\(path)")
         }
         #expect(found > 5)
     }
 
-    /// By those who serve the API, and in one folder by those who ask.
+    /// The API's server writes them once, and its client writes them once, in one folder.
     @Test func `Paths of the local API are written once`() throws {
         let homes = ["Sources/LocalAPI/", "Sources/NightshiftClient/API/"]
         try forEachSource { path, source in
             let isHome = homes.contains(where: path.hasPrefix)
             #expect(isHome || source.localPaths == [], "\(path)")
         }
-        // These show the API as any program sees it, or stand in for the service and look at what is asked of it.
+        // These tests show the API as any program sees it, or replace the service and check the requests to it.
         let showing = ["LocalAPI", "CLI", "Daemon", "Nightshift", "EndToEnd", "NightshiftCurl", "Architecture", "Page"]
             .map { "Tests/\($0)Tests/" }
         for (path, text) in SourceTree.tests where !showing.contains(where: path.hasPrefix) {
@@ -167,10 +167,10 @@ import Testing
         }
     }
 
-    /// Queries read columns only: renaming a property must not change what is found.
-    @Test func `Queries do not look into JSON by the names of properties`() throws {
+    /// Queries read only columns: renaming a property must not change their result.
+    @Test func `Queries do not read JSON by the names of properties`() throws {
         try forEachSource(below: "Sources/Store") { path, source in
-            // What a migration did stays as it is.
+            // A migration must not change after its release.
             guard !path.hasPrefix("Sources/Store/Migrations") else { return }
             for word in ["json_extract", "json_type", "json_set", "->>", "'$."] {
                 #expect(!source.text.contains(word), "\(path) has \(word)")
@@ -184,21 +184,21 @@ import Testing
         "Sources/Notifications/Book", "Sources/Nightshift/Session/Machine",
         "Sources/Simulation",
     ])
-    func `Decisions read no clock, no chance and no global`(folder: String) throws {
+    func `Decisions read no clock, no random number and no global state`(folder: String) throws {
         try forEachSource(below: folder) { path, source in
             for word in [
                 "ContinuousClock", "SuspendingClock", "FileManager", "ProcessInfo", "SystemRandomNumberGenerator",
             ] {
                 #expect(source.mentions(of: word) == [], "\(path) mentions \(word)")
             }
-            // A decision is given a reading of the clocks.
+            // A decision gets the clocks' reading as an argument.
             #expect(!source.imports.contains("Clock"), "\(path)")
             #expect(source.calls(of: "getenv") == [], "\(path)")
             #expect(!source.code.contains("Date()") && !source.code.contains("Date.now"), "\(path)")
         }
     }
 
-    /// Foundation's own rules for cookies on Linux are the host alone, and its parser traps at what some servers send.
+    /// On Linux, Foundation matches cookies by host only, and its parser traps on values that some servers send.
     @Test func `Cookies are chosen and read in one place each`() throws {
         let home = "Sources/Nightshift/Configuration/BackgroundConfiguration+Cookies.swift"
         var found = 0
@@ -211,8 +211,8 @@ import Testing
         #expect(found == 1)
     }
 
-    /// Those of Foundation's methods for files that throw nothing end the process where the system says no, as on a full disk.
-    @Test func `Files are read and written by methods that can fail`() throws {
+    /// Foundation's file methods that do not throw trap when the system reports an error, such as a full disk.
+    @Test func `Files are read and written by methods that can throw`() throws {
         let tree = SourceTree.current
         let words = [
             "readDataToEndOfFile", "readData", "availableData", "seekToEndOfFile", "toFileOffset", "offsetInFile",
@@ -232,8 +232,8 @@ import Testing
         #expect(found > 5)
     }
 
-    /// Foundation's other ways stop after the first page of a file whose size says 0.
-    @Test func `Files of the kernel are read in one place`() throws {
+    /// Foundation's other methods stop after the first page of a file whose reported size is 0.
+    @Test func `Kernel files are read in one place`() throws {
         let read = /(?:contentsOfFile:|contentsOf:|contents\(atPath:)[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
         try forEachSource { path, source in
             #expect(!source.text.contains(read), "\(path)")

@@ -2,10 +2,10 @@ import Foundation
 
 /// The checked-out project, read as text.
 struct SourceTree {
-    /// Where `Package.swift` is.
+    /// The folder of `Package.swift`.
     let root: URL
 
-    /// The tree this file belongs to.
+    /// The tree that contains this file.
     static let current = SourceTree(
         root: URL(filePath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent())
@@ -15,13 +15,14 @@ struct SourceTree {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Paths from the root of all files below `folder` with one of the `extensions`, sorted; hidden ones left out.
+    /// Paths from the root of all files below `folder` with one of the `extensions`, sorted, without hidden files.
     func files(below folder: String, extensions: Set<String>) throws -> [String] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
         return Self.chosen(names, extensions).map { "\(folder)/\($0)" }
     }
 
-    /// Paths from the root of the files directly in `folder` (the root where it is empty), chosen in the same way.
+    /// Paths from the root of the files directly in `folder`, selected in the same way. An empty `folder` means the
+    /// root.
     func files(in folder: String, extensions: Set<String>) throws -> [String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
         return Self.chosen(names, extensions).map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
@@ -35,7 +36,7 @@ struct SourceTree {
         .sorted()
     }
 
-    /// Names of the folders directly in `folder`, sorted; hidden ones left out.
+    /// Names of the folders directly in `folder`, sorted, without hidden ones.
     func folders(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { name in
@@ -55,7 +56,7 @@ struct SourceTree {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: root.appending(path: path).path)) != nil
     }
 
-    /// Every Swift file below `Sources` of the tree this file belongs to, by its path; read once.
+    /// Every Swift file below `Sources` in the tree that contains this file, by its path; read once.
     static let sources: [(path: String, source: SwiftSource)] = read("Sources").map { ($0.path, SwiftSource($0.text)) }
 
     /// Path and text of every Swift file below `Tests`.
@@ -66,7 +67,7 @@ struct SourceTree {
         return paths.compactMap { path in (try? current.text(path)).map { (path, $0) } }
     }
 
-    /// Those of ``sources`` below `folder`.
+    /// The files of ``sources`` below `folder`.
     static func sources(below folder: String) -> [(path: String, source: SwiftSource)] {
         sources.filter { $0.path.hasPrefix(folder + "/") }
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// One Swift file's text, and what can be seen in it without a compiler.
+/// One Swift file's text, and the properties that can be seen without a compiler.
 struct SwiftSource {
     let text: String
-    /// The text with comments and the contents of string literals blanked; lines stay where they are.
+    /// The text with blanked comments and string contents; all lines keep their positions.
     let code: String
 
     init(_ text: String) {
@@ -11,7 +11,7 @@ struct SwiftSource {
         code = Self.blanked(text)
     }
 
-    /// Every module that is imported, in order of appearance.
+    /// Every imported module, in order of appearance.
     var imports: [String] {
         let statement =
             #/
@@ -26,7 +26,7 @@ struct SwiftSource {
         }
     }
 
-    /// Whether anything is imported with more access than its owner gives.
+    /// Whether the file imports a module with `@testable`.
     var importsTestably: Bool { !Self.words("testable", in: code).isEmpty }
 
     /// Numbers of the lines, from 1, whose code calls the global function `name`.
@@ -43,20 +43,20 @@ struct SwiftSource {
     /// Numbers of the lines, from 1, whose code holds `word` as a whole word.
     func mentions(of word: String) -> [Int] { numbers(Self.words(word, in: code)) }
 
-    /// Numbers of the lines, from 1, whose code lets time pass by itself.
+    /// Numbers of the lines, from 1, whose code sleeps.
     var sleeps: [Int] {
         let ways = [".sleep(for:", ".sleep(until:", ".sleep(nanoseconds:", ".sleep(forTimeInterval:"]
         let named = ["sleep", "usleep", "nanosleep", "clock_nanosleep"].flatMap { self.calls(of: $0) }
         return (numbers(ways.flatMap { Self.offsets(of: $0, in: code) }) + named).sorted()
     }
 
-    /// Numbers of the lines, from 1, whose code lets a transition of a machine that is not possible pass in silence.
+    /// Numbers of the lines, from 1, whose code silently ignores an impossible transition of a state machine.
     var silencedTransitions: [Int] {
         let silenced = /try[?!]\s+(?:await\s+)?(?:[\w\[\]?]+\.)*(?:apply|transition)\(/
         return numbers(code.matches(of: silenced).map { code.utf8.distance(from: code.startIndex, to: $0.startIndex) })
     }
 
-    /// Numbers of the lines, from 1, whose code compares with a duration as with something that may not be longer.
+    /// Numbers of the lines, from 1, whose code requires something to take no longer than a duration.
     var durationBounds: [Int] {
         let units = ["seconds", "milliseconds", "microseconds", "nanoseconds"]
         return numbers(
@@ -65,13 +65,13 @@ struct SwiftSource {
             })
     }
 
-    /// Minutes of each limit on the time of a test, in order of appearance.
+    /// The minutes of each test's time limit, in order of appearance.
     var testTimeLimits: [Int] {
         code.matches(of: /\.timeLimit\(\.minutes\((\d+)\)\)/).compactMap { Int($0.output.1) }
     }
 
-    /// Numbers of the lines, from 1, that make a path of the local API. What tells people of one has a space or a backquote
-    /// before it.
+    /// Numbers of the lines, from 1, that build a path of the local API. In text for people, a path follows a space or
+    /// a backquote.
     var localPaths: [Int] {
         let bytes = Array(text.utf8)
         return numbers(
@@ -80,10 +80,10 @@ struct SwiftSource {
             })
     }
 
-    /// Numbers of the lines, from 1, that say in a comment or anywhere else that something is left to be done.
+    /// Numbers of the lines, from 1, that mark unfinished work in a comment or anywhere else.
     var unfinished: [Int] { numbers(["TODO", "FIXME", "XXX"].flatMap { Self.words($0, in: text) }) }
 
-    /// Numbers of the lines, from 1, that switch off a check of the compiler with no comment on or above them.
+    /// Numbers of the lines, from 1, that disable a compiler check without a comment on or above them.
     var unexplainedExceptions: [Int] {
         let found = numbers(["@unchecked", "nonisolated(unsafe)", "try!"].flatMap { Self.offsets(of: $0, in: code) })
         guard !found.isEmpty else { return [] }
@@ -91,13 +91,13 @@ struct SwiftSource {
         return found.filter { number in !lines[max(0, number - 4)..<number].contains { $0.contains("//") } }
     }
 
-    /// Lines, from 1, of offsets in the text or the code: blanking moves nothing.
+    /// Returns the lines, from 1, of offsets in the text or the code: blanking moves nothing.
     private func numbers(_ offsets: [Int]) -> [Int] {
         let bytes = Array(text.utf8)
         return Set(offsets.map { bytes[..<$0].count { $0 == UInt8(ascii: "\n") } + 1 }).sorted()
     }
 
-    /// The line around a byte.
+    /// Returns the line that contains a byte.
     private static func line(at offset: Int, in text: String) -> Substring {
         let index = text.utf8.index(text.startIndex, offsetBy: offset)
         let start = text.utf8[..<index].lastIndex(of: UInt8(ascii: "\n")).map { text.utf8.index(after: $0) }
@@ -105,7 +105,7 @@ struct SwiftSource {
         return text[(start ?? text.startIndex)..<(end ?? text.endIndex)]
     }
 
-    /// Offsets, in bytes, of `word` where it stands as a word of its own.
+    /// Returns the offsets, in bytes, of `word` as a separate word.
     private static func words(_ word: String, in text: String) -> [Int] {
         let bytes = Array(text.utf8)
         func continues(_ index: Int) -> Bool {
@@ -130,7 +130,7 @@ struct SwiftSource {
 }
 
 extension SwiftSource {
-    /// `text` with a space for each byte of comments and of what stands between the quotes of string literals.
+    /// Returns `text` with a space for each byte of comments and of string contents.
     private static func blanked(_ text: String) -> String {
         var scanner = Blanking(bytes: Array(text.utf8))
         scanner.run()
@@ -138,7 +138,7 @@ extension SwiftSource {
     }
 }
 
-/// One pass over the bytes of a source file. In UTF-8 no byte of a longer character looks like an ASCII one.
+/// One pass over the bytes of a source file. In UTF-8 no byte of a longer character equals an ASCII byte.
 private struct Blanking {
     var bytes: [UInt8]
     private var index = 0
@@ -161,7 +161,7 @@ private struct Blanking {
         }
     }
 
-    /// Block comments nest.
+    /// Blanks a block comment. These can nest.
     private mutating func blankBlock() {
         var depth = 0
         repeat {
@@ -184,7 +184,7 @@ private struct Blanking {
         var closing: String { String(repeating: "\"", count: quotes) + String(repeating: "#", count: hashes) }
     }
 
-    /// How a string literal that starts here is delimited.
+    /// Returns the delimiters of a string literal that starts here.
     private func openingLiteral() -> Literal? {
         let hashes = bytes[index...].prefix { $0 == UInt8(ascii: "#") }.count
         guard starts("\"", at: index + hashes) else { return nil }

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `Each file has one row`() {
+    @Test func `Each file of the path has one row`() {
         let paths = walk.steps.map(\.path)
         #expect(Set(paths).count == paths.count)
     }
@@ -34,7 +34,7 @@ import Testing
     }
 }
 
-/// The files that take a download to the wake of its app, in order.
+/// The files along a download's way from its request to the wake of its app, in order.
 struct Walk {
     struct Step: Equatable {
         var number: Int

@@ -4,21 +4,21 @@ import Foundation
 struct WordCounts {
     private(set) var uses: [String: [String: Int]] = [:]
 
-    /// Folders in which each folder is a target of its own.
+    /// Folders whose subfolders are each a target.
     private static let groups = ["Sources", "Gateway/Sources", "Tests", "Gateway/Tests"]
-    /// Folders that count as one target.
+    /// Folders that count as one target each.
     private static let folders = ["Benchmarks", "Examples", "docs", "changelog", "scripts", "packaging"]
     private static let extensions: Set<String> = [
         "swift", "c", "h", "js", "css", "html", "md", "sh", "py", "service", "socket", "desktop",
     ]
-    /// Files that have to name the phrases.
+    /// Files that have to contain the phrases.
     private static let naming = ["Prose.swift", "WordTests.swift"]
 
-    /// The numbers of a tree as it is. Files in its root count as documents.
+    /// Counts the phrases of a tree. Files in its root count as documents.
     init(of tree: SourceTree) throws {
         var targets = Self.folders
         for group in Self.groups {
-            // A link shows the files of another target.
+            // A link leads to files of another target.
             targets += try tree.folders(in: group).map { "\(group)/\($0)" }.filter { !tree.isLink($0) }
         }
         for target in targets {
@@ -36,7 +36,7 @@ struct WordCounts {
         for (phrase, count) in prose.counts { uses[target, default: [:]][phrase, default: 0] += count }
     }
 
-    /// Reads ``text``. Lines of another form are left out.
+    /// Reads ``text``, and skips lines of another form.
     init(text: String) {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: "\t").map(String.init)
@@ -50,7 +50,7 @@ struct WordCounts {
         uses.flatMap { target, counts in counts.map { "\(target)\t\($0.key)\t\($0.value)\n" } }.sorted().joined()
     }
 
-    /// These numbers, none above that of `limits`.
+    /// Returns these numbers, each lowered to that of `limits`.
     func limited(to limits: WordCounts) -> WordCounts {
         var limited = WordCounts(text: "")
         for (target, counts) in uses {
