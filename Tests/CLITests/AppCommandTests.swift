@@ -35,7 +35,7 @@ struct AppCommandTests {
                 #"{"arguments":["--json","a b"]}"#
             ),
         ] as [([String], String, String?)])
-    func `L1: Each command is one request and one line`(
+    func `L1: Each command sends one request and prints one line`(
         arguments: [String], action: String, body: String?
     ) async throws {
         let world = try World()
@@ -50,7 +50,7 @@ struct AppCommandTests {
         #expect(world.errors.text.isEmpty)
     }
 
-    @Test func `R9: install takes a path from the current directory`() async throws {
+    @Test func `R9: The path for install is relative to the current directory`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -63,7 +63,7 @@ struct AppCommandTests {
         #expect(world.output.text.hasPrefix("org.example.Photos: installed as Photos\n"))
     }
 
-    @Test func `R9: A refusal names line and key and ends with 2`() async throws {
+    @Test func `R9: A refused entry gives exit code 2 and an error with line and key`() async throws {
         let world = try World()
         let detail = "a.desktop, line 7: X-Nightshift-BackgroundModes: 'fetsh' is not a background mode."
         let service = try world.service { _ in throw Problem.invalid(detail) }
@@ -76,7 +76,7 @@ struct AppCommandTests {
         ("org.example.Photos", "org.example.Photos"), ("a b", "a%20b"), ("/usr/bin/x", "%2Fusr%2Fbin%2Fx"),
         ("ä?#", "%C3%A4%3F%23"), (".desktop", ".desktop"),
     ])
-    func `L1: An id is one segment of the path`(typed: String, segment: String) async throws {
+    func `L1: An app's id becomes one segment of the request path`(typed: String, segment: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -84,7 +84,7 @@ struct AppCommandTests {
         #expect(service.requests.first?.path == "/v1/apps/\(segment)")
     }
 
-    @Test func `B1: app list shows the others, and names the value of an app that it cannot read`() async throws {
+    @Test func `B1: app list prints readable apps, and reports an unreadable value of another`() async throws {
         let world = try World()
         let whole = String(decoding: try JSON.encode(AppList(apps: AppSamples.all)), as: UTF8.self)
         let answer = whole.replacing(#""faults":0"#, with: #""faults":"none","x":0"#, maxReplacements: 1)
@@ -98,7 +98,7 @@ struct AppCommandTests {
         #expect(rows.contains { $0.contains("org.example.Faulty") })
     }
 
-    @Test func `L1: A program is meant from the current directory`() async throws {
+    @Test func `L1: The path of a program is relative to the current directory`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -107,7 +107,7 @@ struct AppCommandTests {
         #expect(service.requests.first?.path == "/v1/apps/\(path)")
     }
 
-    @Test func `L1: why explains tasks by number and apps by id`() async throws {
+    @Test func `L1: The command why explains transfers by number and apps by id`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -128,7 +128,7 @@ struct AppCommandTests {
         #expect(world.output.text.components(separatedBy: one).count == 3)
     }
 
-    @Test func `L1: With --json each command writes the document of the API`() async throws {
+    @Test func `L1: With --json each command prints the document of the API`() async throws {
         func output(_ arguments: String...) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -145,7 +145,7 @@ struct AppCommandTests {
         #expect(try await output("remove", id) == Data(#"{"removed":["org.example.Photos"]}"#.utf8 + [0x0A]))
     }
 
-    @Test func `L1: An empty list says how to install one`() async throws {
+    @Test func `L1: Without apps, the list prints the command that installs one`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(AppList(apps: [])) }
         defer { service.stop() }
@@ -153,7 +153,7 @@ struct AppCommandTests {
         #expect(world.output.text.isEmpty && world.errors.text.contains("nightshift app install FILE"))
     }
 
-    @Test func `L7: snapshot does not replace a file unasked`() async throws {
+    @Test func `L7: The command app snapshot replaces an existing file only with --force`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -167,7 +167,7 @@ struct AppCommandTests {
         #expect(await world.run("app", "snapshot", "org.example.Photos", "-o", "p.png") == .failed)
         #expect(try Data(contentsOf: file) == Data("mine".utf8))
         #expect(world.errors.text.contains("--force"))
-        // It is known before anything is asked.
+        // The file was checked before a second request was sent.
         #expect(service.requests.count == 1)
         #expect(await world.run("app", "snapshot", "org.example.Photos", "-o", "p.png", "--force") == .whole)
         #expect(try Data(contentsOf: file) == picture)

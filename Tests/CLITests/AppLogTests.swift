@@ -8,7 +8,7 @@ import Testing
 @testable import CLI
 
 struct AppLogTests {
-    /// The log of one app, as a service has it.
+    /// The log of one app in a scripted service.
     private final class Log: Sendable {
         let bytes: Mutex<Data>
         let isAway = Mutex(false)
@@ -17,7 +17,7 @@ struct AppLogTests {
 
         func append(_ text: String) { bytes.withLock { $0 += Data(text.utf8) } }
 
-        /// As the service does: the end stays.
+        /// Truncates the log as the service does, which keeps the end.
         func cut(to count: Int) { bytes.withLock { $0 = Data($0.suffix(count)) } }
 
         func answer(_ request: ScriptedService.Request) throws -> ScriptedService.Reply {
@@ -37,7 +37,7 @@ struct AppLogTests {
         var text: String
     }
 
-    @Test func `L1: log prints what there is, as it is`() async throws {
+    @Test func `L1: The log is printed unchanged`() async throws {
         let log = Log("one\n\u{1b}[31mtwo\n")
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -47,7 +47,7 @@ struct AppLogTests {
         #expect(await world.run("app", "log", "b") == .failed)
     }
 
-    @Test func `L1: A terminal gets no commands from an app`() async throws {
+    @Test func `L1: Control characters of a log are escaped on a terminal`() async throws {
         let log = Log("one\n\u{1b}]0;title\u{7}\n")
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -56,8 +56,8 @@ struct AppLogTests {
         #expect(world.output.text == "one\n\\x1b]0;title\\x07\n")
     }
 
-    @Test func `L1: A long log comes in pieces and whole`() async throws {
-        // Three bytes a character: the pieces' ends fall within characters.
+    @Test func `L1: A long log is read in pieces and printed completely`() async throws {
+        // A character of three bytes makes pieces end within characters.
         let text = String(repeating: "€", count: AppLogReader.pieceSize)
         let log = Log(text)
         let world = try World()
@@ -74,7 +74,7 @@ struct AppLogTests {
         #expect(document.id == "a" && document.text == text)
     }
 
-    @Test func `L1: log -f follows, over a cut and a service that is away`() async throws {
+    @Test func `L1: log -f continues after a truncation and after a stop of the service`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -103,7 +103,7 @@ struct AppLogTests {
         #expect(world.errors.text.isEmpty)
     }
 
-    @Test func `L1: log -f stays with a service that goes away behind its first answer`() async throws {
+    @Test func `L1: log -f continues if the service stops after its first response`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let asked = Mutex(0)
         let world = try World()
@@ -131,7 +131,8 @@ struct AppLogTests {
         #expect(world.errors.text.isEmpty)
     }
 
-    /// Waits for a line that somebody follows. Where it does not come, says whether he has ended, asks, and could be answered.
+    /// Waits until the output ends with `line`. On failure it records the number of requests, the state of the socket
+    /// and the output.
     private func comes(
         _ what: String, _ line: String, in world: World, of service: ScriptedService,
         before end: Watched<CLI.ExitStatus?>
@@ -151,7 +152,7 @@ struct AppLogTests {
         try #require(end.read { $0 } == nil, "\(what): it has ended: \(world.errors.text)")
     }
 
-    @Test func `L1: log -f says when it has missed something`() async throws {
+    @Test func `L1: log -f reports missing output`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -162,7 +163,9 @@ struct AppLogTests {
         try await eventually("the rest") { world.output.text.contains("something else") }
         following.cancel()
         _ = await following.value
-        #expect(world.errors.text == "nightshift: the log was cut; some of it was not seen.\n")
+        #expect(
+            world.errors.text
+                == "nightshift: The log was truncated before all of it was printed. Some output is missing here.\n")
         let documents = try world.output.text.split(separator: "\n").map {
             try JSON.decode(Document.self, from: Data($0.utf8))
         }

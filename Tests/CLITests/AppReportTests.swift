@@ -11,14 +11,14 @@ struct AppReportTests {
         JournalEntry(time: Samples.ago(secondsAgo), decision: decision, app: AppSamples.id, detail: detail)
     }
 
-    @Test func `L1: app show says state, process, wakes, limits and last end`() throws {
+    @Test func `L1: app show prints state, process, wakes, limits and last exit`() throws {
         try Fixture.check(
             "app-show",
             (AppSamples.all + [AppSamples.dozing]).map { report.lines(showing: $0).joined(separator: "\n") }
                 .joined(separator: "\n\n"))
     }
 
-    @Test func `L1: app why says what it does, what ends that and how it came to it`() throws {
+    @Test func `L1: app why prints the reason for the state, its end, and what happened before`() throws {
         let explanations = [
             AppExplanation(
                 app: AppSamples.suspended, sentence: "It sleeps until one of its sessions needs it.",
@@ -36,7 +36,7 @@ struct AppReportTests {
     }
 
     @Test(arguments: [80, 120])
-    func `L1: app list fits its columns`(columns: Int) throws {
+    func `L1: The app list fits the width of the terminal`(columns: Int) throws {
         let table = AppTable(columns: columns, style: Style(isEnabled: false), times: Samples.times)
         var long = AppSamples.active
         long = AppStatus(
@@ -47,7 +47,7 @@ struct AppReportTests {
         try Fixture.check("app-list-\(columns)", lines.joined(separator: "\n"))
     }
 
-    @Test func `L1: A pipe gets whole ids`() {
+    @Test func `L1: In a pipe, ids are not shortened`() {
         let id = "org." + String(repeating: "long.", count: 20) + "App"
         let table = AppTable(columns: .max, style: Style(isEnabled: false), times: Samples.times)
         let lines = table.lines([
@@ -56,7 +56,7 @@ struct AppReportTests {
         #expect(lines.last?.hasPrefix(id + "  inactive") == true)
     }
 
-    @Test func `L1: Nothing that an app says reaches the terminal as a command`() {
+    @Test func `L1: Control characters in texts of an app are escaped`() {
         let table = AppTable(columns: 120, style: Style(isEnabled: false), times: Samples.times)
         let app = AppSamples.program
         let texts =
@@ -65,20 +65,20 @@ struct AppReportTests {
         #expect(texts.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
     }
 
-    @Test func `L1: Colour says what went wrong`() {
+    @Test func `L1: Errors are printed in red`() {
         let coloured = AppReport(times: Samples.times, style: Style(isEnabled: true))
         #expect(coloured.lines(showing: AppSamples.faulty).contains { $0.contains("\u{1b}[31mnot running\u{1b}[0m") })
         #expect(coloured.lines(showing: AppSamples.active).contains { $0.contains("\u{1b}[32mactive\u{1b}[0m") })
     }
 
     @Test(arguments: ExitCause.allCases)
-    func `L1: Every end has words`(_ cause: ExitCause) {
+    func `L1: Every cause of exit has a text`(_ cause: ExitCause) {
         let text = AppText.exit(AppExit(time: Samples.now, cause: cause, status: 3, detail: "x\u{1b}"))
         #expect(text.hasPrefix(cause.sentence) && text.contains("status 3") && text.hasSuffix("x\\x1b)"))
         #expect(text.contains("0x8badf00d") == (cause.code == 0x8bad_f00d))
     }
 
-    @Test func `R9: An installed app says what it may be launched for`() {
+    @Test func `R9: app install prints the background modes of the app`() {
         #expect(report.lines(installed: AppSamples.active).last?.hasSuffix("for: transfer, processing") == true)
         #expect(report.lines(installed: AppSamples.faulty).last?.contains("X-Nightshift-BackgroundModes") == true)
     }

@@ -3,7 +3,7 @@ import NightshiftAPI
 
 @testable import CLI
 
-/// Apps with fixed times, as ``Samples``.
+/// Apps with fixed times, like ``Samples``.
 enum AppSamples {
     static let id = AppID(rawValue: "org.example.Photos")
 
@@ -28,7 +28,7 @@ enum AppSamples {
         return app
     }
 
-    /// Asleep, and about to be woken.
+    /// A suspended app that is about to be woken.
     static var suspended: AppStatus {
         var app = active
         app.state = .suspended
@@ -41,7 +41,7 @@ enum AppSamples {
         return app
     }
 
-    /// Gone wrong again and again.
+    /// An app that has crashed repeatedly.
     static var faulty: AppStatus {
         var app = AppStatus(
             id: AppID(rawValue: "org.example.Faulty"), name: "Faulty", state: .notRunning, background: background)
@@ -66,7 +66,7 @@ enum AppSamples {
         return app
     }
 
-    /// A program that somebody has started, with a name that would type into the terminal.
+    /// A program that the user has started, with control characters in its name.
     static var program: AppStatus {
         var app = AppStatus(
             id: AppID(rawValue: "/home/ada/build/\u{1b}[2Jsync"), name: "\u{202e}cnys", state: .background,
@@ -76,7 +76,7 @@ enum AppSamples {
         return app
     }
 
-    /// In the background, standing still until the next window, with times before.
+    /// An app in the background that is paused by doze, with earlier background runs.
     static var dozing: AppStatus {
         var app = active
         app.state = .background

@@ -11,7 +11,7 @@ struct ArgumentBytesTests {
         Array(text.utf8) + more + Array(rest.utf8)
     }
 
-    @Test func `T8: a URL keeps its bytes on the command line`() throws {
+    @Test func `T8: A URL keeps its bytes on the command line`() throws {
         let arguments = ArgumentBytes([
             bytes("get"), bytes("http://a.example/caf", [0xE9], ".iso"),
             bytes("--mirror=HTTPS://b.example/", [0xFF, 0x80]),
@@ -25,13 +25,13 @@ struct ArgumentBytesTests {
         #expect(try TransferURL(parsing: arguments.words[1]).path == "/caf%E9.iso")
     }
 
-    @Test func `T8: a name that is not UTF-8 is refused, and the message shows its bytes`() throws {
+    @Test func `T8: A file name that is not UTF-8 is refused, and the error shows its bytes`() throws {
         let arguments = ArgumentBytes([bytes("get"), bytes("-d"), bytes("/srv/caf", [0xE9]), bytes("x", [0xFF])])
         let mistake = try #require(arguments.mistake)
         #expect(mistake.hasPrefix("Argument 3 ('/srv/caf\\xe9') is not valid UTF-8."))
     }
 
-    @Test(arguments: [["--user"], ["-H"]]) func `T8: the message about a secret that is not UTF-8 does not repeat it`(
+    @Test(arguments: [["--user"], ["-H"]]) func `T8: The error about a secret that is not UTF-8 does not repeat it`(
         _ option: [String]
     ) throws {
         let arguments = ArgumentBytes(option.map { bytes($0) } + [bytes("ada:secret", [0xE9])])
@@ -42,7 +42,7 @@ struct ArgumentBytesTests {
         }
     }
 
-    @Test func `T8: a command with such an argument ends with 2 and asks the service nothing`() async throws {
+    @Test func `T8: A command with such an argument has exit code 2 and sends no request`() async throws {
         let world = try World()
         var invocation = world.invocation(["get", "-d", "caf\u{FFFD}", "http://a.example/1", "--json"])
         invocation.mistake = "Argument 3 is not valid UTF-8."
@@ -50,12 +50,12 @@ struct ArgumentBytesTests {
         #expect(world.errors.text.contains("Argument 3 is not valid UTF-8.") && world.errors.text.hasPrefix("{"))
     }
 
-    @Test func `T8: a name and password in a URL that are not UTF-8 are refused`() throws {
+    @Test func `T8: A user name and password in a URL that are not UTF-8 are refused`() throws {
         let failure = #expect(throws: TransferFailure.self) { try TransferURL(parsing: "http://ada:p%E9@a.example/") }
         #expect(failure?.code == .badURL)
     }
 
-    @Test func `T8: a variable that is not UTF-8 is passed on byte for byte`() throws {
+    @Test func `T8: A variable that is not UTF-8 is passed on unchanged`() throws {
         setenv("NIGHTSHIFT_TEST_BYTES", [CChar(bitPattern: 0xE9), 0], 1)
         defer { unsetenv("NIGHTSHIFT_TEST_BYTES") }
         let text = try #require(ProcessInfo.processInfo.environment["NIGHTSHIFT_TEST_BYTES"])

@@ -21,7 +21,7 @@ struct ArgumentTests {
         #expect(try FormArgument.parse(text) == field)
     }
 
-    @Test("T5: what is no field of a form is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
+    @Test("T5: An invalid form field is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
     func noFormFields(_ text: String) {
         #expect(throws: ValidationError.self) { try FormArgument.parse(text) }
     }
@@ -76,7 +76,7 @@ struct ArgumentTests {
         #expect(throws: ValidationError.self) { try TimeSpan.parse(text) }
     }
 
-    // Now is 2026-11-21 12:00 UTC, which is 13:00 in the tests' time zone.
+    // The time is 2026-11-21 12:00 UTC, which is 13:00 in the tests' time zone.
     @Test(arguments: [
         ("+2h", "2026-11-21T14:00:00Z"), ("22:00", "2026-11-21T21:00:00Z"), ("06:30", "2026-11-22T05:30:00Z"),
         ("2026-11-23", "2026-11-22T23:00:00Z"), ("2026-11-23T06:30", "2026-11-23T05:30:00Z"),
@@ -108,6 +108,11 @@ struct ArgumentTests {
             #expect(throws: ValidationError.self) { try TaskRange.parse(text) }
         }
         #expect(TaskRange.text([9, 3, 7, 8].map { TaskID($0) }) == "3 7-9")
+    }
+
+    @Test func `A state is typed as it is listed, or as the API names it`() throws {
+        #expect(try ListCommand.parse(["--state", "paused", "--state", "failed"]).state == [.suspended, .failed])
+        #expect(try ListCommand.parse(["--state", "suspended"]).state == [.suspended])
     }
 
     @Test func headers() throws {

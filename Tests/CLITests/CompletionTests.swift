@@ -5,7 +5,7 @@ import Testing
 
 @testable import CLI
 
-/// Words that shells ask the service for.
+/// The words that completion scripts request.
 struct CompletionTests {
     private func service(_ world: World) throws -> ScriptedService {
         try world.service { request in
@@ -32,7 +32,7 @@ struct CompletionTests {
         ("subjects bash -- nightshift why", "13\n12\norg.example.Photos\n"),
         ("regions bash -- nightshift region remove", "home\n"),
     ])
-    func `Each shell gets its words`(_ line: String, _ printed: String) async throws {
+    func `Each shell gets words in its own format`(_ line: String, _ printed: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -44,7 +44,7 @@ struct CompletionTests {
         #expect(world.output.text.hasPrefix(printed) && world.errors.text.isEmpty, "\(world.output.text)")
     }
 
-    @Test func `Without a service nothing is offered, nothing is said and nothing is started`() async throws {
+    @Test func `Without a service, completion prints nothing and starts nothing`() async throws {
         let world = try World()
         try world.installDaemon("touch \(world.path)/started")
         #expect(await world.run("complete", "tasks", "--", "nightshift", "show") == .whole)
@@ -52,7 +52,7 @@ struct CompletionTests {
         #expect(!FileManager.default.fileExists(atPath: world.path + "/started"))
     }
 
-    @Test func `A service that does not answer is not waited for`() async throws {
+    @Test func `Completion does not wait for a service that does not respond`() async throws {
         let world = try World()
         let isOver = Watched(false)
         let service = try world.service { request in
@@ -70,7 +70,7 @@ struct CompletionTests {
         #expect(world.output.text.isEmpty && world.errors.text.isEmpty)
     }
 
-    @Test func `A word that a shell would expand or that cannot be shown is not offered`() {
+    @Test func `A word with characters that a shell expands is not offered`() {
         let word = CompletionWord(word: "$(touch x)", about: "a")
         #expect(word.line(for: .bash) == nil)
         #expect(word.line(for: .zsh) == "$(touch x):a")
@@ -80,7 +80,7 @@ struct CompletionTests {
 
     // MARK: - Real shells
 
-    /// The words that a shell offers at the end of a line, from a script in place of `nightshift`.
+    /// Returns the words that a shell offers at the end of a line, with a script that replaces `nightshift`.
     private func offered(_ shell: String, _ world: World, driver: String) async throws -> [String] {
         let script = try World()
         #expect(await script.run("completions", shell) == .whole)
@@ -154,7 +154,7 @@ struct CompletionTests {
         ])
     func `zsh completes ids and apps`(_ line: String, _ words: [String]) async throws {
         let world = try World()
-        // A terminal of its own, in which completions are listed: zsh completes nowhere else.
+        // zsh lists completions only on a terminal.
         let driver = """
             zmodload zsh/zpty
             zpty shell zsh -f -i
@@ -176,7 +176,7 @@ struct CompletionTests {
 }
 
 extension World {
-    /// The text of a file, for messages.
+    /// Returns the text of a file, for messages.
     fileprivate func text(_ name: String) -> String {
         (try? String(contentsOf: root.appending(path: name), encoding: .utf8)) ?? "no \(name)"
     }

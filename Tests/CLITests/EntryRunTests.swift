@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Entries that repeat are told once, with a count.
+/// Combining of repeated journal entries.
 struct EntryRunTests {
     private static func held(_ id: Int64, _ message: String, task: Int64 = 13) -> JournalEntry {
         var entry = Samples.entry(id, .held, task: task, secondsAgo: Double(1_000 - id))
@@ -36,7 +36,7 @@ struct EntryRunTests {
         var ended = Samples.entry(7, .completed, task: 14)
         ended.time = waits[5].time
         let runs = EntryRun.runs(waits + [ended, Self.held(8, "No connection.", task: 14)])
-        // Each where its last entry is; what came in between begins anew.
+        // Each run is placed where its last entry is. Other entries in between start a new run.
         #expect(
             runs.map { "\($0.entry.id) \($0.entry.task?.rawValue ?? 0) \($0.count)" }
                 == ["4 13 2", "5 14 2", "6 15 2", "7 14 1", "8 14 1"])
@@ -56,7 +56,7 @@ struct EntryRunTests {
         #expect(
             Self.shape([Self.held(1, "a"), Self.held(2, "b"), Self.held(3, "a")]) == ["held 1", "held 1", "held 1"])
         #expect(Self.shape([Self.held(1, "a"), Self.held(2, "a", task: 14)]) == ["held 1", "held 1"])
-        // Only waits are gathered.
+        // Only waits are combined.
         let changed = (1...3).map { Samples.entry($0, .changed, task: 13) }
         #expect(Self.shape(changed) == ["changed 1", "changed 1", "changed 1"])
         #expect(Self.shape([]).isEmpty)

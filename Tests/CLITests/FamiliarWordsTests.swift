@@ -2,7 +2,7 @@ import Testing
 
 @testable import CLI
 
-/// Words that people know from curl, wget, aria2, systemctl and docker.
+/// Hints for commands and options of curl, wget, aria2, systemctl and docker.
 struct FamiliarWordsTests {
     @Test(arguments: [
         ("rm 12", "'nightshift remove ID'"), ("log", "'nightshift journal'"), ("logs", "'nightshift app log ID'"),
@@ -13,7 +13,7 @@ struct FamiliarWordsTests {
         ("get -x 16 http://a/1", "--connections"), ("get --insecure http://a/1", "--cacert"),
         ("-O http://a/1", "-o FILE"), ("put -T f http://a/1", "nightshift put FILE URL"),
     ])
-    func `What does the same here is named`(_ line: String, _ hint: String) async throws {
+    func `The hint names the equivalent command or option`(_ line: String, _ hint: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(hint), "\(world.errors.text)")
@@ -21,18 +21,18 @@ struct FamiliarWordsTests {
     }
 
     @Test(arguments: ["app rm x", "service logs"])
-    func `Commands below others have no such hints`(_ line: String) async throws {
+    func `Subcommands have no such hints`(_ line: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
-        #expect(world.errors.text.contains("--help' lists what there is"), "\(world.errors.text)")
+        #expect(world.errors.text.contains("--help' lists the commands"), "\(world.errors.text)")
     }
 
     @Test(arguments: [
-        ("get", "nightshift: Say what to download: URLs, -i FILE or --continue ID.\nUsage: nightshift get "),
+        ("get", "nightshift: Give URLs, -i FILE or --continue ID.\nUsage: nightshift get "),
         ("app show", "nightshift: Missing expected argument '<id>'.\nUsage: nightshift app show <id> [--json]\nSee "),
         ("list --state lost", "nightshift: The value 'lost' is invalid for '--state <state>'."),
     ])
-    func `Mistakes have one form`(_ line: String, _ message: String) async throws {
+    func `All errors about arguments have the same form`(_ line: String, _ message: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.hasPrefix(message), "\(world.errors.text)")

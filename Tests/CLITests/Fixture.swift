@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Files under `Tests/Fixtures/CLI` that hold what the program printed when it was last looked at.
+/// Files in `Tests/Fixtures/CLI` with the expected output of the program.
 ///
-/// With `NIGHTSHIFT_RECORD=1` they are written anew, and the difference is for whoever reviews the change.
+/// `NIGHTSHIFT_RECORD=1` writes them again. The difference is then reviewed with the change.
 enum Fixture {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

@@ -34,7 +34,7 @@ struct FollowedTasksTests {
         #expect(tasks.completed == 1 && tasks.failed == 0 && tasks.pending.isEmpty && tasks.count == 1)
     }
 
-    @Test func `T4: A task with progress runs, though no event has told of its start`() {
+    @Test func `T4: A task with progress counts as running before its start is reported`() {
         var tasks = FollowedTasks()
         tasks.add(FollowedTask(id: 12, kind: .download, name: "x"))
         let progress = TaskProgress(
@@ -90,7 +90,7 @@ struct FollowedTasksTests {
         let learned = try #require(explained)
         #expect(learned.wait?.reason == .hostBackoff && learned.failure?.code == .cannotResolveHost)
         #expect(tasks.pending[13]?.wait == answer.wait)
-        // The same once more is no news.
+        // The same answer again is not a change.
         let again = tasks.explain(learned, answer)
         #expect(again == nil)
     }
@@ -102,7 +102,7 @@ struct FollowedTasksTests {
         #expect(tasks.failed == 1 && tasks.pending.isEmpty)
     }
 
-    /// Any order of any events: every task is counted once, and only what is pending moves bytes.
+    /// Every task is counted once, and only pending tasks transfer bytes, for any order of any events.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func countsStayTrue(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

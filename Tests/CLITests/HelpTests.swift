@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct HelpTests {
-    /// Every command that the help lists.
+    /// All visible commands.
     static let commands = below(NightshiftCommand.self)
 
     private static func below(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
@@ -24,21 +24,21 @@ struct HelpTests {
     func every(_ type: String) throws {
         let command = try #require(Self.commands.first { String(describing: $0) == type })
         try Fixture.check(Self.fixture(command), HelpText.help(for: command, columns: 80))
-        // Promised for every command that is not only a heading.
+        // Every command that does something itself has --json and examples.
         if command is any ClientCommand.Type {
             #expect(NightshiftCommand.helpMessage(for: command).contains("--json"))
             #expect(command.configuration.discussion.contains("Examples:\n"))
         }
     }
 
-    @Test func `Every fixture of help belongs to a command`() throws {
+    @Test func `Every help fixture belongs to a command`() throws {
         let folder = Fixture.root.appending(path: "Tests/Fixtures/CLI").path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("help-") }
         #expect(Self.commands.count > 60)
         #expect(Set(files) == Set(Self.commands.map { Self.fixture($0) + ".txt" }))
     }
 
-    @Test func `An example fits a terminal of 80 columns`() {
+    @Test func `Every example fits a terminal of 80 columns`() {
         for command in Self.commands {
             let lines = command.configuration.discussion.split(separator: "\n").filter { $0.hasPrefix("  nightshift ") }
             #expect(lines.allSatisfy { $0.count <= 79 }, "\(command)")
@@ -46,7 +46,7 @@ struct HelpTests {
     }
 
     @Test(arguments: [40, 80, 200])
-    func `No example is wrapped`(_ columns: Int) {
+    func `Examples are never wrapped`(_ columns: Int) {
         for command in Self.commands {
             let help = HelpText.help(for: command, columns: columns)
             for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  nightshift ") {

@@ -18,9 +18,9 @@ struct JournalCommandTests {
         return [held, woken, window]
     }
 
-    /// Pages of two entries, and streams that begin with the last one.
+    /// A service with journal pages of two entries, and event streams that begin with the last entry.
     ///
-    /// - Parameter unanswered: which question for a page, from 1 on, ends without an answer.
+    /// - Parameter unanswered: the number of the page request, from 1, that gets no response.
     private func service(_ world: World, unanswered: Int? = nil) throws -> ScriptedService {
         let asked = Mutex(0)
         return try world.service { request in
@@ -43,7 +43,7 @@ struct JournalCommandTests {
         }
     }
 
-    @Test func `B1: Every decision is a line with its reason and what was looked at`() async throws {
+    @Test func `B1: Each decision is printed as a line with its reason and inputs`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -51,7 +51,7 @@ struct JournalCommandTests {
         try Fixture.check("journal", world.output.text)
     }
 
-    @Test func `B1: Whoever follows it stays with a service that goes away behind its first answer`() async throws {
+    @Test func `B1: journal -f continues if the service stops after its first response`() async throws {
         let world = try World()
         let service = try service(world, unanswered: 2)
         defer { service.stop() }
@@ -71,7 +71,7 @@ struct JournalCommandTests {
         #expect(try lines.map { try JSON.decode(JournalEntry.self, from: Data($0.utf8)) } == Self.entries)
     }
 
-    @Test func `B1: That there is nothing to tell is said, and that there is no such transfer`() async throws {
+    @Test func `B1: An empty journal and a missing transfer are reported`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch request.path.prefix(while: { $0 != "?" }) {
@@ -82,7 +82,7 @@ struct JournalCommandTests {
         }
         defer { service.stop() }
         #expect(await world.run("journal", "--task", "13") == .whole)
-        #expect(world.errors.text == "Nothing was decided in that time; --since all goes back to the beginning.\n")
+        #expect(world.errors.text == "No decision was made in that time. '--since all' prints the whole journal.\n")
         let other = try World()
         let second = try other.service { request in
             guard request.path.hasPrefix("/v1/journal") else { throw Problem.notFound("There is no task 99.") }
@@ -91,10 +91,11 @@ struct JournalCommandTests {
         defer { second.stop() }
         #expect(await other.run("journal", "--task", "99", "--since", "all") == .failed)
         #expect(
-            other.errors.text == "nightshift: There is no task 99, and no decision about one in that time.\n")
+            other.errors.text
+                == "nightshift: There is no transfer 99, and the journal of that time does not mention it.\n")
     }
 
-    @Test func `B1: As JSON each entry is an object on a line of its own`() async throws {
+    @Test func `B1: With --json each entry is one line`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -107,18 +108,18 @@ struct JournalCommandTests {
         arguments: [
             ([], "since=2026-11-21T11%3A00%3A00.000Z"), (["--since", "90s"], "since=2026-11-21T11%3A58%3A30.000Z"),
             (["--since", "2026-11-20"], "since=2026-11-20T00%3A00%3A00.000Z"),
-            // The last time it was that late.
+            // The last 13:00 was yesterday.
             (["--since", "13:00"], "since=2026-11-20T13%3A00%3A00.000Z"),
             (["--app", "org.example.Photos.desktop"], "app=org.example.Photos"), (["--task", "12"], "task=12"),
         ] as [([String], String)])
-    func `B1: The service is asked for no more than is wanted`(arguments: [String], part: String) async throws {
+    func `B1: The request contains the start, the app or the transfer`(arguments: [String], part: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
         #expect(await Program.run(world.invocation(["journal"] + arguments)) == .whole)
         let paths = service.requests.map(\.path)
         #expect(paths[0].contains(part), "\(paths)")
-        // Later pages follow from where the first ended.
+        // Later pages continue after the last entry of the first.
         #expect(paths.count == 3 && !paths[1].contains("since=") && paths[1].contains("after=2"), "\(paths)")
     }
 
@@ -126,7 +127,7 @@ struct JournalCommandTests {
         arguments: [
             ["--since", "yesterday"], ["--task", "0"], ["--task", "1", "--app", "a"], ["--since", "2026-02-30"],
         ])
-    func `B1: What makes no sense is refused`(arguments: [String]) async throws {
+    func `B1: Invalid arguments are refused`(arguments: [String]) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(["journal"] + arguments)) == .usage)
         #expect(!world.errors.text.isEmpty)

@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct LiveReporterTests {
-    /// What a terminal shows after these bytes: lines, of which escape sequences move and erase.
+    /// Returns the lines that a terminal shows after these bytes, with cursor movements and erasures applied.
     private func screen(_ text: String) -> [String] {
         var lines: [String] = [""]
         var row = 0
@@ -46,7 +46,7 @@ struct LiveReporterTests {
             try reporter.decided(entry, task: #require(tasks.pending[TaskID(id)]))
         }
         let lines = screen(ear.text)
-        // Once, however many transfers ask there and however often.
+        // The advice is printed once, however many transfers have the failure.
         #expect(lines.count == 2, "\(lines)")
         #expect(lines.first?.contains("nxdomain.example could not be found") == true)
         #expect(lines.last?.contains("nightshift cancel 13") == true)
@@ -116,7 +116,7 @@ struct LiveReporterTests {
         #expect(screen(ear.text).count == 4)
         try reporter.connection(isLost: true)
         reporter.tick(tasks)
-        #expect(screen(ear.text).last == "The service went away; looking for it.")
+        #expect(screen(ear.text).last == "The connection to the service was lost. Reconnecting.")
         try reporter.connection(isLost: false)
         for status in [Samples.completed(14), Samples.failed(15)] {
             #expect(tasks.update(status) == true)
@@ -133,7 +133,7 @@ struct LiveReporterTests {
             screen(ear.text) == [
                 "/home/ada/Downloads/film one.mkv: 1.5 GiB, sha-256 verified",
                 "15 film one.mkv: failed: HTTP 404: The server answered 404 Not Found.",
-                "data.tar: starting again: ETag changed\\x1b[2J", "1 of 3 whole, 2 not, 1.5 GiB",
+                "data.tar: starting again: ETag changed\\x1b[2J", "1 of 3 completed, 2 ended incomplete, 1.5 GiB",
             ])
         #expect(paths.text == "/home/ada/Downloads/film one.mkv\n")
     }

@@ -55,7 +55,7 @@ struct LocationCommandTests {
                 region(#""latitude":-33.5,"longitude":-70.25"#, "20", entry: false)
             ),
         ] as [([String], String, String)])
-    func `R6: Each command is one request`(arguments: [String], line: String, body: String) async throws {
+    func `R6: Each command sends one request`(arguments: [String], line: String, body: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -68,9 +68,9 @@ struct LocationCommandTests {
     @Test(
         arguments: [
             (["region", "add", "home", "52.5,13.25", "150"], "--app"),
-            (["region", "add", "home", "52.5", "150", "--app", "a"], "a place is"),
-            (["region", "add", "home", "91,0", "150", "--app", "a"], "a place is"),
-            (["region", "add", "home", "nan,0", "150", "--app", "a"], "a place is"),
+            (["region", "add", "home", "52.5", "150", "--app", "a"], "a location is"),
+            (["region", "add", "home", "91,0", "150", "--app", "a"], "a location is"),
+            (["region", "add", "home", "nan,0", "150", "--app", "a"], "a location is"),
             (["region", "add", "home", "5N,-3", "15", "--app", "a", "--entry-only", "--exit-only"], "exit-only"),
             (["region", "add", "home", "1,2", "far", "--app", "a"], "a radius is"),
             (["region", "add", "home", "1,2", "inf", "--app", "a"], "a radius is"),
@@ -79,7 +79,7 @@ struct LocationCommandTests {
             (["region", "remove", "--app", "a"], "identifier"), (["region", "remove", "home"], "--app"),
             (["app", "location", "a", "--always", "--deny"], "--deny"), (["app", "location"], "id"),
         ] as [([String], String)])
-    func `R6: What makes no sense is refused before anything is asked`(
+    func `R6: Invalid arguments are refused before any request`(
         arguments: [String], words: String
     ) async throws {
         let world = try World()
@@ -94,22 +94,22 @@ struct LocationCommandTests {
             ("1,2,3", nil, nil),
             (",", nil, nil), ("-1S,2", nil, nil), ("0x1p3,2", nil, nil), ("1E,2N", nil, nil), ("1e1,2", nil, nil),
         ] as [(String, Double?, Double?)])
-    func `R6: Places are typed in degrees`(text: String, latitude: Double?, longitude: Double?) {
+    func `R6: Locations are typed in degrees`(text: String, latitude: Double?, longitude: Double?) {
         let place = try? PlaceArgument.parse(text).coordinate
         #expect(place?.latitude == latitude && place?.longitude == longitude)
     }
 
-    @Test func `R6: A region is watched no more`() async throws {
+    @Test func `R6: region remove removes a region`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
         #expect(await world.run("region", "remove", "home", "--app", Self.app) == .whole)
         #expect(
             service.requests.first.map { "\($0.method) \($0.path)" } == "DELETE /v1/location/\(Self.app)/regions/home")
-        #expect(world.output.text == "org.example.Arrivals: home is not watched any more\n")
+        #expect(world.output.text == "org.example.Arrivals: region home was removed\n")
     }
 
-    @Test func `R6: Where there are no regions, what adds one is told`() async throws {
+    @Test func `R6: Without regions, the list prints the command that adds one`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(LocationStatus(sources: [], apps: [])) }
         defer { service.stop() }
@@ -117,7 +117,7 @@ struct LocationCommandTests {
         #expect(world.output.text.isEmpty && world.errors.text.contains("nightshift region add"))
     }
 
-    @Test func `R6: With --json each command writes the document of the API`() async throws {
+    @Test func `R6: With --json each command prints the document of the API`() async throws {
         func output(_ arguments: [String]) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -138,7 +138,7 @@ struct LocationCommandTests {
         }
     }
 
-    @Test func `R6: app show and app why tell who watches what as well`() async throws {
+    @Test func `R6: app show and app why include location and regions`() async throws {
         struct Document: Decodable {
             var location: AppLocationStatus
             var refresh: AppRefreshStatus?
@@ -158,7 +158,7 @@ struct LocationCommandTests {
         }
     }
 
-    @Test func `R6: The region that is one too many is refused with what to do`() async throws {
+    @Test func `R6: Adding too many regions is refused with advice`() async throws {
         let world = try World()
         let service = try world.service { _ in
             throw Problem.tooManyRegions("It watches 20 regions already. Remove one first.")

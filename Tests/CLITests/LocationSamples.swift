@@ -3,7 +3,7 @@ import NightshiftAPI
 
 @testable import CLI
 
-/// Regions and significant changes with fixed times, as ``Samples``.
+/// Regions and significant changes with fixed times, like ``Samples``.
 enum LocationSamples {
     static let id = AppID(rawValue: "org.example.Arrivals")
 
@@ -18,7 +18,7 @@ enum LocationSamples {
             identifier: identifier, center: center, radius: radius, notifiesOnEntry: entry, notifiesOnExit: exit)
     }
 
-    /// Watches two regions; the device is in one of them.
+    /// An app with two regions; the device is inside one of them.
     static var arrivals: AppLocationStatus {
         var app = AppLocationStatus(app: id, name: "Arrivals", permission: .always)
         app.reason = "To \u{1b}say when you are home."
@@ -33,7 +33,7 @@ enum LocationSamples {
         return app
     }
 
-    /// Asks where the device is while it runs.
+    /// An app that requests location updates.
     static var maps: AppLocationStatus {
         var app = AppLocationStatus(app: AppID(rawValue: "org.example.Maps"), name: "Maps", permission: .whenInUse)
         app.updates = LocationUpdateStatus(accuracy: 10, since: Samples.ago(90), isOn: true)
@@ -43,7 +43,7 @@ enum LocationSamples {
         return app
     }
 
-    /// Waits for its user's word.
+    /// An app whose permission is not decided.
     static var news: AppLocationStatus {
         var app = AppLocationStatus(app: AppID(rawValue: "org.example.News"), name: "", permission: .ask)
         app.monitorsSignificantChanges = true

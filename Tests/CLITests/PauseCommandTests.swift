@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Pausing uploads of which their servers keep nothing.
+/// Pausing uploads whose servers keep no data.
 struct PauseCommandTests {
     private static func upload(_ id: Int64, sent: Int64 = 5 << 20, _ change: (inout TaskStatus) -> Void = { _ in })
         -> TaskStatus
@@ -18,7 +18,7 @@ struct PauseCommandTests {
         return task
     }
 
-    @Test func `Only uploads that have sent something and cannot be continued lose it`() throws {
+    @Test func `Only uploads with sent bytes that cannot be continued lose data`() throws {
         let resource = UploadStatus(resumption: .tus, countOfBytesAcknowledged: 1)
         let tasks = [
             Samples.running(1), Self.upload(2, sent: 0), Self.upload(3) { $0.upload = resource },
@@ -27,14 +27,14 @@ struct PauseCommandTests {
         #expect(UploadLosses(tasks).isEmpty)
         #expect(
             UploadLosses(tasks + [Self.upload(5)]).lines == [
-                "5 photo.jpg: its server cannot continue it; 5.0 MiB that are sent will be sent again."
+                "5 photo.jpg: The server cannot continue this upload. 5.0 MiB will have to be sent again."
             ])
     }
 
-    @Test func `Of many uploads a few are listed one by one`() {
+    @Test func `Only the first of many uploads are listed one by one`() {
         let lines = UploadLosses((1...20).map { Self.upload($0) }).lines
         #expect(lines.count == 6)
-        #expect(lines.last == "The same goes for 15 more uploads, with 75.0 MiB: 6-20.")
+        #expect(lines.last == "The same applies to 15 more uploads, with 75.0 MiB: 6-20.")
     }
 
     private func service(_ world: World) throws -> ScriptedService {
@@ -50,20 +50,20 @@ struct PauseCommandTests {
     }
 
     @Test(arguments: [(nil, true), (true, true), (false, false)])
-    func `What is lost is said first, and a person is asked`(_ answer: Bool?, _ isPaused: Bool) async throws {
+    func `The loss is printed first, and the user is asked`(_ answer: Bool?, _ isPaused: Bool) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
         var invocation = world.invocation(["pause", "7"])
         invocation.confirm = { $0 == "Pause it?" ? answer : nil }
         #expect(await Program.run(invocation) == (isPaused ? .whole : .failed))
-        #expect(world.errors.text.hasPrefix("7 photo.jpg: its server cannot continue it;"))
+        #expect(world.errors.text.hasPrefix("7 photo.jpg: The server cannot continue this upload."))
         #expect(world.output.text == (isPaused ? "7 photo.jpg: paused\n" : ""))
         #expect(service.requests.contains { $0.path == "/v1/actions" } == isPaused)
     }
 
     @Test(arguments: [["pause", "--yes", "7"], ["pause", "8"], ["pause", "7", "--json"]])
-    func `Nobody is asked with --yes, with --json, or where nothing is lost`(_ arguments: [String]) async throws {
+    func `There is no question with --yes, with --json, or without loss`(_ arguments: [String]) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

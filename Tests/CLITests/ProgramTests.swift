@@ -18,7 +18,7 @@ struct ProgramTests {
         ["app", "show"], ["app", "show", ""], ["app", "snapshot", "a"], ["app", "launch", "a", "b"], ["why", ""],
         ["get", "--checksum", "md5:00", "http://a/"], ["put", "x", "ftp://a/"], ["get", "--user", ":x", "http://a/"],
     ])
-    func mistakesEndWith2(_ arguments: [String]) async throws {
+    func mistakesHaveExitCode2(_ arguments: [String]) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(arguments)) == .usage)
         #expect(!world.errors.text.isEmpty && world.output.text.isEmpty)
@@ -29,7 +29,7 @@ struct ProgramTests {
         #expect(report.type == "/problems/usage" && report.exitCode == 2 && other.output.text.isEmpty)
     }
 
-    @Test func helpAndVersionAreNoMistakes() async throws {
+    @Test func helpAndVersionAreNotMistakes() async throws {
         let world = try World()
         #expect(await world.run("--version") == .whole)
         #expect(world.output.text == NightshiftVersion.current + "\n")
@@ -54,18 +54,18 @@ struct ProgramTests {
         #expect(!world.errors.text.isEmpty && !world.errors.text.contains("secret"))
     }
 
-    @Test func `T8: a Host field is refused, and other fields of the connection are named`() async throws {
+    @Test func `T8: A Host field is refused, and other reserved fields are reported`() async throws {
         let world = try World()
         #expect(await world.run("get", "-H", "Host: b.example", "http://a.example/1") == .usage)
-        #expect(world.errors.text.contains("put the host's name into the URL"))
+        #expect(world.errors.text.contains("write the host's name in the URL"))
 
         let other = try World()
         let fields = [HeaderField(name: "TE", value: "x"), HeaderField(name: "X-Own", value: "x")]
         HeaderArgument.warn(about: fields, other.invocation([]).errors)
-        #expect(other.errors.text == "nightshift: not sent, because the service sets it itself: TE\n")
+        #expect(other.errors.text == "nightshift: Not sent, because the service sets these fields: TE\n")
     }
 
-    @Test func `T8: a password of a proxy with a bare at sign is refused before the service is asked`() async throws {
+    @Test func `T8: A proxy password with an unescaped at sign is refused before any request`() async throws {
         let world = try World()
         #expect(await world.run("get", "--proxy", "http://ada:p@ss@p.example:1", "http://a.example/1") == .usage)
         #expect(world.errors.text.contains("Write it as %40") && !world.errors.text.contains("p@ss"))
@@ -76,11 +76,11 @@ struct ProgramTests {
         ("app kil x", "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"),
         ("device sohw", "There is no command 'sohw'. Did you mean 'nightshift device show'?"),
         ("stat", "Did you mean 'nightshift status'?"), ("lst", "Did you mean 'nightshift list' or 'nightshift set'?"),
-        ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists what there is."),
+        ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists the commands."),
         ("http://a/1", "'nightshift get URL' downloads"),
         ("get --limit 8M -o x http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
         ("get --limit=8M http://a/1", "'nightshift get' has no option '--limit'. Did you mean '--limit-rate'?"),
-        ("get -y 16 http://a/1", "'nightshift get' has no option '-y'. 'nightshift get --help' lists what there is."),
+        ("get -y 16 http://a/1", "'nightshift get' has no option '-y'. 'nightshift get --help' lists the options."),
         ("get --outptu x http://a/1", "Did you mean '--output'?"), ("--nonsense", "'nightshift' has no option"),
         ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
         ("app list --al", "'nightshift app list' has no option '--al'."),
@@ -95,13 +95,13 @@ struct ProgramTests {
         "get", "watch x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
         "get -- --limit", "get --priority -1 http://a/1",
     ])
-    func otherMistakesAreTheParsers(_ line: String) async throws {
+    func theParserReportsOtherMistakes(_ line: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("Usage:"), "\(world.errors.text)")
     }
 
-    @Test func theOptionsOfWhatACommandDoesByDefaultAreKnown() async throws {
+    @Test func optionsOfDefaultSubcommandsAreKnown() async throws {
         let world = try World()
         #expect(await world.run("push", "--json", "x") == .usage)
         #expect(world.errors.text.contains("Unexpected argument 'x'"), "\(world.errors.text)")
@@ -128,18 +128,18 @@ struct ProgramTests {
         #expect(await world.run("get", "-o", ".", "http://a/1") == .failed)
     }
 
-    @Test func aLineToCopyIsOneThatShellsTake() async throws {
+    @Test func aSuggestedCommandWorksInShells() async throws {
         let world = try World()
         #expect(await world.run("get", "-d", "no/it's", "http://a/1") == .failed)
-        let line = try #require(world.errors.text.firstMatch(of: /Make it with: (.*)\n/)).1
+        let line = try #require(world.errors.text.firstMatch(of: /Create it with: (.*)\n/)).1
         #expect(try await ChildProcess.run("sh", ["-c", String(line)]).code == 0)
         #expect(FileManager.default.fileExists(atPath: world.path + "/no/it's"))
     }
 
-    @Test func aRangeThatRunsBackwardsIsNamedSo() async throws {
+    @Test func aReversedRangeIsCorrectedInTheMessage() async throws {
         let world = try World()
         #expect(await world.run("resume", "5-2") == .usage)
-        #expect(world.errors.text.contains("runs backwards: 2-5"), "\(world.errors.text)")
+        #expect(world.errors.text.contains("the smaller one: 2-5"), "\(world.errors.text)")
     }
 
     @Test func aPasswordNeedsATerminal() async throws {
@@ -173,12 +173,12 @@ struct ProgramTests {
         #expect(Set(document.checks.map(\.check)).isSuperset(of: ["programs", "socket", "state", "libcurl", "clock"]))
         #expect(document.checks.first { $0.check == "programs" }?.result == "ok")
 
-        // Open to others: that is a failure, with advice.
+        // A directory that other users can enter is a failure with advice.
         try FileManager.default.createDirectory(
             at: world.root.appending(path: "state"), withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o755])
         #expect(await world.run("doctor") == .failed)
-        #expect(world.output.text.contains("open to other users"))
+        #expect(world.output.text.contains("other users have access to"))
     }
 
     // MARK: With a service
@@ -223,12 +223,11 @@ struct ProgramTests {
         #expect(request.tasks.allSatisfy { $0.failsOnHTTPError == true && $0.retryPolicy == .transientResponses })
         #expect(request.tasks.allSatisfy { $0.rateLimit == 1_024 && $0.destination?.directory == world.path })
         let events = try #require(service.requests.first { $0.path.hasPrefix("/v1/events") })
-        // From before the tasks were accepted, so that nothing is missed.
+        // The stream starts before the tasks were accepted, so that no event is missed.
         #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
     }
 
-    @Test func `T8: the same get again follows the task that is under way, also where it has just ended`() async throws
-    {
+    @Test func `T8: The same get again follows the running task, even if that has just ended`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -240,7 +239,7 @@ struct ProgramTests {
         }
         defer { service.stop() }
         #expect(await world.run("get", "-o", "film", "http://a.example/1") == .whole)
-        #expect(world.errors.text.hasPrefix("Transfer 14 is already fetching this file. Following it.\n"))
+        #expect(world.errors.text.hasPrefix("Transfer 14 is already downloading this file. Following it.\n"))
         let posted = try #require(service.requests.first { $0.method == "POST" })
         let destination = try JSON.decode(EnqueueRequest.self, from: posted.body).tasks.first?.destination
         #expect(destination == Destination(directory: world.path, filename: "film", ifTaken: .join))
@@ -252,7 +251,7 @@ struct ProgramTests {
         #expect(world.output.text.hasSuffix("{\"ids\":[14],\"joined\":[14]}\n"))
     }
 
-    /// A service that has one download for standard output.
+    /// Returns a service with one download for standard output.
     private func keeper(_ world: World, _ content: [UInt8], _ task: TaskStatus) throws -> ScriptedService {
         try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -274,7 +273,7 @@ struct ProgramTests {
         }
     }
 
-    @Test func `T8: get -o - writes the bytes to standard output and leaves no task`() async throws {
+    @Test func `T8: get -o - writes the bytes to standard output and removes the task`() async throws {
         let world = try World()
         let service = try keeper(world, Array("whole\u{1b}[2J\n".utf8), Samples.completed(14))
         defer { service.stop() }
@@ -292,7 +291,7 @@ struct ProgramTests {
         #expect(terminal.output.text == "whole\\x1b[2J\n")
     }
 
-    @Test func `T8: get -o - shows no binary file on a terminal, and writes nothing of a download that failed`()
+    @Test func `T8: get -o - prints no binary file on a terminal, and nothing of a failed download`()
         async throws
     {
         let terminal = try World()
@@ -300,7 +299,7 @@ struct ProgramTests {
         defer { service.stop() }
         let invocation = terminal.invocation(["get", "-o", "-", "http://a.example/1"], outputIsTerminal: true)
         #expect(await Program.run(invocation) == .failed)
-        #expect(terminal.output.text.isEmpty && terminal.errors.text.contains("not a short text"))
+        #expect(terminal.output.text.isEmpty && terminal.errors.text.contains("binary or longer than 1 MiB"))
         #expect(try actions(service) == [.cancel, .remove])
 
         let world = try World()
@@ -314,14 +313,13 @@ struct ProgramTests {
     }
 
     @Test(arguments: [["--detach"], ["--json"], ["--app", "a", "--session", "s"], ["-d", "/tmp"]])
-    func `T8: get -o - takes no option that needs standard output or another process`(_ options: [String]) async throws
-    {
+    func `T8: get -o - refuses options that use standard output or another process`(_ options: [String]) async throws {
         let world = try World()
         let arguments = ["get", "-o", "-"] + options + ["http://a.example/1"]
         #expect(await Program.run(world.invocation(arguments)) == .usage)
     }
 
-    @Test func getSaysWhatATaskWaitsForThatNoEventTellsOf() async throws {
+    @Test func getPrintsAWaitReasonThatNoEventContains() async throws {
         let world = try World()
         let questions = Watched(0)
         let service = try world.service { request in
@@ -329,13 +327,13 @@ struct ProgramTests {
             case ("GET", "/v1/status"): return try .json(Samples.status)
             case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
             case ("GET", "/v1/events"):
-                // The first answer is told before the second question is asked.
+                // The stream waits until the second request, so that the first answer has been printed.
                 _ = questions.block { $0 > 1 }
                 return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
             case ("GET", "/v1/tasks"):
                 questions.update { $0 += 1 }
                 var held = Samples.heldByHost(14)
-                // Over already: it is asked again.
+                // The wait is already over, so the reason is requested again.
                 held.wait?.until = Samples.now
                 return try .json(TaskPage(tasks: [held], next: nil))
             case ("GET", "/v1/tasks/14"): return try .json(Samples.completed(14))
@@ -348,7 +346,7 @@ struct ProgramTests {
         #expect(world.errors.text.contains("nightshift cancel 14"))
     }
 
-    /// A service with one task, whose streams of events are answered one after the other, and by the last of these again.
+    /// Returns a service with one task. Each event stream gets the next reply, and later ones the last reply.
     private func service(
         of world: World, streams replies: [@Sendable () throws -> ScriptedService.Reply]
     ) throws -> ScriptedService {
@@ -373,7 +371,7 @@ struct ProgramTests {
         try world.output.text.split(separator: "\n").map { try JSON.decode(Line.self, from: Data($0.utf8)).event }
     }
 
-    @Test func getGoesOnAfterTheServiceWentAway() async throws {
+    @Test func getContinuesAfterTheServiceStopped() async throws {
         let world = try World()
         let service = try service(
             of: world,
@@ -391,7 +389,7 @@ struct ProgramTests {
         #expect(world.errors.text.isEmpty)
     }
 
-    @Test func `A service that is back is told though nothing happens`() async throws {
+    @Test func `A restored connection is reported even without other events`() async throws {
         let world = try World()
         let service = try service(
             of: world,
@@ -405,7 +403,7 @@ struct ProgramTests {
         #expect(try toldEvents(world) == ["accepted"] + change + change + ["journal", "ended"])
     }
 
-    @Test func `The ids of what was accepted are told as JSON, though the list cannot be handed over to its end`()
+    @Test func `If a list fails in the middle, the accepted ids are printed as JSON`()
         async throws
     {
         let world = try World()
@@ -423,14 +421,14 @@ struct ProgramTests {
         }
         defer { service.stop() }
         #expect(await world.run("get", "-i", world.path + "/list", "--detach", "--json") != .whole)
-        // In front of what went wrong.
+        // The ids are printed before the error.
         let lines = world.output.text.split(separator: "\n")
         let told = try JSON.decode(
             EnqueueResponse.self, from: Data(try #require(lines.first, "\(world.errors.text)").utf8))
         #expect(told.ids.count == 1_000)
     }
 
-    @Test func `T5: The answer to an upload replaces no file that somebody makes meanwhile, and is not lost`()
+    @Test func `T5: The response to an upload never replaces a new file, and is not lost`()
         async throws
     {
         let world = try World()
@@ -454,7 +452,7 @@ struct ProgramTests {
         #expect(try Data(contentsOf: answer) == Data("mine".utf8))
         #expect(try Data(contentsOf: world.root.appending(path: "answer.1")) == Data("thanks".utf8))
         #expect(world.errors.text.contains("answer.1"))
-        // With leave to replace it, also what is no file, which stays what it is.
+        // With --force, a file is replaced, and a pipe is written to.
         #expect(await world.run("put", "note", "http://a.example/in", "-q", "--force", "-o", "answer") == .whole)
         #expect(try Data(contentsOf: answer) == Data("thanks".utf8))
         #expect(mkfifo(world.path + "/pipe", 0o600) == 0)
@@ -468,7 +466,7 @@ struct ProgramTests {
         )
     }
 
-    @Test func aResetReadsEverythingAnew() async throws {
+    @Test func afterAResetEverythingIsReadAgain() async throws {
         let world = try World()
         let service = try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -476,7 +474,7 @@ struct ProgramTests {
             case ("POST", "/v1/tasks"): try .json(EnqueueResponse(ids: [TaskID(14), TaskID(16)]))
             case ("GET", "/v1/events"): try .events([.reset(lastEntry: 900)], staysOpen: true)
             case ("GET", "/v1/tasks/14"): try .json(Samples.completed())
-            // Somebody removed it.
+            // The transfer was removed.
             default: throw Problem.notFound(request.path)
             }
         }
@@ -486,7 +484,7 @@ struct ProgramTests {
         #expect(world.errors.text == "nightshift: 16 2: removed from the list\n")
     }
 
-    @Test func listsAreHandedOverInBatches() async throws {
+    @Test func listsAreSentInBatches() async throws {
         let world = try World()
         let next = Mutex<Int64>(0)
         let service = try world.service { request in
@@ -511,7 +509,7 @@ struct ProgramTests {
         #expect(service.requests.filter { $0.method == "POST" }.count == 3)
     }
 
-    @Test func problemsKeepTheirNames() async throws {
+    @Test func problemsOfTheServiceKeepTheirTypes() async throws {
         let world = try World()
         let service = try world.service { request in throw Problem.notFound("There is no task 7.\u{1b}[2J") }
         defer { service.stop() }
@@ -525,7 +523,7 @@ struct ProgramTests {
         #expect(report.type == "/problems/unavailable" && report.status == 503 && report.detail == "The disk is full.")
     }
 
-    @Test func listPagesIntoOneDocument() async throws {
+    @Test func severalPagesOfAListBecomeOneDocument() async throws {
         let world = try World()
         let service = try world.service { request in
             if request.path.contains("after=12") { return try .json(TaskPage(tasks: [Samples.failed()], next: nil)) }
@@ -544,7 +542,7 @@ struct ProgramTests {
         #expect(emptyService.requests.first?.path == "/v1/tasks?state=suspended,waiting,running,finishing&limit=1000")
     }
 
-    @Test func steeringTellsWhatWasRefused() async throws {
+    @Test func refusedActionsAreReported() async throws {
         let world = try World()
         let service = try world.service { _ in
             try .json(
@@ -561,7 +559,7 @@ struct ProgramTests {
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"resume","tasks":[12,13]}"#)
     }
 
-    @Test func anAnswerIsReadWhateverServersHaveSent() async throws {
+    @Test func aVeryLongAnswerIsRead() async throws {
         var task = Samples.running(12)
         task.response = ResponseSummary(
             status: 200, headers: [HeaderField(name: "X", value: String(repeating: "x", count: 17 << 20))],
@@ -574,7 +572,7 @@ struct ProgramTests {
         #expect(world.output.text == "12 film one.mkv: resumed\n")
     }
 
-    @Test func manyTasksAreFewRequests() async throws {
+    @Test func manyTasksNeedFewRequests() async throws {
         let world = try World()
         let service = try world.service { request in
             let asked = try JSON.decode(TaskActionRequest.self, from: request.body)
@@ -589,7 +587,7 @@ struct ProgramTests {
         #expect((document["removed"] as? [Int]) == Array(1...20_000))
     }
 
-    @Test func whatCannotBeWrittenIsNoSuccess() async throws {
+    @Test func aWriteErrorOfTheOutputIsAFailure() async throws {
         let world = try World()
         let service = try world.service { request in
             request.method == "POST" ? try .json(EnqueueResponse(ids: [TaskID(20)])) : try .json(Samples.status)
@@ -604,11 +602,11 @@ struct ProgramTests {
         }
         let said = "Not all of the output could be written: No space left on device."
         let lines = world.errors.text.split(separator: "\n")
-        #expect(lines.count == 4 && lines.allSatisfy { $0.contains(said) || $0.hasPrefix("Accepted before that") })
-        #expect(lines.first == "Accepted before that, and going on: 20 (1 task).")
+        #expect(lines.count == 4 && lines.allSatisfy { $0.contains(said) || $0.contains("had been accepted") })
+        #expect(lines.first == "1 transfer had been accepted before the error, and will continue: 20.")
     }
 
-    @Test func aSlowReaderOfAnOutputThatDoesNotWaitGetsAllOfIt() throws {
+    @Test func aNonBlockingOutputIsWrittenCompletely() throws {
         var ends: [Int32] = [0, 0]
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         try #require(socketpair(AF_UNIX, Int32(type), 0, &ends) == 0)
@@ -633,7 +631,7 @@ struct ProgramTests {
         #expect(read == bytes && output.failure() == nil)
     }
 
-    @Test func limitsAreChangedByPatchAndTasksManyAtOnce() async throws {
+    @Test func limitsAreChangedByPatchAndTasksByActions() async throws {
         let world = try World()
         let service = try world.service { request in
             if request.path == "/v1/settings" { return try .json(Samples.status.settings) }
@@ -655,7 +653,7 @@ struct ProgramTests {
         #expect(service.requests.count == 2 + 2)
     }
 
-    @Test func `B2: retarget says where it goes, and what it needs to go on`() async throws {
+    @Test func `B2: retarget prints the new URL, and how to continue a paused transfer`() async throws {
         var task = Samples.running()
         task.url = "https://new.example/film.mkv"
         task.state = .suspended
@@ -668,7 +666,7 @@ struct ProgramTests {
         #expect(await world.run("retarget", "12", paused.url, "-H", "X: y", "--user", "ada:s:t") == .whole)
         #expect(
             world.output.text
-                == "12: https://new.example/film.mkv; it is paused, go on with: nightshift resume 12\n")
+                == "12: https://new.example/film.mkv; it is paused, continue it with: nightshift resume 12\n")
         let request = try #require(service.requests.last)
         #expect(request.path == "/v1/tasks/12/retarget")
         let body = try JSON.decode(RetargetRequest.self, from: request.body)
@@ -762,7 +760,7 @@ struct ProgramTests {
         }
         defer { service.stop() }
         #expect(await world.run("watch") == .whole)
-        #expect(world.errors.text == "Nothing is being transferred.\n")
+        #expect(world.errors.text == "There are no unfinished transfers.\n")
     }
 
     private struct Report: Decodable {

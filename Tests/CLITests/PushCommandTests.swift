@@ -83,7 +83,7 @@ struct PushCommandTests {
                 #"{"alerts":"denied"}"#
             ),
         ] as [([String], String, String?)])
-    func `R3: Each command is one request`(arguments: [String], line: String, body: String?) async throws {
+    func `R3: Each command sends one request`(arguments: [String], line: String, body: String?) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -100,7 +100,7 @@ struct PushCommandTests {
             (["push", "enrol"], "url"), (["push", "enrol", "https://h/C"], "nightshift-push://"),
             (["push", "token"], "id"), (["app", "notifications", "a", "--allow", "--deny"], "--deny"),
         ] as [([String], String)])
-    func `R3: What makes no sense is refused before anything is asked`(
+    func `R3: Invalid arguments are refused before any request`(
         arguments: [String], words: String
     ) async throws {
         let world = try World()
@@ -108,7 +108,7 @@ struct PushCommandTests {
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 
-    @Test func `R3: A token is all that is printed, and without one the exit code says so`() async throws {
+    @Test func `R3: push token prints only the token, and fails without one`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -121,7 +121,7 @@ struct PushCommandTests {
         #expect(other.output.text.isEmpty && other.errors.text.contains("nightshift push enrol"))
     }
 
-    @Test func `R3: What became of each push is told in sentences, and nothing of it is a command`() throws {
+    @Test func `R3: Each push is explained in a sentence without control characters`() throws {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         let lines = report.lines(Self.mail)
         #expect(
@@ -133,7 +133,7 @@ struct PushCommandTests {
         #expect(all.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
     }
 
-    @Test func `R3: An alert that nobody saw is not called shown, and the command that shows it is named`() {
+    @Test func `R3: A hidden alert is not called shown, and the command that shows it is printed`() {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         var app = Self.none
         var alert = PushRecord(
@@ -152,14 +152,14 @@ struct PushCommandTests {
         }
     }
 
-    @Test func `R3: The doctor names the app whose alerts wait for permission, and the command`() {
+    @Test func `R3: doctor names the app whose alerts wait for permission, and the command`() {
         var status = Self.device
         status.apps[0].pushes[1].alert = .permission
         let finding = DoctorChecks.finding(status)
         #expect(finding.advice?.contains("nightshift app notifications org.example.Mail --allow") == true)
     }
 
-    @Test func `R3: With --json each command writes the document of the API`() async throws {
+    @Test func `R3: With --json each command prints the document of the API`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -172,7 +172,7 @@ struct PushCommandTests {
         #expect(try JSON.decode(AppPushStatus.self, from: Data(other.output.text.utf8)) == Self.mail)
     }
 
-    @Test func `B7: Registrations for UnifiedPush and what waits for their apps are told`() {
+    @Test func `B7: UnifiedPush registrations and waiting messages are printed`() {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         var registration = UnifiedPushStatus(
             app: AppID(rawValue: "org.example.Chat"), about: "An account\u{1b}[2J", version: 2,
@@ -181,10 +181,10 @@ struct PushCommandTests {
         registration.endpoint = "https://push.example.org/up/00ff"
         registration.last = Samples.ago(600)
         var status = PushStatus(connection: .open, sentence: "The gateway is connected.", apps: [])
-        #expect(report.lines(status).contains { $0.contains("No app has registered") })
+        #expect(report.lines(status).contains { $0.contains("No app is registered") })
         status.unifiedPush = [registration]
         let lines = report.lines(status)
-        #expect(!lines.contains { $0.contains("No app has registered") })
+        #expect(!lines.contains { $0.contains("No app is registered") })
         #expect(
             lines.contains { $0.contains("org.example.Chat (An account") && $0.contains("3 waiting. The app cannot") })
         #expect(lines.contains { $0.contains("https://push.example.org/up/00ff") })

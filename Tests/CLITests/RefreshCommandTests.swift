@@ -53,7 +53,7 @@ struct RefreshCommandTests {
                 #"{"identifier":"feeds.clean"}"#
             ),
         ] as [([String], String, String?)])
-    func `R1: Each command is one request`(arguments: [String], line: String, body: String?) async throws {
+    func `R1: Each command sends one request`(arguments: [String], line: String, body: String?) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -65,18 +65,19 @@ struct RefreshCommandTests {
 
     @Test(
         arguments: [
-            (["refresh", "org.example.Feeds"], "goes with --forget"), (["refresh", "--on", "--off"], "--off"),
-            (["refresh", "--forget", "--on"], "goes alone"), (["refresh", "--daily-bytes", "x"], "a size is"),
-            (["refresh", "--daily-energy", "nan"], "joules"), (["app", "refresh", "a", "--now", "--on"], "goes alone"),
+            (["refresh", "org.example.Feeds"], "needs --forget"), (["refresh", "--on", "--off"], "--off"),
+            (["refresh", "--forget", "--on"], "cannot be combined"), (["refresh", "--daily-bytes", "x"], "a size is"),
+            (["refresh", "--daily-energy", "nan"], "joules"),
+            (["app", "refresh", "a", "--now", "--on"], "cannot be combined"),
             (["app", "refresh", "a", "--interval", "often"], "an interval is"),
             (["app", "refresh", "a", "--interval", "2000000000"], "an interval is"),
             (["app", "refresh", "a", "--cap=-1"], "a cap is"), (["app", "expire"], "id"),
             (["app", "expire", "a", ""], "identifier"), (["app", "schedule", "a"], "identifier"),
-            (["app", "schedule", "a", "b", "--network"], "go with --processing"),
-            (["app", "schedule", "a", "b", "--cancel", "--after", "+1h"], "goes alone"),
-            (["app", "schedule", "a", "b", "--after", "2026-02-30"], "no such date"),
+            (["app", "schedule", "a", "b", "--network"], "need --processing"),
+            (["app", "schedule", "a", "b", "--cancel", "--after", "+1h"], "cannot be combined"),
+            (["app", "schedule", "a", "b", "--after", "2026-02-30"], "does not exist"),
         ] as [([String], String)])
-    func `R1: What makes no sense is refused before anything is asked`(
+    func `R1: Invalid arguments are refused before any request`(
         arguments: [String], words: String
     ) async throws {
         let world = try World()
@@ -88,7 +89,7 @@ struct RefreshCommandTests {
         ("never", "never"), ("minimum", "minimum"), ("default", "default"), ("900", "900"), ("1h30m", "5400"),
         ("0", "0"), ("2d", "172800"),
     ])
-    func `R1: Intervals are typed as other lengths of time`(text: String, interval: String) throws {
+    func `R1: Intervals are typed like other durations`(text: String, interval: String) throws {
         #expect(try AppRefreshCommand.interval(text) == interval)
     }
 
@@ -104,7 +105,7 @@ struct RefreshCommandTests {
                 #"{"earliestBegin":"2026-11-21T13:00:00.000Z","identifier":"photos.faces","kind":"refresh"}"#
             ),
         ] as [([String], String)])
-    func `R10: A task is scheduled, and what it waits for is told`(arguments: [String], body: String) async throws {
+    func `R10: Scheduling a task prints why it waits`(arguments: [String], body: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -112,20 +113,20 @@ struct RefreshCommandTests {
         #expect(service.requests.map(\.method) == ["POST", "GET"])
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == body)
         #expect(
-            world.output.text == "org.example.Photos: photos.faces: processing, waits since 2026-11-21 11:50:00 "
+            world.output.text == "org.example.Photos: photos.faces: processing, waiting since 2026-11-21 11:50:00 "
                 + "(10 min ago), until 2026-11-21 13:00:00 (in 1 h). The device is on battery.\n")
     }
 
-    @Test func `R10: A task is cancelled`() async throws {
+    @Test func `R10: A waiting task is cancelled`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
         #expect(await world.run("app", "schedule", "org.example.Photos", "photos.none", "--cancel") == .whole)
         #expect(service.requests.first?.method == "DELETE")
-        #expect(world.output.text == "org.example.Photos: nothing waits as photos.none\n")
+        #expect(world.output.text == "org.example.Photos: no task waits as photos.none\n")
     }
 
-    @Test func `R1: With --json each command writes the document of the API`() async throws {
+    @Test func `R1: With --json each command prints the document of the API`() async throws {
         func output(_ arguments: String...) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -142,7 +143,7 @@ struct RefreshCommandTests {
         #expect(try JSON.decode(AppRefreshStatus.self, from: scheduled) == RefreshSamples.photos)
     }
 
-    @Test func `R1: app show and app why tell of background refresh as well`() async throws {
+    @Test func `R1: app show and app why include background refresh`() async throws {
         struct Document: Decodable {
             var refresh: AppRefreshStatus
         }
@@ -151,7 +152,7 @@ struct RefreshCommandTests {
             let service = try service(world)
             #expect(await world.run("app", command, "org.example.Photos") == .whole)
             #expect(world.output.text.contains("Background refresh:\n"))
-            #expect(world.output.text.contains("photos.export: begun by its user"))
+            #expect(world.output.text.contains("photos.export: continued"))
             service.stop()
             let other = try World()
             let another = try self.service(other)
@@ -167,7 +168,7 @@ struct RefreshCommandTests {
         }
     }
 
-    @Test func `R1: A refusal is told with its reason`() async throws {
+    @Test func `R1: A refusal is printed with its reason`() async throws {
         let world = try World()
         let service = try world.service { _ in throw Problem.conflict("The user has force-quit org.example.Feeds.") }
         defer { service.stop() }

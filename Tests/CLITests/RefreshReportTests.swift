@@ -11,13 +11,13 @@ struct RefreshReportTests {
         RefreshReport(columns: columns, style: Style(isEnabled: false), times: Samples.times)
     }
 
-    @Test func `R1: An app's fetches are told, with the next one and what speaks for and against it`() throws {
+    @Test func `R1: app refresh prints fetches, the next one, and reasons for and against it`() throws {
         let apps = [RefreshSamples.feeds, RefreshSamples.photos, RefreshSamples.off, RefreshSamples.undeclared]
         try Fixture.check(
             "app-refresh", apps.map { report.lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
-    @Test func `R1: refresh has the device's budget and a line for each app`() throws {
+    @Test func `R1: refresh prints the device's budget and a line for each app`() throws {
         var off = RefreshSamples.device
         off.isOn = false
         off.apps = []
@@ -27,7 +27,7 @@ struct RefreshReportTests {
             [RefreshSamples.device, off].map { table().lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
-    @Test(arguments: [60, 80, 200]) func `R1: The table fits its columns`(columns: Int) {
+    @Test(arguments: [60, 80, 200]) func `R1: The table fits the width of the terminal`(columns: Int) {
         var status = RefreshSamples.device
         status.apps.append(
             AppRefreshStatus(
@@ -38,14 +38,14 @@ struct RefreshReportTests {
         #expect(apps.count == 7 && apps.allSatisfy { TerminalText.width($0) <= columns })
     }
 
-    @Test func `R1: Nothing that an app says reaches the terminal as a command`() {
+    @Test func `R1: Control characters in texts of an app are escaped`() {
         let lines =
             report.lines(RefreshSamples.photos) + report.section(RefreshSamples.feeds)
             + table().lines(RefreshSamples.device)
         #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
     }
 
-    @Test func `R1: An app that takes no part is not told of among its other facts`() {
+    @Test func `R1: An app without background refresh has no section about it`() {
         var app = AppRefreshStatus(app: AppSamples.id, name: "", availability: .restricted, interval: .never)
         app.sentence = "It has not asked for background fetches."
         #expect(report.section(app).isEmpty && report.lines(app).count > 2)
@@ -58,11 +58,11 @@ struct RefreshReportTests {
             ([], nil), ([0, 0], nil), ([1], nil), ([0, 0, 1, 1], "00 ▁█ 24"), ([1, 0, 0, 0.5], "00 █▅ 24"),
             ([.infinity, 1], nil), ([-1, 2, 2, 2], "00 ▃█ 24"),
         ] as [([Double], String?)])
-    func `R1: What was learned of openings is a bar for each hour`(halfHours: [Double], text: String?) {
+    func `R1: Learned openings are printed as a bar for each hour`(halfHours: [Double], text: String?) {
         #expect(RefreshText.openings(halfHours) == text)
     }
 
-    @Test func `R10: Progress of a task is told as far as it is known`() {
+    @Test func `R10: Known progress of a task is printed`() {
         #expect(RefreshText.progress(ScheduledTaskProgress()) == nil)
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3)) == "3 done")
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 0)) == "3 done")
@@ -70,7 +70,7 @@ struct RefreshReportTests {
             RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 12)) == "3 of 12 (25 %)")
     }
 
-    @Test func `R1: doctor says what is asked for in half`() {
+    @Test func `R1: doctor reports incompletely declared background refresh`() {
         var app = AppSamples.active
         app.manifest?.modes = [.fetch]
         var status = RefreshSamples.device
@@ -80,7 +80,7 @@ struct RefreshReportTests {
         #expect(DoctorChecks.finding(status, [app]).result == .ok)
         app.manifest?.modes = [.transfer]
         #expect(DoctorChecks.finding(status, [app]).advice?.contains("X-Nightshift-BackgroundModes") == true)
-        // Who schedules tasks by itself gets no fetches of the classic form, and misses none.
+        // An app with scheduled tasks gets no classic fetches and needs no interval.
         app.manifest?.taskIdentifiers = ["photos.faces"]
         #expect(DoctorChecks.finding(status, [app]).result == .ok)
 
@@ -89,10 +89,10 @@ struct RefreshReportTests {
         status.apps[0].fetches = (0..<3).map { RefreshSamples.fetch(Double($0), .failed) }
         #expect(DoctorChecks.finding(status, [app]).detail == "the last fetches of org.example.Feeds failed")
         status.isOn = false
-        #expect(DoctorChecks.finding(status, [app]).advice == "nightshift refresh --on")
+        #expect(DoctorChecks.finding(status, [app]).advice == "Turn it on with: nightshift refresh --on")
     }
 
-    @Test func `R1: doctor names every app, and not those that have said never`() {
+    @Test func `R1: doctor names every app without an interval, except those set to never`() {
         func app(_ name: String, interval: RefreshInterval? = nil) -> AppStatus {
             var app = AppSamples.active
             app.id = AppID(rawValue: name)
@@ -105,7 +105,7 @@ struct RefreshReportTests {
         status.apps = [RefreshSamples.feeds]
         status.apps[0].fetches = (0..<3).map { RefreshSamples.fetch(Double($0), .failed) }
         let finding = DoctorChecks.finding(status, [app("one"), app("two"), app("three"), app("four")])
-        #expect(finding.detail.contains("one, two and 2 more may fetch"))
+        #expect(finding.detail.contains("no background fetches for one, two and 2 more,"))
         #expect(finding.detail.contains("the last fetches of org.example.Feeds failed"))
         #expect(finding.advice?.contains("/apps/one.desktop") == true)
         status.apps = []
@@ -118,25 +118,25 @@ struct RefreshReportTests {
         #expect(DoctorChecks.finding(status, [app("one")]).result == .warn)
     }
 
-    @Test func `R1: A debt of the budget is shown`() {
+    @Test func `R1: A negative budget is printed`() {
         var status = RefreshSamples.device
         status.apps = []
         (status.budget.energyLeft, status.budget.bytesLeft) = (-18.4, -2_000_000)
         let lines = table().lines(status)
-        #expect(lines.contains { $0.contains("18 J overdrawn,") })
-        #expect(lines.contains { $0.contains("MB overdrawn,") || $0.contains("MiB overdrawn,") })
+        #expect(lines.contains { $0.contains("18 J over budget,") })
+        #expect(lines.contains { $0.contains("MiB over budget,") })
         status.budget.energyLeft = -0.2
         #expect(table().lines(status).contains { $0.contains(" 0 J left,") })
     }
 
-    @Test func `R1: A fetch whose end nobody saw has no known result`() {
+    @Test func `R1: A fetch without a reported end has an unknown result`() {
         var fetch = RefreshSamples.fetch(0, .newData)
         fetch.result = nil
         fetch.ended = fetch.ended ?? Samples.now
-        #expect(RefreshText.result(fetch) == "result not known")
+        #expect(RefreshText.result(fetch) == "result unknown")
     }
 
-    @Test func `A time of the service in UTC is shown as the clock here has it`() {
+    @Test func `A time in UTC from the service is printed in the local time zone`() {
         let times = TimeText(now: Samples.now, timeZone: TimeZone(secondsFromGMT: 7_200) ?? .gmt)
         #expect(
             times.localized("time, at 2026-11-21T23:30:05Z, or 2026-11-21T23:30:05.250Z.")
@@ -144,7 +144,7 @@ struct RefreshReportTests {
         #expect(times.localized("2026-11-21 is a day.") == "2026-11-21 is a day.")
     }
 
-    @Test func `R1: An interval of never that its user wants is no mistake`() {
+    @Test func `R1: An interval of never that the user has set is no mistake`() {
         var app = AppSamples.active
         app.manifest?.modes = [.fetch]
         var status = RefreshSamples.device

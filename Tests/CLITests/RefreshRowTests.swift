@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Fetches and moments of use in a timeline: fresh or not, for whom it was opened.
+/// Fetches and uses of apps in a timeline, and the freshness at each opening.
 struct RefreshRowTests {
     private let app = "org.example.Feeds"
 
@@ -35,27 +35,27 @@ struct RefreshRowTests {
         try #require(timeline(entries).apps.first).refresh
     }
 
-    @Test func `R1: What is opened within an hour of a fetch, or of its last use, is fresh`() throws {
+    @Test func `R1: An opening within an hour after a fetch or a use is fresh`() throws {
         let row = try row(
             fetch(5, "newData") + use(5.9) + use(6.8) + use(9) + fetch(10, "noData") + use(10.5) + fetch(12, "failed")
                 + use(12.5) + use(15))
         #expect(row.uses.map(\.value) == [.fresh, .fresh, .stale, .fresh, .stale, .stale])
         #expect(row.fetches.map(\.value) == [.newData, .noData, .failed])
-        #expect(row.sentence == "3 fetches: 1 new data, 1 nothing new, 1 failed; 3 of 6 openings fresh")
+        #expect(row.sentence == "3 fetches: 1 new data, 1 nothing new, 1 failed; 3 of 6 openings with fresh content")
     }
 
-    @Test func `R1: Of what is opened in the first hour it cannot be told`() throws {
+    @Test func `R1: An opening in the first hour has unknown freshness`() throws {
         #expect(try row(use(0.5) + use(3) + fetch(9, "noData")).uses.map(\.value) == [.unknown, .stale])
         #expect(try row(fetch(0.2, "newData") + use(0.5)).uses.map(\.value) == [.fresh])
     }
 
-    @Test func `R1: An app that is not fetched for has no freshness to judge`() throws {
+    @Test func `R1: An app without background refresh has no freshness`() throws {
         let row = try row(use(3) + use(3.5) + use(9))
         #expect(row.uses.map(\.value) == [.unknown, .unknown, .unknown])
         #expect(row.fresh.isEmpty && row.sentence == nil)
     }
 
-    @Test func `R1: The bands of freshness follow each other without overlaps`() throws {
+    @Test func `R1: Bands of freshness do not overlap`() throws {
         let row = try row(
             fetch(5, "newData") + fetch(5.5, "noData") + use(6) + fetch(9, "failed") + fetch(23.5, "newData"))
         let start = TimelineSamples.start
@@ -64,7 +64,7 @@ struct RefreshRowTests {
                 == [[hours(5) + 8, hours(7) + 60], [hours(23.5) + 8, hours(24)]])
     }
 
-    @Test func `R1: What is under way at the beginning or the end is drawn that far`() throws {
+    @Test func `R1: Uses and fetches that cross the edges of the timeline are drawn up to them`() throws {
         let row = try row([
             TimelineSamples.entry(60, .useEnded, app: app),
             TimelineSamples.entry(hours(20), .useBegan, app: app),
@@ -76,26 +76,25 @@ struct RefreshRowTests {
         #expect(row.fetches.map(\.value) == [nil] && row.fetches[0].to == start.addingTimeInterval(hours(24)))
     }
 
-    @Test func `R1: Each fetch and each use is drawn, named in the legend and told to who does not see`() {
+    @Test func `R1: Fetches and uses are drawn, and named in the legend and the description`() {
         let timeline = timeline(
             fetch(5, "newData") + use(5.5) + fetch(8, "noData") + fetch(12, "failed") + use(15) + use(0.5))
         let svg = TimelineDrawing.svg(timeline, title: "Day", timeZone: .gmt)
         func count(_ text: String) -> Int { svg.components(separatedBy: text).count - 1 }
-        // One for the legend, and one for each in its row.
+        // Each style occurs once in the legend and once in its row.
         for style in ["fetch newData", "fetch noData", "fetch failed", "use-fresh", "use-stale", "use-unknown"] {
             #expect(count("class=\"\(style)\"") == 2, "\(style)")
         }
         #expect(svg.contains("<title>fetch: nothing new\n"))
-        #expect(svg.contains("<title>opened, not fresh\n"))
-        #expect(svg.contains("fresh for an hour"))
-        #expect(
-            svg.contains(
-                "org.example.Feeds: 3 fetches: 1 new data, 1 nothing new, 1 failed; 1 of 2 openings fresh</desc>"))
+        #expect(svg.contains("<title>opened, content not fresh\n"))
+        #expect(svg.contains(">content fresh<"))
+        let sentence = "3 fetches: 1 new data, 1 nothing new, 1 failed; 1 of 2 openings with fresh content"
+        #expect(svg.contains("org.example.Feeds: \(sentence)</desc>"))
         let report = TimelineReport(timeline, file: "day.svg")
-        #expect(report.line == "day.svg: 1 app, 0 transfers, 1 d; 3 fetches, 1 of 2 openings fresh")
+        #expect(report.line == "day.svg: 1 app, 0 transfers, 1 d; 3 fetches, 1 of 2 openings with fresh content")
     }
 
-    @Test func `R1: A legend of many lines is inside of the picture`() throws {
+    @Test func `R1: A legend of many lines is inside the picture`() throws {
         let entries =
             TimelineSamples.entries + fetch(0.1, "newData") + fetch(0.2, "noData") + fetch(0.3, "failed") + use(0.4)
             + use(0.02)
@@ -106,7 +105,7 @@ struct RefreshRowTests {
         #expect(legend.allSatisfy { $0 < height - 4 })
     }
 
-    @Test func `R10: A task for refresh is a fetch, and others are drawn as tasks`() throws {
+    @Test func `R10: A refresh task is drawn as a fetch, and other tasks as tasks`() throws {
         let processing = ["kind": "processing"]
         let row = try #require(
             timeline([

@@ -3,7 +3,7 @@ import NightshiftAPI
 
 @testable import CLI
 
-/// Background refresh with fixed times, as ``Samples``.
+/// Background refresh with fixed times, like ``Samples``.
 enum RefreshSamples {
     static let id = AppID(rawValue: "org.example.Feeds")
 
@@ -17,7 +17,7 @@ enum RefreshSamples {
         return fetch
     }
 
-    /// Opened every morning; its moment has not come.
+    /// An app that is opened every morning; the time for a fetch has not come.
     static var feeds: AppRefreshStatus {
         var app = AppRefreshStatus(app: id, name: "Feeds", availability: .available, interval: .minimum)
         app.intervalSource = .entry
@@ -37,7 +37,7 @@ enum RefreshSamples {
         return app
     }
 
-    /// Schedules tasks by itself; one runs.
+    /// An app with scheduled tasks, one of which is running.
     static var photos: AppRefreshStatus {
         var app = AppRefreshStatus(app: AppSamples.id, name: "Photos", availability: .available, interval: .never)
         app.hold = "never"
@@ -66,7 +66,7 @@ enum RefreshSamples {
         return app
     }
 
-    /// Asks for fetches that its entry does not declare.
+    /// An app that requests fetches without declaring them.
     static var undeclared: AppRefreshStatus {
         var app = AppRefreshStatus(
             app: AppID(rawValue: "org.example.Mail"), name: "Mail", availability: .restricted, interval: .minimum)

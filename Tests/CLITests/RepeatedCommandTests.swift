@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// The same command again.
+/// Repetitions of the same command.
 struct RepeatedCommandTests {
     private func service(
         _ world: World, joined: [TaskID] = [], states: [TaskStatus] = []
@@ -27,7 +27,7 @@ struct RepeatedCommandTests {
         return try #require(try JSON.decode(EnqueueRequest.self, from: request.body).tasks.first)
     }
 
-    @Test func `A download asks to be joined to the one under way, and a paused one is named`() async throws {
+    @Test func `A download joins a running one, and a paused one is reported`() async throws {
         let world = try World()
         var paused = Samples.running(14)
         paused.state = .suspended
@@ -37,7 +37,7 @@ struct RepeatedCommandTests {
         #expect(try posted(service).ifSame == .join)
         #expect(
             world.errors.text == """
-                Transfer 14 is already fetching this file. Follow it with: nightshift watch 14
+                Transfer 14 is already downloading this file. Follow it with: nightshift watch 14
                 Paused: 14. Continue with: nightshift resume 14
 
                 """)
@@ -48,7 +48,9 @@ struct RepeatedCommandTests {
         (["note", "http://a.example/1"], SameTask.join), (["-X", "put", "note", "http://a.example/1"], .join),
         (["-X", "POST", "note", "http://a.example/1"], nil), (["--form", "a=b", "http://a.example/1"], nil),
     ])
-    func `An upload does, unless sending it twice may mean something`(_ arguments: [String], _ same: SameTask?)
+    func `An upload joins a running one, unless its method may have another effect`(
+        _ arguments: [String], _ same: SameTask?
+    )
         async throws
     {
         let world = try World()
@@ -59,7 +61,7 @@ struct RepeatedCommandTests {
         #expect(try posted(service).ifSame == same)
     }
 
-    @Test func `Equal lines of a list have a transfer each, however long the list is`() async throws {
+    @Test func `Each of several equal lines of a list becomes a transfer`() async throws {
         let world = try World()
         let service = try world.service { request in
             guard request.method == "POST" else { return try .json(Samples.status) }
@@ -77,17 +79,17 @@ struct RepeatedCommandTests {
         #expect(posts.count == 2 && Set(posts[0]) == [.join] && posts[1] == [nil, .join])
     }
 
-    @Test func `A list says how many were under way`() {
+    @Test func `A list prints how many of its transfers were already running`() {
         let ids = [3, 4, 5, 9].map { TaskID(Int64($0)) }
         #expect(
             Submission.sentence(joined: ids, .download, isFollowed: true)
-                == "4 of these transfers are under way already: 3-5 9.")
+                == "4 of these transfers were already running: 3-5 9.")
         #expect(
             Submission.sentence(joined: [TaskID(3)], .upload, isFollowed: true)
-                == "Transfer 3 is already sending this file. Following it.")
+                == "Transfer 3 is already uploading this file. Following it.")
     }
 
-    @Test func `A download to standard output continues the one that was paused`() async throws {
+    @Test func `A download to standard output continues a paused one`() async throws {
         let world = try World()
         let service = try service(world, joined: [TaskID(14)])
         defer { service.stop() }
@@ -101,7 +103,7 @@ struct RepeatedCommandTests {
         #expect(actions == [.resume, .cancel, .remove])
     }
 
-    /// A finished transfer of `name`, and its file.
+    /// Returns a completed transfer, and creates its file.
     private func finished(_ world: World, _ content: String = "whole") throws -> TaskStatus {
         let file = world.root.appending(path: "film")
         try Data(content.utf8).write(to: file)
@@ -113,13 +115,14 @@ struct RepeatedCommandTests {
         return task
     }
 
-    @Test func `A file that the same command has fetched counts as fetched`() async throws {
+    @Test func `A file that the same command has downloaded is not downloaded again`() async throws {
         let world = try World()
         let service = try service(world, states: [try finished(world)])
         defer { service.stop() }
         #expect(await world.run("get", "-o", "film", "http://a.example/1") == .whole)
         #expect(
-            world.errors.text.hasPrefix("Transfer 14 has already fetched this file. To fetch it again, add --force."))
+            world.errors.text.hasPrefix(
+                "Transfer 14 has already downloaded this file. To download it again, add --force."))
         #expect(world.output.text == "/home/ada/Downloads/film one.mkv\n")
         #expect(!service.requests.contains { $0.method == "POST" })
         #expect(await world.run("get", "--detach", "-o", "film", "http://a.example/1") == .whole)
@@ -127,7 +130,7 @@ struct RepeatedCommandTests {
     }
 
     @Test(arguments: ["http://a.example/2", "longer", "--checksum"])
-    func `Another URL, another content or another checksum is a file in the way`(_ difference: String) async throws {
+    func `With another URL, content or checksum, the existing file is an error`(_ difference: String) async throws {
         let world = try World()
         let task = try finished(world, difference == "longer" ? "longer" : "whole")
         let service = try service(world, states: [task])
@@ -135,6 +138,6 @@ struct RepeatedCommandTests {
         let url = difference.hasPrefix("http") ? difference : "http://a.example/1"
         let checksum = difference == "--checksum" ? ["--checksum", "md5:" + String(repeating: "0", count: 32)] : []
         #expect(await Program.run(world.invocation(["get", "-o", "film", url] + checksum)) == .failed)
-        #expect(world.errors.text.contains("is there already"))
+        #expect(world.errors.text.contains("already exists"))
     }
 }

@@ -79,7 +79,7 @@ struct ReportTests {
     @Test func findings() throws {
         let findings = [
             Finding.ok("space", "12 GiB free"), .warn("linger", "ends at logout", advice: "loginctl enable-linger"),
-            .fail("socket", "\u{1b}[31m is open to other users", advice: "chmod 600 it"),
+            .fail("socket", "other users have access to \u{1b}[31m", advice: "Run: chmod 600 it"),
         ]
         try Fixture.check("doctor", findings.map { $0.line(Style(isEnabled: false)) }.joined(separator: "\n"))
     }
@@ -103,7 +103,7 @@ struct ReportTests {
         var rules = TransferRules()
         rules.discretion = .full
         rules.allowsCellularAccess = false
-        #expect(TaskText.needs(rules) == "a good moment, no mobile network")
+        #expect(TaskText.needs(rules) == "good conditions, no cellular network")
         rules.discretion = .relaxed
         rules.allowsCellularAccess = true
         rules.allowsExpensiveNetworkAccess = false
@@ -112,8 +112,8 @@ struct ReportTests {
         rules.minimumBattery = 40
         #expect(
             TaskText.needs(rules) == """
-                a fairly good moment, no network that costs by the byte, no network that is to carry little, \
-                external power, 40 % of battery or external power
+                fairly good conditions, no metered network, no network with data saver, \
+                external power, 40 % battery or external power
                 """)
     }
 
@@ -143,7 +143,7 @@ struct ReportTests {
         var tasks = FollowedTasks()
         for id in 1...50_000 { tasks.add(FollowedTask(id: TaskID(Int64(id)), kind: .download, name: "x")) }
         let view = TransferView(size: .standard, style: Style(isEnabled: false), now: Samples.now)
-        #expect(view.lines(tasks) == ["0 of 50000 whole, 50000 waiting, 0 B"])
+        #expect(view.lines(tasks) == ["0 of 50000 completed, 50000 waiting, 0 B"])
     }
 
     @Test func colourOnlyWhereItIsWanted() {

@@ -29,7 +29,7 @@ struct RetryCommandTests {
         let service = try Self.service(world)
         defer { service.stop() }
         #expect(await world.run("retry") == .whole)
-        #expect(world.output.text == "7 transfers try again now.\n" && world.errors.text.isEmpty)
+        #expect(world.output.text == "7 transfers are retried now.\n" && world.errors.text.isEmpty)
     }
 
     @Test func whatWaitsForItsHostIsCountedByTheHost() async throws {
@@ -39,14 +39,14 @@ struct RetryCommandTests {
         #expect(await world.run("retry") == .whole)
         #expect(
             world.output.text
-                == "7 transfers try again now, and so does what waited for https://a.example:443.\n")
+                == "7 transfers are retried now, and so are all transfers that waited for https://a.example:443.\n")
         let hosts = (1...4).map { PausedHost(origin: "https://h\($0):443", until: Samples.now) }
         #expect(
             RetryCommand.line(RetryResponse(count: 0), Array(hosts.prefix(2)))
-                == "What waited for https://h1:443, https://h2:443 tries again now.")
+                == "All transfers that waited for https://h1:443, https://h2:443 are retried now.")
         #expect(
             RetryCommand.line(RetryResponse(count: 1), hosts)
-                == "1 transfer tries again now, and so does what waited for 4 hosts.")
+                == "1 transfer is retried now, and so are all transfers that waited for 4 hosts.")
     }
 
     @Test func refusalsAreToldOneByOne() async throws {
@@ -54,7 +54,7 @@ struct RetryCommandTests {
         let service = try Self.service(world)
         defer { service.stop() }
         #expect(await world.run("retry", "4-5") == .failed)
-        #expect(world.output.text == "1 transfer tries again now.\n")
+        #expect(world.output.text == "1 transfer is retried now.\n")
         #expect(world.errors.text.hasPrefix("nightshift: Task 5 has failed for good."))
         #expect(!world.errors.text.contains("\u{1b}"))
         let other = try World()
@@ -84,8 +84,8 @@ struct RetryCommandTests {
         #expect(await world.run("resume", "1-2", "4", "7-9", "12", "100-20000") == .failed)
         #expect(
             world.errors.text == """
-                nightshift: Task 1 is completed. The same goes for 2 4.
-                nightshift: There is no transfer 7. The same goes for 8-9 12 100-20000.
+                nightshift: Task 1 is completed. The same applies to 2 4.
+                nightshift: There is no transfer 7. The same applies to 8-9 12 100-20000.
 
                 """)
     }
@@ -103,7 +103,7 @@ struct RetryCommandTests {
         let service = try Self.service(world)
         defer { service.stop() }
         #expect(await world.run("retry", "1001-21500") == .whole)
-        #expect(world.output.text == "20500 transfers try again now.\n")
+        #expect(world.output.text == "20500 transfers are retried now.\n")
         #expect(service.requests.filter { $0.method == "POST" }.count == 3)
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import CLI
 
-/// Values with fixed times, so that what is printed of them never changes.
+/// Values with fixed times, so that printed text does not change.
 enum Samples {
     static let now = Date(timeIntervalSince1970: 1_795_262_400)  // 2026-11-21 12:00:00 UTC
     static let times = TimeText(now: now, timeZone: .gmt)
@@ -61,7 +61,7 @@ enum Samples {
         return task
     }
 
-    /// A task that has not begun, since another one did not find its host.
+    /// Returns a waiting task, because another task did not find the host.
     static func heldByHost(_ id: Int64) -> TaskStatus {
         var task = running(id)
         task.state = .waiting
@@ -84,7 +84,7 @@ enum Samples {
         pausedHosts: [PausedHost(origin: "https://files.example:443", until: now.addingTimeInterval(30))])
 }
 
-/// Collects what a command writes.
+/// Collects the output of a command.
 final class Ear: Sendable {
     private let data = Mutex(Data())
 

@@ -7,11 +7,11 @@ import Synchronization
     import Musl
 #endif
 
-/// An HTTP server on a Unix socket that answers as a test tells it to, one request on each connection.
+/// An HTTP server on a Unix socket with scripted responses, one per connection.
 final class ScriptedService: Sendable {
     struct Request: Sendable {
         var method: String
-        /// With its query.
+        /// The path with its query.
         var path: String
         var headers: [String: String]
         var body: Data
@@ -19,13 +19,13 @@ final class ScriptedService: Sendable {
 
     enum Reply: Sendable {
         case json(Int, Data)
-        /// An event stream's pieces, and whether the connection stays open behind them.
+        /// The pieces of an event stream, and whether the connection stays open after them.
         case events([String], staysOpen: Bool)
-        /// The connection ends without an answer.
+        /// The connection is closed without a response.
         case hangUp
     }
 
-    /// Where its socket is.
+    /// The directory of the socket.
     private let folder: URL
     private let descriptor: Int32
     private let state = Mutex(State())
@@ -39,13 +39,13 @@ final class ScriptedService: Sendable {
     }
 
     var requests: [Request] { state.withLock { $0.requests } }
-    /// Connections that were accepted, whether or not something was asked on them.
+    /// The number of accepted connections, with or without a request.
     var connections: Int { state.withLock { $0.connections } }
     var socketPath: String { folder.appending(path: "nightshift.sock").path(percentEncoded: false) }
 
-    /// Listens below `home`, as a service with that `NIGHTSHIFT_HOME` does.
+    /// Listens in `home`, as a service with this `NIGHTSHIFT_HOME` does.
     ///
-    /// - Parameter folder: below `home`; of the socket.
+    /// - Parameter folder: the directory of the socket, relative to `home`.
     init(home: URL, folder: String = "run", _ handler: @escaping @Sendable (Request) -> Reply) throws {
         self.folder = home.appending(path: folder)
         self.handler = handler
@@ -72,9 +72,9 @@ final class ScriptedService: Sendable {
                 guard connection >= 0 else {
                     let isStopped = state.withLock { $0.isStopped }
                     if !isStopped, error == EINTR || error == ECONNABORTED { continue }
-                    // A service that nobody has stopped and that nobody reaches: a descriptor was closed that is not its closer's.
+                    // An error here means that other code has closed a descriptor that it does not own.
                     precondition(isStopped, "accept: \(String(cString: strerror(error)))")
-                    // Here, where nobody can be given its number in between.
+                    // It is closed here, so that its number cannot be reused in between.
                     close(descriptor)
                     return
                 }

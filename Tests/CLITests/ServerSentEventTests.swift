@@ -28,7 +28,7 @@ struct ServerSentEventTests {
         #expect(parse("id: a\0b\ndata: x\n\n").first?.id == nil)
     }
 
-    /// The events are those of the whole stream, in whichever pieces it comes.
+    /// The events are the same, whatever the pieces of the stream are.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func piecesDoNotMatter(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -62,7 +62,7 @@ struct ServerSentEventTests {
     }
 }
 
-/// SplitMix64: small, and the same numbers for a seed on every machine.
+/// SplitMix64: a small generator with the same numbers for a seed on every machine.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -35,7 +35,7 @@ struct ServiceLauncherTests {
         #expect(try FileManager.default.attributesOfItem(atPath: state)[.posixPermissions] as? Int == 0o700)
     }
 
-    /// The script stands for the service: it tells how it was started; the test answers in its place.
+    /// A script replaces the service and records how it was started. The test answers requests.
     @Test func theServiceIsStartedOnItsOwn() async throws {
         let world = try World()
         try world.installDaemon(
@@ -50,7 +50,7 @@ struct ServiceLauncherTests {
             mv "$NIGHTSHIFT_HOME/told.new" "$NIGHTSHIFT_HOME/told"
             while [ -e "$NIGHTSHIFT_HOME/told" ]; do sleep 0.05; done
             """)
-        // The PATH of the search is not the script's: it needs real programs.
+        // The PATH of the search differs from that of the script, which needs real programs.
         let environment = ["PATH": world.path + "/bin:/usr/bin:/bin", "NIGHTSHIFT_HOME": world.path]
         async let status = world.run("service", "start", environment: environment)
         let told = world.root.appending(path: "told")
@@ -66,7 +66,8 @@ struct ServiceLauncherTests {
         let ids = lines[1].split(separator: " ")
         #expect(ids[0] == ids[1], "not the leader of a session of its own")
         #expect(lines[2] == "/dev/null")
-        // 0, 1, 2 and the shell's own (10 and up, or 255). In a pipeline it would have the pipe for a moment, too.
+        // The script has 0, 1, 2 and the shell's own descriptors (10 and more, or 255). A pipeline would add a pipe for
+        // a moment.
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 

@@ -11,7 +11,7 @@ import Testing
     import Musl
 #endif
 
-/// The living service is found by its lock, whatever the environment of its client says.
+/// A running service is found by its lock, whatever the client's environment is.
 @Suite struct ServiceLocationTests {
     private let directory: TemporaryDirectory
     private let location: ServiceLocation
@@ -35,20 +35,20 @@ import Testing
         return file
     }
 
-    @Test func `B1: A service that holds its lock is found where it listens`() throws {
+    @Test func `B1: The lock of a running service names its socket`() throws {
         let lock = try hold(LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text)
         #expect(location.holder == LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock"))
         #expect(location.socket == "/elsewhere/nightshift.sock")
         try lock.close()
     }
 
-    @Test func `B1: A lock that nobody holds is not believed`() throws {
+    @Test func `B1: A lock file without a lock is ignored`() throws {
         #expect(location.holder == nil && location.socket == usual)
         try hold(LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text).close()
         #expect(location.holder == nil && location.socket == usual)
     }
 
-    @Test func `B1: A lock that others could have written is not believed`() throws {
+    @Test func `B1: A lock file that other users could have written is ignored`() throws {
         let record = LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text
         let open = try hold(record, mode: 0o666)
         #expect(location.holder == nil)
@@ -62,7 +62,7 @@ import Testing
         try lock.close()
     }
 
-    @Test func `B1: A service from before that names no socket is looked for at the usual place`() throws {
+    @Test func `B1: An older service without a socket in its lock is found at the default path`() throws {
         let lock = try hold("17\n")
         #expect(location.holder == LockRecord(processID: 17, socket: nil) && location.socket == usual)
         try lock.close()
@@ -75,15 +75,15 @@ import Testing
             ("5\nrelative\n", LockRecord(processID: 5, socket: nil)),
             ("5\n/a b\n", LockRecord(processID: 5, socket: "/a b")),
         ] as [(String, LockRecord?)])
-    func `B1: What no service has written, or not to its end, names no socket`(text: String, record: LockRecord?) {
+    func `B1: An invalid or incomplete lock file names no socket`(text: String, record: LockRecord?) {
         #expect(LockRecord(parsing: text) == record)
     }
 
-    @Test func `B1: A socket's path with a line break is not written`() {
+    @Test func `B1: A socket path with a line break is not written`() {
         #expect(LockRecord(processID: 5, socket: "/a\n/b").text == "5\n")
     }
 
-    @Test func `B1: status and doctor name a socket's path that is too long`() async throws {
+    @Test func `B1: status and doctor report a socket path that is too long`() async throws {
         let world = try World()
         let home = ["NIGHTSHIFT_HOME": world.path + "/" + String(repeating: "x", count: 120)]
         #expect(await world.run("status", environment: home) == .unreachable)

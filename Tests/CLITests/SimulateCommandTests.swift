@@ -6,7 +6,7 @@ import Testing
 @testable import CLI
 
 struct SimulateCommandTests {
-    /// A program in the place of nightshiftd that writes a simulation, and the arguments that it was given.
+    /// Creates a script that replaces nightshiftd. It writes a simulation and records its arguments.
     private func world() throws -> World {
         let world = try World()
         var totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
@@ -53,28 +53,28 @@ struct SimulateCommandTests {
         try String(contentsOf: world.root.appending(path: "arguments"), encoding: .utf8)
     }
 
-    @Test func `B3: The decisions are printed with their time from the beginning, then the totals`() async throws {
+    @Test func `B3: simulate prints decisions with the time since the start, then the totals`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "evening.jsonl") == .whole)
         #expect(try arguments(world) == "simulate \(world.path)/evening.jsonl\n")
         try Fixture.check("simulate", world.output.text)
     }
 
-    @Test func `B3: --totals leaves the decisions out, and --policy is handed on`() async throws {
+    @Test func `B3: --totals prints only the totals, and --policy is passed to nightshiftd`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "-", "--totals", "--policy", "contiguous:300") == .whole)
         #expect(try arguments(world) == "simulate - --policy contiguous:300\n")
         #expect(world.output.text.hasPrefix("The device, in 40 min\n"))
     }
 
-    @Test func `B3: With --json the lines of the simulation come as they are`() async throws {
+    @Test func `B3: With --json the lines of the simulation are printed unchanged`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "evening.jsonl", "--json") == .whole)
         let result = try String(contentsOf: world.root.appending(path: "result"), encoding: .utf8)
         #expect(world.output.text == result)
     }
 
-    @Test func `B3: With -o the timeline is drawn as well`() async throws {
+    @Test func `B3: With -o the timeline is also drawn`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "evening.jsonl", "-o", "evening.svg", "--totals") == .whole)
         let svg = try String(contentsOf: world.root.appending(path: "evening.svg"), encoding: .utf8)
@@ -84,7 +84,7 @@ struct SimulateCommandTests {
     @Test(arguments: [
         ["simulate", "evening.jsonl"], ["simulate", "evening.jsonl", "--json"], ["timeline", "--simulation", "result"],
     ])
-    func `B3: The picture is there before the first word, after which a reader may be gone`(command: [String])
+    func `B3: The picture is written before the output, whose reader may close the pipe`(command: [String])
         async throws
     {
         let world = try world()
@@ -111,7 +111,7 @@ struct SimulateCommandTests {
             ),
             (9, "", .failed, "nightshift: nightshiftd ended with status 9.\n"),
         ] as [(Int, String, CLI.ExitStatus, String)])
-    func `B3: What is wrong with a trace is said as other mistakes are`(
+    func `B3: A mistake in a trace is reported like other mistakes`(
         code: Int, words: String, status: CLI.ExitStatus, message: String
     ) async throws {
         let world = try World()
@@ -121,13 +121,13 @@ struct SimulateCommandTests {
         #expect(world.output.text.isEmpty)
     }
 
-    @Test func `B3: Without the service's program it says where it looked`() async throws {
+    @Test func `B3: Without nightshiftd, the error contains the searched paths`() async throws {
         let world = try World()
         #expect(await world.run("simulate", "x.jsonl") == .unreachable)
         #expect(world.errors.text.contains("nightshiftd was not found"))
     }
 
-    @Test func `B3: A policy that is none is a mistake`() async throws {
+    @Test func `B3: An invalid policy is refused`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "x.jsonl", "--policy", "lazy") == .usage)
         #expect(await world.run("simulate", "x.jsonl", "-o", "-") == .usage)

@@ -13,7 +13,7 @@ import Testing
     import Musl
 #endif
 
-/// A client checks the owner of the socket that it is about to speak to.
+/// A client checks the owner of the socket before it sends anything.
 @Suite(.timeLimit(.minutes(20))) struct SocketOwnerTests {
     @Test(
         arguments: [
@@ -23,7 +23,7 @@ import Testing
             (1_000, 0, 0o755, "belongs to user 0"), (1_000, 1_000, 0o720, "chmod 700 '/run/n/'"),
             (1_000, 1_000, 0o702, "Other users can write"), (1_000, 1_000, 0o1777, "nothing was sent"),
         ] as [(uid_t, uid_t, mode_t, String?)])
-    func `Only a process of one's own, in a directory where nobody else writes, is spoken to`(
+    func `A client sends only to its own user, in a directory that nobody else can write to`(
         peer: uid_t, owner: uid_t, mode: mode_t, words: String?
     ) {
         let directory = DirectoryFacts(path: "/run/n/", owner: owner, group: owner, mode: mode)
@@ -33,13 +33,13 @@ import Testing
         if let words { #expect(objection?.contains(words) == true, "\(objection ?? "")") }
     }
 
-    /// Where another user has put his socket.
+    /// The location of another user's socket.
     enum Place: CaseIterable {
         case directoryOfTheirs, directoryForAll
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can be two users"), arguments: Place.allCases)
-    func `A socket that another user has put there hears nothing`(place: Place) async throws {
+    func `A socket of another user receives nothing`(place: Place) async throws {
         let world = try World()
         let planted = try await plant(place, in: world)
         let secret = ["get", "http://example.org/f", "--user", "ada:hunter2", "--detach"]
@@ -49,7 +49,7 @@ import Testing
         #expect(await Program.run(world.invocation(["list"])) == .unreachable)
         #expect(world.errors.text.contains("user 65534"), "\(world.errors.text)")
         let socket = world.path + "/run/nightshift.sock"
-        // Each way of asking looks by itself: the socket may have been put there since the last look.
+        // Each kind of request checks the owner itself, because the socket may be new.
         let client = ServiceClient(socket: socket)
         let enqueueing = EnqueueRequest(tasks: [])
         await #expect(throws: ServiceUnreachable.self) { try await client.send(.enqueue(enqueueing)) }
@@ -67,12 +67,12 @@ import Testing
         }
         try await reader.wait(within: .seconds(20), for: "the reader's end") { $0 }
         withExtendedLifetime(events) {}
-        // Looks and requests have connected, all have hung up, and none has said a word.
+        // Checks and requests have connected and closed their connections without sending anything.
         try await eventually("the connections' ends") { planted.received.count >= 8 }
         #expect(planted.received.allSatisfy { $0 == 0 }, "\(planted.received)")
     }
 
-    @Test func `A refused connection says what was found, and what to do`() async throws {
+    @Test func `A refused connection is reported with the cause and advice`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(TaskPage(tasks: [], next: nil)) }
         defer { service.stop() }

@@ -18,11 +18,11 @@ struct SubjectTests {
         ("12-15", .tasks(TaskRange(ids: 12...15))), ("12a", .name("12a")), ("0", .name("0")), ("-", .name("-")),
         ("15-12", .name("15-12")), ("org.example.Photos", .name("org.example.Photos")),
     ])
-    func `A number is a transfer, and the rest is a name`(_ text: String, _ subject: SubjectArgument) throws {
+    func `A number is a transfer, and anything else is a name`(_ text: String, _ subject: SubjectArgument) throws {
         #expect(try SubjectArgument.parse(text) == subject)
     }
 
-    @Test func `Of transfers whose names fit, those of the whole name are found, and the newest is first`() {
+    @Test func `Transfers with exactly the name are found before others, the newest first`() {
         var matches = TaskMatches(name: "Big.iso", path: "/home/ada/Downloads/big.iso")
         for (id, url) in [(1, "http://a/big.iso"), (2, "http://a/big.iso.asc"), (3, "http://b/big.iso")] {
             matches.add(Self.task(Int64(id), url))
@@ -73,18 +73,19 @@ struct SubjectTests {
         }
     }
 
-    @Test func `Several are shown one after the other, and one that is missing keeps none from being shown`()
+    @Test func `Several subjects are printed one by one, and a missing one does not stop this`()
         async throws
     {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
         #expect(await world.run("show", "12", "13", "s") == .failed)
-        #expect(world.output.text.hasPrefix("Task 12: big.iso\n") && world.output.text.contains("\n\nTask 14: s\n"))
+        #expect(world.output.text.hasPrefix("Transfer 12: big.iso\n"))
+        #expect(world.output.text.contains("\n\nTransfer 14: s\n"))
         #expect(world.errors.text == "nightshift: There is no /v1/tasks/13.\n")
     }
 
-    @Test func `A range shows those that are there, and several are one array of JSON`() async throws {
+    @Test func `A range prints existing transfers, and several become a JSON array`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -110,7 +111,7 @@ struct SubjectTests {
         #expect(world.output.text.contains("home of org.example.Arrivals\n"))
     }
 
-    @Test func `A name that nothing has is an error that says where to look`() async throws {
+    @Test func `An unknown name is an error with advice`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

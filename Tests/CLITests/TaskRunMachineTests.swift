@@ -8,9 +8,9 @@ import Testing
     import Musl
 #endif
 
-/// Row L2: what is decided over a program that is run as background work.
+/// Row L2: decisions about a program that is run as background work.
 struct TaskRunMachineTests {
-    /// The machine where expectations can call it.
+    /// A machine in a class, so that expectations can call its mutating methods.
     private final class Decider {
         private var machine: RunMachine
 
@@ -31,16 +31,16 @@ struct TaskRunMachineTests {
         return machine
     }
 
-    @Test func `L2: It begins once, when the service has it`() {
+    @Test func `L2: The program starts once, when the service accepts it`() {
         let machine = Decider(name: "n", isInApp: false)
         #expect(machine.heard(.granted) == [.begin])
-        // After a reconnection.
+        // The service accepts it again after a reconnection.
         #expect(machine.heard(.granted).isEmpty)
         #expect(machine.patienceIsOver().isEmpty)
         #expect(machine.heard(.ended(.exited(0))) == [.finish(.exited(0))])
     }
 
-    @Test func `L2: At the gate a refusal, silence and a signal end it`() {
+    @Test func `L2: Before its start, a refusal, a timeout and a signal end the program`() {
         let machine = Decider(name: "n", isInApp: false)
         let refused = machine.heard(.refused("no"))
         #expect(refused == [.abandon, .print("n was not started: no"), .finish(.refused("no"))])
@@ -49,14 +49,14 @@ struct TaskRunMachineTests {
         #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
     }
 
-    @Test func `L2: Running, a refusal is told and changes nothing`() {
+    @Test func `L2: A refusal of a running program is printed and has no other effect`() {
         let machine = running()
-        #expect(machine.heard(.refused("no")) == [.print("n goes on without the service, which refuses it: no")])
+        #expect(machine.heard(.refused("no")) == [.print("n continues without the service, which has refused it: no")])
         #expect(machine.heard(.ended(.signalled(SIGKILL))) == [.finish(.signalled(SIGKILL))])
     }
 
     @Test(arguments: [(SIGTERM, true), (SIGKILL, true), (SIGINT, false), (SIGSEGV, false)])
-    func `L2: Overdue is who ends by the service's signals after it was told`(_ number: Int32, _ isOverdue: Bool) {
+    func `L2: A program that a service's signal ends after the warning is overdue`(_ number: Int32, _ isOverdue: Bool) {
         let machine = running()
         #expect(machine.heard(.expiring).count == 1)
         #expect(machine.heard(.expiring).isEmpty)
@@ -67,12 +67,12 @@ struct TaskRunMachineTests {
         #expect(other.heard(.ended(.exited(0))) == [.finish(.exited(0))])
     }
 
-    @Test func `L2: Only a program in an app is asked to end by the command itself`() {
+    @Test func `L2: Only in an app does the command itself ask the program to end`() {
         #expect(running(isInApp: true).heard(.expiring).last == .signal(SIGTERM))
         #expect(!running().heard(.expiring).contains(.signal(SIGTERM)))
     }
 
-    @Test func `L2: The service's stop is not the user's`() {
+    @Test func `L2: A stop by the service differs from a stop by the user`() {
         let machine = running()
         #expect(machine.heard(.stopped(SIGSTOP)).isEmpty)
         #expect(machine.heard(.stopped(SIGTSTP)) == [.stopAlong(SIGTSTP)])

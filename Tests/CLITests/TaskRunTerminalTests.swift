@@ -5,9 +5,10 @@ import Testing
 
 @testable import CLI
 
-/// Row L2: a program that is run as background work has the terminal, and its user's keys reach it. With script(1) as terminal.
+/// Row L2: a program that is run as background work has the terminal and receives the user's keys. script(1) creates
+/// the terminal.
 struct TaskRunTerminalTests {
-    /// A terminal in which `line` runs, in its foreground.
+    /// A terminal that runs `line` in its foreground.
     private final class Terminal: Sendable {
         let process: ChildProcess
         private let keyboard: FileHandle
@@ -15,7 +16,7 @@ struct TaskRunTerminalTests {
 
         init(_ world: World, _ line: String) throws {
             let keys = Pipe()
-            // Its other end is the child's by number only.
+            // The child uses the read end by its number, so it must stay open.
             defer { withExtendedLifetime(keys) {} }
             keyboard = keys.fileHandleForWriting
             screen = world.path + "/screen"
@@ -51,7 +52,7 @@ struct TaskRunTerminalTests {
         }
     }
 
-    @Test func `L2: ^C reaches the program, and the shell has the terminal back`() async throws {
+    @Test func `L2: ^C reaches the program, and the shell gets the terminal back`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -62,18 +63,18 @@ struct TaskRunTerminalTests {
         try await terminal.shows("ready")
         try terminal.type(3)
         try await terminal.shows("status 6")
-        // Reading from the background would stop it.
+        // A shell in the background would be stopped when it reads.
         for byte in Array("back\n".utf8) { try terminal.type(byte) }
         try await terminal.shows("back")
         #expect(try await terminal.process.waitForExit() == .code(0))
     }
 
-    @Test func `L2: ^Z stops the command for the shell, and fg goes on with the program`() async throws {
+    @Test func `L2: ^Z stops the command for the shell, and fg continues the program`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
-        // Bash, which forks. Dash makes its children by vfork: ^Z between that and the exec stops the child, and the shell, which
-        // waits for the exec in the kernel, neither stops nor says so. No shell above it ever hears of that ^Z.
+        // bash creates children with fork. dash uses vfork: a ^Z before the exec stops the child, while the shell waits
+        // for the exec in the kernel, and no parent shell learns of the ^Z.
         let script = "trap \"echo continued\" CONT; echo ready; while [ ! -e gate ]; do sleep 0.05; done; exit 6"
         let terminal = try Terminal(
             world,

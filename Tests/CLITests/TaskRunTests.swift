@@ -6,7 +6,7 @@ import Testing
 
 @testable import CLI
 
-/// Row L2: any program as bounded background work, with the program `nightshift` itself and a scripted service.
+/// Row L2: any program as background work with a time limit, with the real `nightshift` and a scripted service.
 struct TaskRunTests {
     private static let tasks = "/v1/process/background-tasks"
 
@@ -35,7 +35,7 @@ struct TaskRunTests {
                 app: AppID(rawValue: "/bin/sh#1"), isInstalled: false, isManaged: true, state: .background))
     }
 
-    /// A service that grants everything; `more` are events behind its first.
+    /// Returns a service that accepts everything; `more` are events after the first one.
     private func granting(
         _ world: World, then more: [String] = [], staysOpen: Bool = true,
         _ watch: @escaping @Sendable (ScriptedService.Request) throws -> Void = { _ in }
@@ -54,7 +54,7 @@ struct TaskRunTests {
 
     // MARK: - What the service sees
 
-    @Test func `L2: The service has the process before its program has run an instruction`() async throws {
+    @Test func `L2: The service manages the process before its program executes an instruction`() async throws {
         let world = try World()
         let seen = Mutex<(pid: pid_t?, commandLine: String, isLeader: Bool, wasThere: Bool)?>(nil)
         let pid = Mutex<pid_t?>(nil)
@@ -85,7 +85,7 @@ struct TaskRunTests {
         #expect(task == BackgroundTaskRequest(number: 1, name: "a name"))
     }
 
-    @Test func `L2: Within an app it is a task of the app, in the app's process group`() async throws {
+    @Test func `L2: In an app, the program is a task of the app, in the app's process group`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -106,14 +106,14 @@ struct TaskRunTests {
         #expect(requests[2].path == Self.tasks + "/1")
     }
 
-    @Test func `L2: A stop that comes before the program has begun stops neither it nor who makes it`() async throws {
+    @Test func `L2: A stop signal before the exec stops neither the program nor its parent`() async throws {
         let world = try World()
         let process = try GatedProcess(
             executable: Programs.commandLine, program: "/bin/sh",
             arguments: ["sh", "-c", "touch $HOME/begun; kill -TSTP $$; exit 5"],
             environment: Self.environment(world, [:]), leadsGroup: true)
         defer { process.abandon() }
-        // Pending from before its exec for all that it knows; had it stopped there, nobody here would ever have gone on.
+        // The signals are pending before the exec. If the process stopped for them, nothing would continue it.
         for number in StopSignals.numbers { #expect(kill(-process.id, number) == 0) }
         process.begin()
         var events: [GatedProcess.Event] = []
@@ -123,14 +123,15 @@ struct TaskRunTests {
             #expect(hasBegun, "\(event)")
             kill(-process.id, SIGCONT)
         }
-        // Its own stop, once it has begun, is one.
+        // After its start, the program stops itself.
         #expect(events == [.stopped(SIGTSTP), .ended(.exited(5))])
     }
 
-    // MARK: - Its end
+    // MARK: - The end
 
     @Test(arguments: [("exit 0", Int32(0)), ("exit 42", 42), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])
-    func `L2: The program's end is the command's`(_ script: String, _ status: Int32) async throws {
+    func `L2: The exit code of the program becomes that of the command`(_ script: String, _ status: Int32) async throws
+    {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -138,7 +139,7 @@ struct TaskRunTests {
         #expect(outcome.code == status && outcome.errors.isEmpty)
     }
 
-    @Test func `L2: --json ends with a record`() async throws {
+    @Test func `L2: --json prints a record at the end`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -156,14 +157,14 @@ struct TaskRunTests {
         var status: Int32?
     }
 
-    @Test func `L2: Time that is over has a status of its own`() async throws {
+    @Test func `L2: A program whose time is over has exit code 124`() async throws {
         let world = try World()
         let pid = Mutex<pid_t?>(nil)
         let service = try granting(
             world, then: [try Self.event("command", ProcessCommand(number: 1, action: .expire))]
         ) { request in
             if let process = Self.process(of: request) { pid.withLock { $0 = process } }
-            // As the service does to one that does not end.
+            // The service kills a program that does not end.
             if request.path.hasSuffix("/acknowledge"), let process = pid.withLock({ $0 }) { kill(-process, SIGKILL) }
         }
         defer { service.stop() }
@@ -171,13 +172,13 @@ struct TaskRunTests {
         #expect(outcome.code == 124)
         #expect(
             outcome.errors == """
-                nightshift: sleep: its background time is nearly over; it is asked to end.
-                nightshift: sleep: its background time was over; the service has ended it.
+                nightshift: sleep: The background time is nearly over. The program is asked to end.
+                nightshift: sleep: The background time was over. The service has ended the program.
 
                 """)
     }
 
-    @Test func `L2: Within an app the program is asked to end, and one that does has ended in time`() async throws {
+    @Test func `L2: In an app, the program is asked to end, and ending then is not overdue`() async throws {
         let world = try World()
         let service = try granting(
             world, then: [try Self.event("command", ProcessCommand(number: 1, action: .expire))])
@@ -185,13 +186,13 @@ struct TaskRunTests {
         let outcome = try await run(
             world, ["--", "sh", "-c", "trap 'exit 9' TERM; while :; do sleep 0.05; done"],
             environment: ["NIGHTSHIFT_APP": "a"])
-        // 143 where the signal came before the trap was set.
+        // The signal may arrive before the trap is set.
         #expect(outcome.code == 9 || outcome.code == 124)
     }
 
-    // MARK: - What goes wrong
+    // MARK: - Errors
 
-    @Test func `L2: What the service refuses does not begin`() async throws {
+    @Test func `L2: A program that the service refuses is not started`() async throws {
         let world = try World()
         let service = try granting(world) { request in
             if request.path == Self.tasks { throw Problem.noBackgroundTime("There is none.") }
@@ -203,16 +204,16 @@ struct TaskRunTests {
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 
-    @Test func `L2: Without a service nothing begins`() async throws {
+    @Test func `L2: Without a service, no program is started`() async throws {
         let world = try World()
-        // Where its socket's directory would be: no service can be started either.
+        // A file in place of the socket's directory prevents the start of a service.
         try Data().write(to: world.root.appending(path: "run"))
         let outcome = try await run(world, ["--", "touch", "mark"])
         #expect(outcome.code == 125 && outcome.errors.hasPrefix("nightshift: touch was not started: "))
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 
-    @Test func `L2: A service that goes away is found again without a word`() async throws {
+    @Test func `L2: A lost connection to the service is restored silently`() async throws {
         let world = try World()
         let asked = Watched(0)
         let service = try granting(world, staysOpen: false) { request in
@@ -229,7 +230,7 @@ struct TaskRunTests {
     }
 
     @Test(arguments: [("-- no-such-program", Int32(127)), ("-- ./no", 127), ("-- /tmp", 126), ("", 2)])
-    func `L2: What is no program is not asked for`(_ words: String, _ status: Int32) async throws {
+    func `L2: A missing or non-executable program sends no request`(_ words: String, _ status: Int32) async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -238,7 +239,7 @@ struct TaskRunTests {
         #expect(service.requests.isEmpty)
     }
 
-    @Test func `L2: A polite kill is the program's`() async throws {
+    @Test func `L2: SIGTERM is passed on to the program`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }

@@ -47,7 +47,7 @@ struct TerminalTextTests {
         #expect(TaskText.name(task) == "film one.mkv")
         task.destination = Destination(directory: "/gone", filename: "mine.mkv")
         #expect(TaskText.name(task) == "mine.mkv")
-        // An app's file is not named yet.
+        // A running transfer has no file yet.
         task.state = .completed
         task.destination = nil
         #expect(TaskText.name(task) == "film one.mkv")

@@ -31,7 +31,7 @@ struct TimelineCommandTests {
         #expect(svg.contains("org.example.Photos"))
     }
 
-    @Test func `B3: A simulation is drawn from a file, whole, without a service`() async throws {
+    @Test func `B3: A simulation is drawn completely from a file, without a service`() async throws {
         let world = try World()
         let totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
         let records = TimelineSamples.entries.map { SimulationRecord.entry($0) } + [.totals(totals)]
@@ -48,23 +48,23 @@ struct TimelineCommandTests {
                 #""apps":2,"fetches":0,"file":"a.svg","freshOpenings":0,"from":"2026-01-05T19:00:00.000Z""#))
     }
 
-    @Test func `B3: A folder that is not there is named, and not the file that was to be made`() async throws {
+    @Test func `B3: A missing directory for the picture is named in the error`() async throws {
         let world = try World()
         let totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
         try JSON.encode(SimulationRecord.totals(totals)).write(to: world.root.appending(path: "evening.json"))
         #expect(await world.run("timeline", "-o", "gone/x.svg", "--simulation", "evening.json") == .failed)
-        #expect(world.errors.text.contains("There is no directory \(world.path)/gone"), "\(world.errors.text)")
+        #expect(world.errors.text.contains("The directory \(world.path)/gone does not exist."), "\(world.errors.text)")
         try FileManager.default.createDirectory(
             at: world.root.appending(path: "x.svg"), withIntermediateDirectories: true)
         #expect(await world.run("timeline", "-o", "x.svg", "--simulation", "evening.json") == .failed)
         #expect(world.errors.text.hasSuffix("x.svg could not be written: Is a directory.\n"), "\(world.errors.text)")
     }
 
-    @Test func `B3: What is no simulation is a mistake with its line`() async throws {
+    @Test func `B3: A file that is not a simulation is reported with the line`() async throws {
         let world = try World()
         try Data("{\"at\": 0}\n".utf8).write(to: world.root.appending(path: "trace.jsonl"))
         #expect(await world.run("timeline", "-o", "a.svg", "--simulation", "trace.jsonl") == .usage)
-        #expect(world.errors.text.contains("line 1 is no line of a simulation"))
+        #expect(world.errors.text.contains("Line 1 is not output of"))
         #expect(await world.run("timeline", "-o", "a.svg", "--simulation", "missing") == .usage)
         #expect(world.errors.text.hasSuffix("missing cannot be read: No such file or directory.\n"))
         #expect(!FileManager.default.fileExists(atPath: world.path + "/a.svg"))
@@ -76,7 +76,7 @@ struct TimelineCommandTests {
             ["timeline", "-o", "a", "--simulation", "b", "--since", "1h"],
             ["timeline", "-o", "a", "--since", "yesterday"],
         ])
-    func `L5: Arguments that make no sense together are refused`(arguments: [String]) async throws {
+    func `L5: Options that cannot be combined are refused`(arguments: [String]) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(arguments)) == .usage)
     }

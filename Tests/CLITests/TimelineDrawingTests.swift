@@ -14,7 +14,7 @@ struct TimelineDrawingTests {
         try Fixture.check("timeline", svg(TimelineSamples.timeline))
     }
 
-    @Test func `L5: The picture is well-formed, and what apps call their tasks is only text in it`() throws {
+    @Test func `L5: The picture is well-formed XML, with names of tasks escaped`() throws {
         let reading = XMLReading(svg(TimelineSamples.timeline, title: "<b>\u{1}&"))
         #expect(reading.error == nil)
         #expect(reading.elements["svg"] == 1)
@@ -23,20 +23,20 @@ struct TimelineDrawingTests {
         #expect(reading.text.contains("<b>\u{FFFD}&"))
     }
 
-    @Test func `L5: Nothing lies outside of the picture, and nothing is too narrow to be seen`() throws {
+    @Test func `L5: Everything is inside the picture and wide enough to see`() throws {
         let reading = XMLReading(svg(TimelineSamples.timeline))
         for rectangle in reading.rectangles {
             #expect(rectangle.x >= 0 && rectangle.x + rectangle.width <= 1_280.5, "\(rectangle)")
             let isBand = rectangle.style.hasSuffix("-band")
             #expect(isBand || rectangle.width >= 2, "\(rectangle)")
         }
-        // A bar for each of the device's spans, and one in the legend for each kind.
+        // Each span of the device has a bar, and each kind an entry in the legend.
         #expect(reading.rectangles.count { $0.style == "window" } == 2)
         #expect(reading.rectangles.count { $0.style == "dozing" } == 3)
         #expect(reading.rectangles.count { $0.style == "standing" } == 2)
     }
 
-    @Test func `L5: An empty journal is a picture too`() {
+    @Test func `L5: An empty journal gives a valid picture`() {
         let reading = XMLReading(svg(TimelineReader.timeline([], span: TimelineSamples.span)))
         #expect(reading.error == nil)
         #expect(reading.elements["svg"] == 1)
@@ -47,8 +47,8 @@ struct TimelineDrawingTests {
             (10, 1, 11), (40, 5, 9), (600, 60, 11), (3_600, 300, 13), (9_600, 900, 11), (86_400, 7_200, 13),
             (604_800, 43_200, 15), (6_048_000, 604_800, 11),
         ] as [(Double, Double, Int)])
-    func `L5: There are few marks on the axis, and at even times`(seconds: Double, step: Double, count: Int) {
-        // A Monday at midnight that a week counted from 1970, a Thursday, does not begin with.
+    func `L5: The axis has few ticks, at round times`(seconds: Double, step: Double, count: Int) {
+        // A Monday at midnight. A step of a week from 1970, which began on a Thursday, would miss it.
         let start = Date(timeIntervalSince1970: 1_767_571_200)
         let axis = TimeAxis(start: start, end: start.addingTimeInterval(seconds), timeZone: .gmt)
         #expect(axis.step == step)
@@ -56,7 +56,7 @@ struct TimelineDrawingTests {
         #expect(axis.ticks.allSatisfy { $0.date >= start && $0.date <= axis.end })
     }
 
-    @Test func `L5: The axis says the day where it changes, in the reader's time zone`() throws {
+    @Test func `L5: The axis labels each new day, in the local time zone`() throws {
         let zone = try #require(TimeZone(secondsFromGMT: 3_600))
         let start = Date(timeIntervalSince1970: 1_767_571_200 + 20 * 3_600)
         let ticks = TimeAxis(start: start, end: start.addingTimeInterval(6 * 3_600), timeZone: zone).ticks
@@ -68,12 +68,12 @@ struct TimelineDrawingTests {
     @Test(arguments: [
         (0.0, "0"), (1.5, "1.5"), (1.25, "1.25"), (1.256, "1.26"), (-0.5, "-0.5"), (1.049, "1.05"), (7, "7"),
     ])
-    func `L5: Numbers are short`(value: Double, text: String) {
+    func `L5: Numbers have few digits`(value: Double, text: String) {
         #expect(SVGDocument.number(value) == text)
     }
 }
 
-/// What an XML parser makes of a picture.
+/// The elements of a picture as an XML parser reads them.
 private final class XMLReading: NSObject, XMLParserDelegate {
     private(set) var elements: [String: Int] = [:]
     private(set) var rectangles: [(style: String, x: Double, width: Double)] = []

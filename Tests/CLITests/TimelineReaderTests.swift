@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct TimelineReaderTests {
-    /// "0-310 inUse", in seconds from the sample's beginning.
+    /// Returns texts such as "0-310 inUse", in seconds since the start of the sample.
     private func words<Value>(_ spans: [Timeline.Span<Value>], _ name: (Value) -> String) -> [String] {
         spans.map { span in
             let (from, to) = (
@@ -15,7 +15,7 @@ struct TimelineReaderTests {
         }
     }
 
-    @Test func `L5: The device's day is read out of the journal`() {
+    @Test func `L5: The activity of the device is read from the journal`() {
         let timeline = TimelineSamples.timeline
         #expect(
             words(timeline.device, \.rawValue) == [
@@ -23,7 +23,7 @@ struct TimelineReaderTests {
                 "1800-2400 asleep",
             ])
         #expect(words(timeline.power, \.rawValue) == ["0-2400 battery"])
-        #expect(words(timeline.network, \.words) == ["0-1600 wifi", "1600-2400 cellular, costs by the byte"])
+        #expect(words(timeline.network, \.words) == ["0-1600 wifi", "1600-2400 cellular, metered"])
     }
 
     @Test func `L5: Apps have their states, tasks and marks`() throws {
@@ -39,7 +39,7 @@ struct TimelineReaderTests {
         #expect(apps[1].marks.map(\.kind) == [.woken])
     }
 
-    @Test func `L5: Transfers run and wait, each with its reason`() throws {
+    @Test func `L5: Transfers have spans of running and waiting, with reasons`() throws {
         let rows = TimelineSamples.timeline.transfers
         #expect(rows.map(\.label) == ["Task 7", "Task 8"])
         let spans = rows[0].spans
@@ -48,7 +48,7 @@ struct TimelineReaderTests {
         #expect(words(rows[1].spans) { "\($0)" } == ["120-2400 waiting"])
     }
 
-    @Test func `L5: A journal that begins in the middle is read backwards from its first words`() {
+    @Test func `L5: The state before the first entry is derived from later entries`() {
         let entries = [
             TimelineSamples.entry(10, .windowClosed),
             TimelineSamples.entry(20, .deviceChanged, inputs: ["power": "external", "idle": "no"]),
@@ -61,7 +61,7 @@ struct TimelineReaderTests {
         #expect(timeline.network.isEmpty)
     }
 
-    @Test func `L3: Held awake is told from awake`() {
+    @Test func `L3: Time kept awake by an app differs from time awake`() {
         let entries = [
             TimelineSamples.entry(0, .serviceStarted, inputs: ["idle": "yes"]),
             TimelineSamples.entry(10, .deviceHeldAwake), TimelineSamples.entry(30, .deviceReleased),
@@ -71,7 +71,7 @@ struct TimelineReaderTests {
         #expect(words(timeline.device, \.rawValue) == ["0-10 awake", "10-30 held", "30-40 awake"])
     }
 
-    @Test func `L5: Many transfers become one row for each app`() throws {
+    @Test func `L5: Many transfers are combined into one row for each app`() throws {
         var entries: [JournalEntry] = []
         for number in 0..<40 {
             let app = number % 2 == 0 ? "org.example.Mail" : "/usr/bin/sync"
@@ -87,13 +87,14 @@ struct TimelineReaderTests {
         let timeline = TimelineReader.timeline(
             entries, span: DateInterval(start: TimelineSamples.start, duration: 500))
         #expect(timeline.transfers.map(\.label) == ["sync (20)", "Mail (20)"])
-        // Each runs from 1 to 25 s after it came, and the next one of its app comes after 20 s: there is no gap.
+        // Each runs from 1 to 25 s after it was accepted, and the next one of its app comes after 20 s: there is no
+        // gap.
         let mail = timeline.transfers[1].spans
         #expect(words(mail) { "\($0)" } == ["0-1 waiting", "1-405 running"])
         #expect(timeline.hidden == 0)
     }
 
-    @Test func `L5: Where there are too many rows, the rest is counted`() {
+    @Test func `L5: If there are too many rows, the others are counted`() {
         let entries = (0..<30).map { number in
             TimelineSamples.entry(Double(number), .accepted, app: "org.example.App\(number)", task: Int64(number + 1))
         }
@@ -103,14 +104,14 @@ struct TimelineReaderTests {
         #expect(timeline.hidden == 30 - TransferTracks.mostRows)
     }
 
-    @Test func `L5: Numbers of transfers that no service gives are no range`() {
+    @Test func `L5: An impossible range of transfer numbers is ignored`() {
         let entry = TimelineSamples.entry(0, .accepted, task: Int64.min, detail: "Tasks 1 to \(Int64.max).")
         let timeline = TimelineReader.timeline(
             [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
         #expect(timeline.transfers.map(\.count) == [1])
     }
 
-    @Test func `L5: Only the apps that are asked for are drawn`() {
+    @Test func `L5: Only the requested apps are drawn`() {
         let timeline = TimelineReader.timeline(
             TimelineSamples.entries, span: TimelineSamples.span, apps: [AppID(rawValue: "org.example.News")])
         #expect(timeline.apps.map(\.id.rawValue) == ["org.example.News"])

@@ -4,7 +4,8 @@ import Testing
 
 @testable import CLI
 
-/// Unknown times of the timeline: before the service's first entry, between its runs, and where use was forgotten.
+/// Unknown times of the timeline: before the service's first entry, between its runs, and before learned use was
+/// deleted.
 struct TimelineUnknownTests {
     private static let conditions = [
         "power": "external", "idle": "no", "sleeping": "no", "network": "yes", "interface": "wifi", "expensive": "no",
@@ -21,7 +22,7 @@ struct TimelineUnknownTests {
         }
     }
 
-    /// A service that records how it finds the device, and half a second later that it has started.
+    /// Returns entries of a start: the service records the device state, and half a second later its start.
     private func start(_ at: Double, _ conditions: [String: String] = conditions, id: Int64 = 0) -> [JournalEntry] {
         var found = TimelineSamples.entry(
             at, .deviceChanged, detail: "The conditions when the service started.", inputs: conditions)
@@ -37,14 +38,14 @@ struct TimelineUnknownTests {
             holders: [], settings: DeviceSettings())
     }
 
-    @Test func `L5: Before the first entry of the service nothing is drawn`() {
+    @Test func `L5: Nothing is drawn before the first entry of the service`() {
         let timeline = TimelineReader.timeline(start(990, id: 1), span: span)
         #expect(words(timeline.device, \.rawValue) == ["990-1000 inUse"])
         #expect(words(timeline.power, \.rawValue) == ["990-1000 external"])
         #expect(words(timeline.network, \.words) == ["990-1000 wifi"])
         #expect(timeline.unknownSeconds == 990)
         let svg = TimelineDrawing.svg(timeline, title: "Timeline", timeZone: .gmt)
-        #expect(svg.contains("in use 10 s   ·   not known 16 min 30 s"))
+        #expect(svg.contains("in use 10 s   ·   unknown 16 min 30 s"))
         #expect(!svg.contains(">asleep") && !svg.contains("on battery") && !svg.contains("no network"))
     }
 
@@ -54,7 +55,7 @@ struct TimelineUnknownTests {
         #expect(timeline.unknownSeconds == 1_000)
     }
 
-    @Test func `L5: Between the last entry of one run and the start of the next nothing is known`() throws {
+    @Test func `L5: Nothing is drawn between the last entry of a run and the next start`() throws {
         let entries =
             start(0) + [
                 TimelineSamples.entry(10, .appEntered, app: app, detail: "active"),
@@ -77,14 +78,14 @@ struct TimelineUnknownTests {
         #expect(words(transfer.spans) { "\($0)" } == ["20-100 running", "600-605 waiting", "605-1000 running"])
     }
 
-    @Test func `L5: Doze goes on over a restart of the service`() {
+    @Test func `L5: Doze continues over a restart of the service`() {
         let resting = ["power": "battery", "idle": "yes", "sleeping": "no", "network": "yes"]
         let entries = start(0, resting) + [TimelineSamples.entry(60, .dozeBegan)] + start(300, resting)
         let timeline = TimelineReader.timeline(entries, span: span)
         #expect(words(timeline.device, \.rawValue) == ["0-60 awake", "300-1000 dozing"])
     }
 
-    @Test func `L5: A quiet time is drawn by the state that the service is in now`() {
+    @Test func `L5: Without entries, the timeline shows the current state of the service`() {
         let busy = TimelineReader.timeline([], span: span, current: status(idle: false))
         #expect(words(busy.device, \.rawValue) == ["0-1000 inUse"])
         let left = TimelineSamples.entry(400, .deviceChanged, inputs: ["idle": "yes"])
@@ -93,13 +94,13 @@ struct TimelineUnknownTests {
         #expect(words(timeline.power, \.rawValue) == ["0-1000 external"])
     }
 
-    @Test func `L5: The present says nothing of the time before the service started`() {
+    @Test func `L5: The current state is not drawn before the service started`() {
         let timeline = TimelineReader.timeline(start(500), span: span, current: status(idle: true, phase: .dozing))
         #expect(timeline.device.first?.from == TimelineSamples.start.addingTimeInterval(500))
     }
 
-    @Test func `L5 R1: Use that was forgotten is not drawn from what follows`() throws {
-        // The entries of its use are gone; it was in front all the time.
+    @Test func `L5 R1: Deleted use is not derived from later entries`() throws {
+        // The entries about its use were deleted. The app was in use all the time.
         let entries =
             start(0, ["power": "battery", "sleeping": "no"]) + [
                 TimelineSamples.entry(400, .learnedForgotten),

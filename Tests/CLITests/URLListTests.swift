@@ -42,7 +42,7 @@ struct URLListTests {
     @Test func aPipeIsReadTwice() async throws {
         let pipe = Pipe()
         let text = (0..<3_000).map { "http://a.example/\($0)\n" }.joined()
-        // Less than the 64 KiB that a pipe holds, so that nobody has to read meanwhile.
+        // The text is shorter than the 64 KiB that a pipe holds, so writing does not block.
         #expect(text.utf8.count < 65_536)
         try pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try pipe.fileHandleForWriting.close()
@@ -59,7 +59,7 @@ struct URLListTests {
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
         try pipe.fileHandleForWriting.write(contentsOf: Data("http://a/1\n".utf8))
         Thread.detachNewThread {
-            // Behind the first line there is nothing to read for a moment.
+            // The reader reaches the end of the available data before the rest is written.
             blockThread(for: .milliseconds(100), because: "The reader comes to the end of what is there.")
             try? pipe.fileHandleForWriting.write(contentsOf: Data("http://a/2\n".utf8))
             try? pipe.fileHandleForWriting.close()
@@ -99,23 +99,23 @@ struct URLListTests {
         return try await batches(list, of: 100_000).flatMap(\.self)
     }
 
-    @Test func `T8: a list is read by its byte order mark`() async throws {
+    @Test func `T8: A list is decoded according to its byte order mark`() async throws {
         let expected = ["http://a/1", "http://a/\u{1F600}"]
         #expect(try await read(Array(("\u{FEFF}" + Self.lines).utf8)) == expected)
         #expect(try await read(Self.utf16(Self.lines, isBigEndian: false)) == expected)
         #expect(try await read(Self.utf16(Self.lines, isBigEndian: true)) == expected)
     }
 
-    @Test(arguments: [true, false]) func `T8: a long list in UTF-16 is the same across its pieces`(
+    @Test(arguments: [true, false]) func `T8: A long list in UTF-16 is decoded correctly across pieces`(
         _ isBigEndian: Bool
     ) async throws {
-        // Characters of two units begin at every offset of a piece.
+        // Surrogate pairs begin at every offset of a piece.
         let urls = (0..<9_000).map { "http://a/" + String(repeating: "x", count: $0 % 7) + "\u{1F600}\u{1F600}" }
         let bytes = Self.utf16(urls.joined(separator: "\n"), isBigEndian: isBigEndian)
         #expect(try await read(bytes) == urls)
     }
 
-    @Test func `T8: a list that is not the UTF-16 it begins like is refused`() async throws {
+    @Test func `T8: A list with the mark of UTF-16 that is not valid UTF-16 is refused`() async throws {
         let half = Self.utf16("http://a/1", isBigEndian: false) + [0x3D, 0xD8]
         let odd = Self.utf16("http://a/1\n", isBigEndian: true) + [0x00]
         for bytes in [half, odd] {
@@ -123,7 +123,7 @@ struct URLListTests {
         }
     }
 
-    @Test func `T8: a URL in a list keeps bytes that are not UTF-8`() async throws {
+    @Test func `T8: A URL in a list keeps bytes that are not UTF-8`() async throws {
         let bytes = Array("http://a/caf".utf8) + [0xE9] + Array("\nhttp://a/é\n# caf".utf8) + [0xE9]
         #expect(try await read(bytes) == ["http://a/caf%E9", "http://a/é"])
     }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import CLI
 
-/// A directory of its own for one test, an invocation within it, and what the program said.
+/// A separate directory for a test, an invocation in it, and the output of the program.
 final class World: Sendable {
     let root: URL
     let output = Ear()
     let errors = Ear()
 
     init() throws {
-        // Short: a socket's path has 107 bytes.
+        // The path is short, because a socket's path has at most 107 bytes.
         root = URL(filePath: "/tmp/nightshift-cli-" + String(UInt64.random(in: 0...UInt64.max), radix: 36))
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
     }
@@ -38,20 +38,20 @@ final class World: Sendable {
         await Program.run(invocation(arguments, environment: environment))
     }
 
-    /// Puts a shell script where the program looks for the service.
+    /// Installs a shell script where the program searches for the service.
     func installDaemon(_ script: String) throws {
         try install("nightshiftd", script)
     }
 
-    /// Puts a shell script where the program looks for others.
+    /// Installs a shell script where the program searches for other programs.
     func install(_ program: String, _ script: String) throws {
         let folder = root.appending(path: "bin")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: program).path(percentEncoded: false)
         let draft = file + ".draft"
         try Data(("#!/bin/sh\n" + script).utf8).write(to: URL(filePath: draft))
-        // Another test that starts a program in this moment would hold a file open for writing that this process had open, and
-        // nobody could run it (ETXTBSY).
+        // install(1) writes the file in a separate process. If this process wrote it, a child of another test could
+        // inherit the open descriptor, and executing the file would fail with ETXTBSY.
         let copying = try ChildProcess("install", arguments: ["-m", "755", draft, file])
         try #require(copying.blockUntilExit(within: .seconds(20)) == .code(0))
     }
