@@ -110,7 +110,7 @@ import Testing
             exit(EXIT_SUCCESS)
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(said.components(separatedBy: "DeafDelegate has no method").count == 2, "\(said)")
+        #expect(said.components(separatedBy: "DeafDelegate does not implement the method").count == 2, "\(said)")
     }
 
     @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws

@@ -220,7 +220,7 @@ import Testing
             exit(EXIT_SUCCESS)
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(said.components(separatedBy: "DeafDelegate has no method").count == 2, "\(said)")
+        #expect(said.components(separatedBy: "DeafDelegate does not implement the method").count == 2, "\(said)")
         #expect(said.contains("locationManager(_:didExitRegion:)") && !said.contains("StatefulDelegate"), "\(said)")
     }
 

@@ -206,7 +206,7 @@ import Testing
             exit(EXIT_SUCCESS)
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(said.components(separatedBy: "DeafDelegate has no method").count == 3, "\(said)")
+        #expect(said.components(separatedBy: "DeafDelegate does not implement the method").count == 3, "\(said)")
         #expect(said.contains("didReceiveRemoteNotification:fetchCompletionHandler:"), "\(said)")
         #expect(said.contains("didRegisterForRemoteNotificationsWithDeviceToken:"), "\(said)")
     }

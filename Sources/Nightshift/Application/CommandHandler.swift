@@ -408,8 +408,8 @@ extension SessionCore {
     static func conformanceAdvice(for delegate: any URLSessionDelegate, session: String) -> String {
         let name = String(describing: type(of: delegate))
         return """
-            The delegate of the session "\(session)" is not told that its events are finished, and its wakes are completed without \
-            it. If it has urlSessionDidFinishEvents(forBackgroundURLSession:), add this line: \
+            The delegate of the session "\(session)" is not notified that its events are finished, and its wakes are completed \
+            automatically. If it implements urlSessionDidFinishEvents(forBackgroundURLSession:), add this line: \
             extension \(name): URLSessionBackgroundDelegate {}
             """
     }

@@ -80,7 +80,7 @@ extension SessionCore {
             } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {
                 // The service rejected the answer and the task still waits for one, so the task is cancelled.
                 Notice.print(
-                    "A task of the session \(identifier) is cancelled, as the app's answer for it cannot be used: "
+                    "A transfer of the session \(identifier) is cancelled, because the app's answer cannot be used: "
                         + (problem.detail ?? problem.title))
                 return self.answer(MessageAnswer(message: answer.message, disposition: .cancel))
             } catch is Problem {
@@ -135,7 +135,7 @@ extension MessageAnswer {
             } else {
                 if credential != nil {
                     Notice.print(
-                        "A client certificate for a background session has to be made with "
+                        "Make client certificates for background sessions with "
                             + "URLCredential.clientCertificate(file:keyFile:).")
                 }
                 disposition = .performDefaultHandling

@@ -19,9 +19,9 @@ public final class ClientCertificateCredential: URLCredential, @unchecked Sendab
         super.init(user: "", password: "", persistence: .forSession)
     }
 
-    @available(*, unavailable, message: "Its files are not archived.")
+    @available(*, unavailable, message: "A credential with certificate files cannot be archived.")
     public required init?(coder: NSCoder) {
-        fatalError("Its files are not archived.")
+        fatalError("A credential with certificate files cannot be archived.")
     }
 }
 

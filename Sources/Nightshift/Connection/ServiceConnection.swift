@@ -268,7 +268,7 @@ package final class ServiceConnection: Sendable {
                     state.waiters.removeAll { $0 === waiter }
                     state.hastyWaiters.removeAll { $0 === waiter }
                 }
-                throw ServiceUnreachable(message: trouble ?? "The service does not answer.")
+                throw ServiceUnreachable(message: trouble ?? "The service does not respond.")
             }
         }
     }
@@ -340,7 +340,7 @@ package final class ServiceConnection: Sendable {
             if case .refused(let problem) = end {
                 self?.ended(trouble: problem.detail ?? problem.title)
             } else {
-                self?.ended(trouble: "The service broke off.")
+                self?.ended(trouble: "The service closed the connection before its response was complete.")
             }
         }
         state.withLock { $0.reader = reader }
@@ -405,8 +405,8 @@ package final class ServiceConnection: Sendable {
         // The message is printed before any waiting thread continues, because that thread may end the process.
         if isNews {
             Notice.print(
-                "The service cannot be reached. Transfers and background tasks wait until it can be; 'nightshift service start' "
-                    + "starts it, 'nightshift doctor' says what is wrong. \(trouble)")
+                "The service cannot be reached. Transfers and background tasks wait for it. 'nightshift service start' "
+                    + "starts it, and 'nightshift doctor' shows what is wrong. \(trouble)")
         }
         for waiter in waiters { waiter.signal() }
     }

@@ -23,7 +23,7 @@ final class Turn: Sendable {
     func run<Result>(within patience: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
         let deadline = ContinuousClock.now + patience
         guard take(within: patience) else {
-            throw ServiceUnreachable(message: "The service has not answered another request about it yet.")
+            throw ServiceUnreachable(message: "The service has not responded to an earlier request yet.")
         }
         defer { giveBack() }
         return try body(max(.zero, deadline - .now))

@@ -221,7 +221,9 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         // If the task was cancelled just now, the cancellation ends it.
         guard let request else { return }
         let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
-        guard let download = made as? BackgroundDownloadTask else { preconditionFailure("made as a download") }
+        guard let download = made as? BackgroundDownloadTask else {
+            preconditionFailure("The new task is not a download.")
+        }
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didBecome: download)
         }

@@ -1,11 +1,11 @@
 extension Application.LaunchOptionsKey {
-    /// `true` where the app was launched for a crossing or a significant change; what it is, a ``CLLocationManager``'s
-    /// delegate hears. The name is UIKit's.
+    /// The value is `true` if the app was launched for a region event or a significant change. The delegate of a
+    /// ``CLLocationManager`` receives the event. The name is the same as in UIKit.
     public static let location = Self(rawValue: "UIApplicationLaunchOptionsLocationKey")
 }
 
 extension Application {
-    /// What the service has launched the app for is in its environment.
+    /// Returns whether the service launched the app for a location event, according to the environment variables.
     static func isLaunchedForLocation(_ environment: [String: String]) -> Bool {
         guard environment["NIGHTSHIFT_LAUNCH"] == "background" else { return false }
         let reasons = environment["NIGHTSHIFT_WAKE"]?.split(separator: ",") ?? []

@@ -1,14 +1,14 @@
 import NightshiftAPI
 
-/// Whether the app may learn where the device is.
+/// The permission of the app to learn the device's location.
 public enum CLAuthorizationStatus: Int32, Sendable {
-    /// Its user was not asked yet, or has not answered.
+    /// The user was not asked yet, or has not answered.
     case notDetermined = 0
-    /// It may not, and its user cannot change that: the app has no desktop entry.
+    /// The app may not learn the location, and the user cannot change that, because the app has no desktop entry.
     case restricted = 1
     case denied = 2
     case authorizedAlways = 3
-    /// While its user sees it. Nothing wakes it.
+    /// The app may learn the location while the user sees it. Location events do not wake the app.
     case authorizedWhenInUse = 4
 
     init(_ permission: LocationPermission?) {
@@ -22,13 +22,13 @@ public enum CLAuthorizationStatus: Int32, Sendable {
     }
 }
 
-/// How exactly the app is told where the device is: always as exactly as it is known.
+/// The accuracy of locations for the app. It is always full.
 public enum CLAccuracyAuthorization: Int, Sendable {
     case fullAccuracy = 0
     case reducedAccuracy = 1
 }
 
-/// What the app's user is doing; kept, and without an effect.
+/// The activity of the user. It is stored and has no effect.
 public enum CLActivityType: Int, Sendable {
     case other = 1
     case automotiveNavigation = 2

@@ -4,7 +4,7 @@ public import Foundation
 public typealias CLBeaconMajorValue = UInt16
 public typealias CLBeaconMinorValue = UInt16
 
-/// How far a beacon is away.
+/// The distance of a beacon, as a range.
 public enum CLProximity: Int, Sendable {
     case unknown = 0
     case immediate = 1
@@ -12,8 +12,8 @@ public enum CLProximity: Int, Sendable {
     case far = 3
 }
 
-// Unchecked for its subclasses' sake: nothing here changes after the initialiser.
-/// The identity of beacons. Nothing on this device receives beacons.
+// Unchecked because of its subclasses. No property changes after the initialiser.
+/// The identity of beacons. This device cannot receive beacons.
 open class CLBeaconIdentityConstraint: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: CLBeaconMajorValue?
@@ -40,7 +40,7 @@ open class CLBeaconIdentityConstraint: NSObject, NSCopying, @unchecked Sendable 
 
     open override var hash: Int { uuid.hashValue }
 
-    /// Itself, which never changes.
+    /// Returns the object itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
@@ -100,14 +100,14 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-// Unchecked for its subclasses' sake: nothing here changes after the initialiser.
-/// A beacon. Nothing on this device receives beacons: no delegate is given one.
+// Unchecked because of its subclasses. No property changes after the initialiser.
+/// A beacon. This device cannot receive beacons, so no delegate gets one.
 open class CLBeacon: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: NSNumber
     public let minor: NSNumber
     public let proximity = CLProximity.unknown
-    /// Negative: not known.
+    /// The accuracy. It is negative, which means unknown.
     public let accuracy: CLLocationAccuracy = -1
     public let rssi = 0
     public let timestamp: Date
@@ -119,18 +119,18 @@ open class CLBeacon: NSObject, NSCopying, @unchecked Sendable {
         self.timestamp = timestamp
     }
 
-    /// Itself, which never changes.
+    /// Returns the object itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
 extension CLLocationManager {
-    /// False: nothing on this device receives beacons.
+    /// Returns false, because this device cannot receive beacons.
     public class func isRangingAvailable() -> Bool { false }
 
-    /// Empty: no ranging begins.
+    /// The constraints that are being ranged. The set is empty, because no ranging begins.
     public var rangedBeaconConstraints: Set<CLBeaconIdentityConstraint> { [] }
 
-    /// Fails: `didFailRangingFor` with ``CLError/rangingUnavailable``.
+    /// Calls `didFailRangingFor` with ``CLError/rangingUnavailable``.
     public func startRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, didFailRangingFor: constraint, error: CLError.noBeacons)
@@ -139,7 +139,7 @@ extension CLLocationManager {
 
     public func stopRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {}
 
-    /// Fails: `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``.
+    /// Calls `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``.
     public func startRangingBeacons(in region: CLBeaconRegion) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, rangingBeaconsDidFailFor: region, withError: CLError.noBeacons)
@@ -151,5 +151,5 @@ extension CLLocationManager {
 
 extension CLError {
     fileprivate static let noBeacons = CLError(
-        .rangingUnavailable, reason: "Nothing on this device receives beacons.")
+        .rangingUnavailable, reason: "This device cannot receive beacons.")
 }

@@ -3,24 +3,24 @@ public import Foundation
 /// The domain of ``CLError``.
 public let kCLErrorDomain = "kCLErrorDomain"
 
-/// Why the app is not told where the device is.
+/// An error that says why the app does not get the location.
 public struct CLError: CustomNSError, Hashable, Sendable {
-    /// Apple's numbers.
+    /// The error codes, with Apple's numbers.
     public enum Code: Int, Sendable {
-        /// Nothing tells where the device is, now.
+        /// No source provides the location at this time.
         case locationUnknown = 0
-        /// The app's user does not let it know.
+        /// This app does not have permission to use the location.
         case denied = 1
         case network = 2
         case headingFailure = 3
-        /// The app's user does not let it monitor regions.
+        /// The user does not allow the app to monitor regions.
         case regionMonitoringDenied = 4
-        /// The region is too large or no region, or the app monitors as many as it may.
+        /// The region is too large or not a valid region, or the app already monitors the maximum number of regions.
         case regionMonitoringFailure = 5
-        /// The region is kept, and is monitored as soon as something tells where the device is.
+        /// The region is stored. Monitoring begins as soon as a source provides the location.
         case regionMonitoringSetupDelayed = 6
         case regionMonitoringResponseDelayed = 7
-        /// Nothing on this device receives beacons.
+        /// This device cannot receive beacons.
         case rangingUnavailable = 16
         case rangingFailure = 17
     }
@@ -28,9 +28,10 @@ public struct CLError: CustomNSError, Hashable, Sendable {
     public let code: Code
     private let reason: String
 
-    /// For tests of an app's own.
+    /// Makes an error for the app's own tests.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
-        self.init(code, reason: userInfo[NSLocalizedDescriptionKey] as? String ?? "The location is not told: \(code).")
+        self.init(
+            code, reason: userInfo[NSLocalizedDescriptionKey] as? String ?? "The location is not available: \(code).")
     }
 
     init(_ code: Code, reason: String) {
@@ -42,7 +43,7 @@ public struct CLError: CustomNSError, Hashable, Sendable {
 
     public var errorCode: Int { code.rawValue }
 
-    /// The service's own words, where it was the service that refused.
+    /// A dictionary with the service's reason, if the service refused.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: reason] }
 
     public static var locationUnknown: Code { .locationUnknown }
@@ -58,7 +59,7 @@ public struct CLError: CustomNSError, Hashable, Sendable {
 }
 
 extension CLError.Code {
-    /// Lets an error be caught by its code: `catch CLError.denied`.
+    /// Allows an error to be caught by its code: `catch CLError.denied`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? CLError)?.code == code
     }

@@ -2,10 +2,10 @@ public import Foundation
 
 public typealias CLHeadingComponentValue = Double
 
-/// Every change of the heading is wanted.
+/// The filter value that lets every change of the heading through.
 public let kCLHeadingFilterNone: CLLocationDegrees = -1
 
-/// How the device is held, for the heading; kept, and without an effect.
+/// The orientation in which the device is held, for headings. It is stored and has no effect.
 public enum CLDeviceOrientation: Int32, Sendable {
     case unknown = 0
     case portrait = 1
@@ -16,12 +16,12 @@ public enum CLDeviceOrientation: Int32, Sendable {
     case faceDown = 6
 }
 
-// Unchecked for its subclasses' sake: nothing here changes after the initialiser.
-/// The direction in which the device points. There is no source for it: no delegate is given one.
+// Unchecked because of its subclasses. No property changes after the initialiser.
+/// The direction in which the device points. No source provides headings, so no delegate gets one.
 open class CLHeading: NSObject, NSCopying, @unchecked Sendable {
     public let magneticHeading: CLLocationDirection
     public let trueHeading: CLLocationDirection
-    /// Negative: the heading is not valid.
+    /// The accuracy. A negative value means that the heading is not valid.
     public let headingAccuracy: CLLocationDirection
     public let x: CLHeadingComponentValue
     public let y: CLHeadingComponentValue
@@ -34,20 +34,20 @@ open class CLHeading: NSObject, NSCopying, @unchecked Sendable {
         timestamp = .distantPast
     }
 
-    /// Itself, which never changes.
+    /// Returns the object itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
 extension CLLocationManager {
-    /// False: no source on this device tells the heading.
+    /// Returns false, because this device has no source of headings.
     public class func headingAvailable() -> Bool { false }
 
-    /// Nil: there is no source for it.
+    /// The last heading. It is nil, because no source provides headings.
     public var heading: CLHeading? { nil }
 
-    /// Fails: `didFailWithError` with ``CLError/headingFailure``.
+    /// Calls `didFailWithError` with ``CLError/headingFailure``.
     public func startUpdatingHeading() {
-        fail(CLError(.headingFailure, reason: "No source on this device tells the heading."))
+        fail(CLError(.headingFailure, reason: "This device has no source of headings."))
     }
 
     public func stopUpdatingHeading() {}

@@ -1,29 +1,30 @@
 public import Foundation
 import NightshiftAPI
 
-// Unchecked for its subclasses' sake: nothing here is changed behind the initialiser.
-/// Where the device was at some moment, and how certain that is.
+// Unchecked because of its subclasses. No property changes after the initialiser.
+/// A location of the device at a certain time, with its accuracy.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     public let coordinate: CLLocationCoordinate2D
-    /// Metres above the sea, as far as ``verticalAccuracy`` says; the service tells none.
+    /// The altitude in metres above sea level, with the accuracy ``verticalAccuracy``. The service provides no
+    /// altitude.
     public let altitude: CLLocationDistance
-    /// Metres around the coordinate within which the device was; a negative one says that the coordinate is not to be
-    /// used.
+    /// The radius in metres around the coordinate within which the device was. A negative value means that the
+    /// coordinate must not be used.
     public let horizontalAccuracy: CLLocationAccuracy
-    /// Metres; zero or negative where the altitude is not known.
+    /// The accuracy of the altitude in metres. If it is zero or negative, the altitude is unknown.
     public let verticalAccuracy: CLLocationAccuracy
     public let course: CLLocationDirection
-    /// Negative: the service tells no course.
+    /// The accuracy of the course. It is negative, because the service provides no course.
     public let courseAccuracy: CLLocationDirectionAccuracy
     public let speed: CLLocationSpeed
-    /// Negative: the service tells no speed.
+    /// The accuracy of the speed. It is negative, because the service provides no speed.
     public let speedAccuracy: CLLocationSpeedAccuracy
     public let timestamp: Date
 
-    /// Always nil: no source knows the floor.
+    /// The floor of the building. It is always nil, because no source provides it.
     public var floor: CLFloor? { nil }
 
-    /// A place of now, with an accuracy of 0 m, whose altitude, course and speed are not known.
+    /// Makes a location with the current time and an accuracy of 0 m. Its altitude, course and speed are unknown.
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
@@ -69,7 +70,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         self.timestamp = timestamp
     }
 
-    /// Nil for an archive that has no location, or one whose timestamp is missing.
+    /// Returns nil if the archive has no location, or no timestamp.
     public required init?(coder: NSCoder) {
         guard coder.containsValue(forKey: "latitude"), coder.containsValue(forKey: "longitude"),
             coder.containsValue(forKey: "timestamp")
@@ -104,17 +105,17 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
             horizontalAccuracy: place.accuracy, verticalAccuracy: -1, timestamp: place.time)
     }
 
-    /// Metres to another place along the earth's curve, whatever the altitudes; not a number where one of both is no
-    /// place.
+    /// Returns the distance to another location in metres along the earth's surface, or NaN if one of the coordinates
+    /// is invalid. Altitudes are ignored.
     ///
-    /// Along the great circle of a sphere with the earth's mean radius: within half a percent of the way on its
-    /// ellipsoid.
+    /// The distance is along the great circle of a sphere with the earth's mean radius. It differs by at most half a
+    /// percent from the distance on the earth's ellipsoid.
     open func distance(from location: CLLocation) -> CLLocationDistance {
         guard let here = coordinate.coordinate, let there = location.coordinate.coordinate else { return .nan }
         return there.distance(to: here)
     }
 
-    /// Itself, which never changes.
+    /// Returns the object itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override var description: String {
@@ -125,9 +126,9 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     }
 }
 
-/// A floor of a building. Nothing on this device knows it: no location has one.
+/// A floor of a building. No location has a floor, because this device cannot determine it.
 public final class CLFloor: NSObject, Sendable {
-    /// 0 is the ground floor.
+    /// The number of the floor. 0 is the ground floor.
     public let level: Int
 
     private init(level: Int) {

@@ -1,21 +1,21 @@
 import NightshiftAPI
 
 public typealias CLLocationDegrees = Double
-/// Metres.
+/// A distance in metres.
 public typealias CLLocationDistance = Double
-/// Metres; a negative one says that what it is about is not known.
+/// An accuracy in metres. A negative value means that the measured value is unknown.
 public typealias CLLocationAccuracy = Double
-/// Metres in a second; a negative one is not known.
+/// A speed in metres per second. A negative value means unknown.
 public typealias CLLocationSpeed = Double
-/// Degrees from true north, clockwise; a negative one is not known.
+/// A direction in degrees clockwise from true north. A negative value means unknown.
 public typealias CLLocationDirection = Double
 
-/// Metres in a second; a negative one is not known.
+/// An accuracy in metres per second. A negative value means unknown.
 public typealias CLLocationSpeedAccuracy = Double
-/// Degrees; a negative one is not known.
+/// An accuracy in degrees. A negative value means unknown.
 public typealias CLLocationDirectionAccuracy = Double
 
-/// A place on the earth, in degrees (WGS 84), whether there is such a place or not.
+/// A coordinate on the earth in degrees (WGS 84). Its values may be invalid.
 public struct CLLocationCoordinate2D: Sendable {
     public var latitude: CLLocationDegrees
     public var longitude: CLLocationDegrees
@@ -33,14 +33,15 @@ public struct CLLocationCoordinate2D: Sendable {
         self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
     }
 
-    /// Nil for what is no place.
+    /// The valid coordinate, or nil if the values are invalid.
     var coordinate: Coordinate? { Coordinate(latitude: latitude, longitude: longitude) }
 }
 
-/// No place.
+/// An invalid coordinate.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
-/// Whether there is such a place: within the poles and the antimeridian.
+/// Returns whether the coordinate is valid: its latitude is at most 90 degrees and its longitude at most 180 degrees in
+/// either direction.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
     coord.coordinate != nil
@@ -53,7 +54,7 @@ public func CLLocationCoordinate2DMake(
     CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
 }
 
-// Apple's values.
+// The values are the same as on Apple's systems.
 public let kCLLocationAccuracyBestForNavigation: CLLocationAccuracy = -2
 public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
 public let kCLLocationAccuracyNearestTenMeters: CLLocationAccuracy = 10

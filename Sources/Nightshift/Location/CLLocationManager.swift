@@ -3,37 +3,39 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked for its subclasses' sake: what changes is in a mutex, and delegates are called on the main queue alone.
-/// Gives a running app the place of the device, and has the app woken where the device crosses the boundaries of regions and
-/// where its place changes significantly.
+// Unchecked because of its subclasses. Mutable state is in a mutex, and delegates are called only on the main queue.
+/// Provides the device's location to a running app. It also lets the app be woken when the device crosses the
+/// boundaries of regions, and when its location changes significantly.
 ///
-/// For any thread; everything returns at once, but for the first question about how things are, which waits for the
-/// service's first words, 2 s at most. Make one at every launch and give it a delegate: an app that was launched for an
-/// event hears of it there. Regions are the app's, and so are their events: the delegate of each manager hears them.
+/// You can call the methods on any thread. They return at once, with one exception: the first reading of the state
+/// waits up to 2 s for the service's first response. Make a manager at every launch and give it a delegate, because an
+/// app that was launched for an event receives it there. Regions and their events belong to the app, so the delegate of
+/// each manager receives them.
 open class CLLocationManager: NSObject, @unchecked Sendable {
     private let handler: LocationHandler
     private let state = Mutex(State())
 
-    // Unchecked for the delegate, which the main queue alone calls.
+    // Unchecked because of the delegate, which is called only on the main queue.
     private struct State: @unchecked Sendable {
         weak var delegate: (any CLLocationManagerDelegate)?
-        /// What the delegate was told of its user's word.
+        /// The permission that was last reported to the delegate.
         var told: CLAuthorizationStatus?
         var monitorsChanges = false
-        /// Whether the delegate has heard that its user has said no, since significant changes were started last.
+        /// Whether the delegate was notified that the user denies the location, since the last start of monitoring
+        /// significant changes.
         var hasHeardDenial = false
-        /// Calls of the delegate's methods that have reached the defaults.
+        /// The number of delegate calls that reached default implementations.
         var unheard = 0
         var desiredAccuracy = kCLLocationAccuracyBest
         var distanceFilter = kCLDistanceFilterNone
-        /// The updates that were started.
+        /// The request for continuous updates, if they are on.
         var updates: PlaceRequest?
-        /// The request for one place that is under way.
+        /// The pending request for one location.
         var once: PlaceRequest?
         var settings = Settings()
     }
 
-    /// Kept, and without an effect.
+    /// Settings that are stored and have no effect.
     private struct Settings: Sendable {
         var activityType = CLActivityType.other
         var allowsBackgroundUpdates = false
@@ -59,81 +61,84 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         cancelPlaceRequests()
     }
 
-    /// Not held. What the manager has missed is told to the first one.
+    /// The delegate. The reference is weak. When the first delegate is set, it receives the events that the manager has
+    /// missed.
     open var delegate: (any CLLocationManagerDelegate)? {
         get { state.withLock(\.delegate) }
         set {
-            // Called on the main queue alone.
+            // The delegate is called only on the main queue.
             nonisolated(unsafe) let delegate = newValue
             state.withLock { $0.delegate = delegate }
             if newValue != nil { handler.listen() }
         }
     }
 
-    // MARK: - Its user
+    // MARK: - Permission
 
-    /// The user's word; `notDetermined` while there is no service to tell it.
+    /// The user's permission. It is `notDetermined` while the service cannot be reached.
     open var authorizationStatus: CLAuthorizationStatus { handler.current().status }
 
-    /// The same, from before iOS 14.
+    /// Returns the user's permission. This is the form from before iOS 14.
     open class func authorizationStatus() -> CLAuthorizationStatus {
         ServiceConnection.shared.location.current().status
     }
 
-    /// Always full: no place is blurred.
+    /// The accuracy of locations for the app. It is always full.
     open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
 
-    /// Has its user asked whether the app may know the place while it is seen, with the reason in its desktop entry
-    /// (`X-Nightshift-LocationReason`). Does nothing where its user was asked before.
+    /// Asks the user whether the app may learn the location while the user sees the app. The question shows the reason
+    /// from the app's desktop entry (`X-Nightshift-LocationReason`). Does nothing if the user was asked before.
     open func requestWhenInUseAuthorization() {
         handler.requestAuthorization(.whenInUse)
     }
 
-    /// Has its user asked whether the app may always know the place, which being woken takes. Does nothing where its
-    /// user has said no, or yes to it.
+    /// Asks the user whether the app may always learn the location, which is required for being woken. Does nothing if
+    /// the user has refused, or has already allowed this.
     open func requestAlwaysAuthorization() {
         handler.requestAuthorization(.always)
     }
 
     // MARK: - The device
 
-    /// Whether something tells where the device is.
+    /// Returns whether a source provides the device's location.
     open class func locationServicesEnabled() -> Bool {
         let known = ServiceConnection.shared.location.currentAndNext().known
         return known?.canMonitorRegions == true || known?.canMonitorSignificantChanges == true
     }
 
-    /// Whether regions of this class can be monitored: circles, where something tells the place.
+    /// Returns whether regions of this class can be monitored. This is true for circles if a source provides the
+    /// location.
     open class func isMonitoringAvailable(for regionClass: AnyClass) -> Bool {
         guard regionClass is CLCircularRegion.Type else { return false }
         return ServiceConnection.shared.location.currentAndNext().known?.canMonitorRegions == true
     }
 
-    /// Whether a modem or the network tells of significant changes.
+    /// Returns whether a modem or the network reports significant changes.
     open class func significantLocationChangeMonitoringAvailable() -> Bool {
         ServiceConnection.shared.location.currentAndNext().known?.canMonitorSignificantChanges == true
     }
 
-    /// The last place that the service has told the app, where the app may know it: look at its `timestamp`. Reading it
-    /// has the service asked for the next reader.
+    /// The last location that the service has sent to the app, if the app is allowed to learn it. Check its
+    /// `timestamp`. Reading this property also makes a request to the service, whose result is returned at the next
+    /// reading.
     open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
 
     // MARK: - Regions
 
-    /// Metres: the largest radius that is monitored.
+    /// The largest radius in metres that can be monitored.
     open var maximumRegionMonitoringDistance: CLLocationDistance { MonitoredRegion.largestRadius }
 
-    /// What the app monitors, with what was asked and is still to be told to the service. Copies: identifiers tell
-    /// which is which.
+    /// Copies of the monitored regions, including changes that were not sent to the service yet. Compare them by their
+    /// identifiers.
     open var monitoredRegions: Set<CLRegion> {
         Set(handler.currentAndNext().regions.map { CLCircularRegion($0) })
     }
 
-    /// Has the app woken when the device enters or leaves the region, from now on and over relaunches and reboots; 20
-    /// of an app.
+    /// Starts monitoring a region: the app is woken when the device enters or leaves the region. Monitoring continues
+    /// after relaunches and reboots. An app can monitor 20 regions.
     ///
-    /// One with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` tells what came of
-    /// it; without its user's word the region is kept, and monitored when its user says yes.
+    /// A region with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` reports the
+    /// result. Without the user's permission, the region is stored and is monitored when the user gives permission.
     open func startMonitoring(for region: CLRegion) {
         guard let monitored = region.monitored else { return handler.refuse(region) }
         handler.add(.monitor(monitored))
@@ -144,16 +149,16 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.add(.stopMonitoring(region.identifier))
     }
 
-    /// Has this manager's delegate hear `didDetermineState`: when the first fix for a new region is there, `unknown`
-    /// where it does not come within a minute or so.
+    /// Requests a region's state, which this manager's delegate gets in `didDetermineState`. For a new region it is
+    /// called when the first location fix is available. The state is `unknown` if no fix arrives within about a minute.
     open func requestState(for region: CLRegion) {
         handler.requestState(of: region, for: self)
     }
 
     // MARK: - Significant changes
 
-    /// Has the app woken when the place has changed significantly: by about 500 m or another cell, every five minutes
-    /// at most. Has to be called at every launch.
+    /// Starts monitoring significant changes: the app is woken when the location has changed by about 500 m, or when
+    /// the device has entered another cell, at most every five minutes. Call this method at every launch.
     open func startMonitoringSignificantLocationChanges() {
         state.withLock { state in
             state.monitorsChanges = true
@@ -163,7 +168,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.listen()
     }
 
-    /// Ends it, unless another manager monitors them.
+    /// Stops monitoring significant changes, unless another manager monitors them.
     open func stopMonitoringSignificantLocationChanges() {
         state.withLock { $0.monitorsChanges = false }
         if !handler.managers.contains(where: \.monitorsChanges) { handler.add(.significantChanges(false)) }
@@ -171,27 +176,30 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     var monitorsChanges: Bool { state.withLock(\.monitorsChanges) }
 
-    // MARK: - The place while the app runs
+    // MARK: - Locations for a running app
 
-    /// Metres of accuracy that `requestLocation()` and `startUpdatingLocation()` ask for; regions and significant changes do not use
-    /// it. The delegate hears a place that is less accurate where no better one comes within seconds.
+    /// The accuracy in metres that `requestLocation()` and `startUpdatingLocation()` request. Regions and significant
+    /// changes do not use it. If no location of this accuracy is found within seconds, the delegate gets a less
+    /// accurate one.
     open var desiredAccuracy: CLLocationAccuracy {
         get { state.withLock(\.desiredAccuracy) }
         set { change { $0.desiredAccuracy = newValue } }
     }
 
-    /// Metres between two places of `startUpdatingLocation()`, at least; ``kCLDistanceFilterNone`` for every place.
+    /// The minimum distance in metres between two locations of `startUpdatingLocation()`. With
+    /// ``kCLDistanceFilterNone``, the delegate gets every location.
     open var distanceFilter: CLLocationDistance {
         get { state.withLock(\.distanceFilter) }
         set { change { $0.distanceFilter = newValue } }
     }
 
-    /// Has the delegate told one place, by `didUpdateLocations`, within seconds, or `didFailWithError` with ``CLError/locationUnknown``.
+    /// Requests one location. Within seconds the delegate gets it in `didUpdateLocations`, or `didFailWithError` is
+    /// called with ``CLError/locationUnknown``.
     ///
-    /// A second call replaces the first; while updates are on it does nothing ([Apple](
-    /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). For an app in front, and
-    /// within its background time: a suspended app hears of it when it runs again. Where the user was not asked yet, and sees the
-    /// app, the user is asked.
+    /// A second call replaces the first. While updates are on, the call does nothing ([Apple](
+    /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). The method is for
+    /// an app in the foreground or within its background time: a suspended app gets the location when it runs again. If
+    /// the user was not asked yet, and sees the app, the user is asked.
     open func requestLocation() {
         guard let request = newRequest(isOnce: true) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -203,11 +211,11 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         if old !== request { request.start() }
     }
 
-    /// Has the delegate told places as they come, until `stopUpdatingLocation()`. Does nothing where updates are on; a pending
-    /// `requestLocation()` is cancelled.
+    /// Starts updates: the delegate gets locations as they arrive, until `stopUpdatingLocation()`. Does nothing if
+    /// updates are on. A pending `requestLocation()` is cancelled.
     ///
-    /// For an app in front, and within its background time: while an app is suspended its receiver is off, and places come again when
-    /// it runs. Nothing wakes or launches an app for them.
+    /// The method is for an app in the foreground or within its background time. While an app is suspended, its use of
+    /// the receiver ends, and updates continue when it runs again. Apps are not woken or launched for updates.
     open func startUpdatingLocation() {
         guard let request = newRequest(isOnce: false) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -219,7 +227,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         if old !== request { request.start() }
     }
 
-    /// Ends the updates, and cancels a pending `requestLocation()`.
+    /// Stops the updates, and cancels a pending `requestLocation()`.
     open func stopUpdatingLocation() { cancelPlaceRequests() }
 
     private func cancelPlaceRequests() {
@@ -227,7 +235,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         for request in requests { request?.cancel() }
     }
 
-    /// Has updates that are on go on as the manager wants them now.
+    /// Changes the settings of updates. If updates are on, they are restarted with the new settings.
     private func change(_ change: (inout State) -> Void) {
         let wasChanged = state.withLock { state in
             let before = (state.desiredAccuracy, state.distanceFilter)
@@ -252,7 +260,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         return handler.placeRequest(wanted) { [weak self] request, update in self?.hear(update, of: request) }
     }
 
-    /// The requests that are open.
+    /// The open requests.
     var placeRequests: [PlaceRequest] { state.withLock { [$0.updates, $0.once].compactMap(\.self) } }
 
     // MARK: - Settings without an effect
@@ -288,7 +296,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     }
 }
 
-// What the delegate hears, on the main queue.
+// Calls of the delegate, on the main queue.
 extension CLLocationManager {
     func hear(_ status: CLAuthorizationStatus) {
         let (delegate, isLost) = state.withLock { state -> ((any CLLocationManagerDelegate)?, Bool) in
@@ -301,16 +309,18 @@ extension CLLocationManager {
         }
         delegate?.locationManagerDidChangeAuthorization(self)
         if isLost {
-            delegate?.locationManager(self, didFailWithError: CLError(.denied, reason: "The app's user has said no."))
+            delegate?.locationManager(
+                self,
+                didFailWithError: CLError(.denied, reason: "This app does not have permission to use the location."))
         }
     }
 
-    /// Has the delegate hear that what the app has started is not to be had on this device.
+    /// Notifies the delegate that a function it has started is not available on this device.
     func fail(_ error: CLError) {
         DispatchQueue.main.async { [self] in delegate?.locationManager(self, didFailWithError: error) }
     }
 
-    /// The service has answered a request of this manager.
+    /// Handles the service's response to a request of this manager.
     func hear(_ update: LocationUpdate, of request: PlaceRequest) {
         let isOpen = state.withLock { state in
             if state.once === request {
@@ -327,12 +337,12 @@ extension CLLocationManager {
             delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
             guard state.withLock(\.unheard) > 0 else { return }
             handler.adviseMethods(
-                of: delegate, for: "the place of the device", method: "locationManager(_:didUpdateLocations:)")
+                of: delegate, for: "the device's location", method: "locationManager(_:didUpdateLocations:)")
         } else {
             let error =
                 update.failure == .denied
-                ? CLError(.denied, reason: "The user does not allow the app to learn the location.")
-                : CLError(.locationUnknown, reason: "Nothing told where the device is in time.")
+                ? CLError(.denied, reason: "This app does not have permission to use the location.")
+                : CLError(.locationUnknown, reason: "No source provided the location in time.")
             delegate?.locationManager(self, didFailWithError: error)
         }
     }
@@ -350,7 +360,7 @@ extension CLLocationManager {
                 delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
                 calls = 1
             } else {
-                let reason = "The device has come into another cell, and nothing tells where that is."
+                let reason = "The device has entered another cell, and no source provides its location."
                 delegate.locationManager(self, didFailWithError: CLError(.locationUnknown, reason: reason))
             }
         } else if let crossed = event.region {
@@ -369,7 +379,7 @@ extension CLLocationManager {
         }
     }
 
-    /// A method that the delegate does not have was called.
+    /// Counts a call of a method that the delegate does not implement.
     func countUnheard() {
         state.withLock { $0.unheard += 1 }
     }
@@ -386,9 +396,10 @@ extension CLLocationManager {
         delegate?.locationManager(self, monitoringDidFailFor: region, withError: error)
     }
 
-    /// Its user's no is told once for each start, though the answer to that may come behind it.
+    /// Notifies the delegate that significant changes are not available. A denial by the user is reported once for each
+    /// start, even if the response to the start arrives after the denial.
     ///
-    /// - Parameter reason: in a sentence.
+    /// - Parameter reason: The reason as a sentence.
     func hearNoChanges(_ code: CLError.Code, _ reason: String) {
         let isNews = state.withLock { state in
             guard state.monitorsChanges, state.delegate != nil else { return false }

@@ -1,43 +1,46 @@
 public import Foundation
 
-/// What an app hears of location; every method has a default and is called on the main queue.
+/// The methods with which an app receives location events. Every method has a default implementation and is called on
+/// the main queue.
 public protocol CLLocationManagerDelegate: NSObjectProtocol {
-    /// The user's word: once behind the making of the manager, then whenever it has changed.
+    /// Called once after the manager was made, and then whenever the user's permission has changed.
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
 
-    /// The same, for delegates from before iOS 14. Called where the other method is not there.
+    /// The form for delegates from before iOS 14. It is called if the other method is not implemented.
     func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus)
 
-    /// A place that was asked for, or a significant change, of a manager that has started monitoring those; the newest place comes
-    /// last.
+    /// Called with a location that was requested, or with a significant change if the manager monitors these. The
+    /// newest location is last.
     ///
-    /// The first significant change after the start is the last place that is known: look at its `timestamp`.
+    /// The first call after the start of monitoring has the last known location. Check its `timestamp`.
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
 
-    /// The app may not know the place (`denied`), or nothing tells it now (`locationUnknown`): updates that are on are tried again.
+    /// Called if the app is not allowed to learn the location (`denied`), or if no source provides it at this time
+    /// (`locationUnknown`). If updates are on, they are retried.
     ///
-    /// - Parameter error: a ``CLError``.
+    /// - Parameter error: A ``CLError``.
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
 
     func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)
 
-    /// The device has entered the region. About 10 s are left, more with a background task.
+    /// Called when the device has entered the region. The app has about 10 s, or more with a background task.
     ///
-    /// - Parameter region: a copy of the one that is monitored: its identifier tells which it is.
+    /// - Parameter region: A copy of the monitored region. Compare it by its identifier.
     func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion)
 
-    /// The device has left the region.
+    /// Called when the device has left the region.
     func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
 
-    /// On which side of the boundary the device is: behind every crossing, and the answer to
-    /// ``CLLocationManager/requestState(for:)``.
+    /// Called with the side of the boundary on which the device is. It is called after every region event, and as the
+    /// response to ``CLLocationManager/requestState(for:)``.
     func locationManager(_ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion)
 
-    /// The region is not monitored: ``CLError``.
+    /// Called with a ``CLError`` if the region is not monitored.
     func locationManager(
         _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?, withError error: any Error)
 
-    // Not called: nothing on this device pauses updates, and there is no source of headings, visits and beacons.
+    // These methods are never called: updates are never paused, and this device has no source of headings, visits or
+    // beacons.
     func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager)
     func locationManagerDidResumeLocationUpdates(_ manager: CLLocationManager)
     func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading)
@@ -47,11 +50,11 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
         _ manager: CLLocationManager, didRange beacons: [CLBeacon], satisfying constraint: CLBeaconIdentityConstraint)
     func locationManager(_ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion)
 
-    /// Beacons are not received on this device: ``CLError/rangingUnavailable``.
+    /// Called with ``CLError/rangingUnavailable``, because this device cannot receive beacons.
     func locationManager(
         _ manager: CLLocationManager, didFailRangingFor constraint: CLBeaconIdentityConstraint, error: any Error)
 
-    /// The same, for ``CLLocationManager/startRangingBeacons(in:)``.
+    /// Called with ``CLError/rangingUnavailable`` after ``CLLocationManager/startRangingBeacons(in:)``.
     func locationManager(
         _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion, withError error: any Error)
 }

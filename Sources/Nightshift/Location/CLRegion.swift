@@ -2,12 +2,12 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked for its subclasses' sake: what changes is in a mutex.
-/// A region that can be monitored; what kind it is, its subclass says.
+// Unchecked because of its subclasses. Mutable state is in a mutex.
+/// A region that can be monitored. Its subclass says which kind of region it is.
 ///
 /// Two regions of one class with the same identifier are equal: monitoring one replaces the other.
 open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
-    /// Unique in the app.
+    /// The identifier, which is unique in the app.
     public let identifier: String
     private let notifications: Mutex<(entry: Bool, exit: Bool)>
 
@@ -30,13 +30,13 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
         coder.encode(notifyOnExit, forKey: "notifyOnExit")
     }
 
-    /// Whether its entry wakes the app; looked at when its monitoring is started.
+    /// Whether entering the region wakes the app. The value is read when monitoring starts.
     open var notifyOnEntry: Bool {
         get { notifications.withLock(\.entry) }
         set { notifications.withLock { $0.entry = newValue } }
     }
 
-    /// Whether its exit wakes the app; looked at when its monitoring is started.
+    /// Whether leaving the region wakes the app. The value is read when monitoring starts.
     open var notifyOnExit: Bool {
         get { notifications.withLock(\.exit) }
         set { notifications.withLock { $0.exit = newValue } }
@@ -55,20 +55,21 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
 
     open override var description: String { "\(type(of: self)) (identifier:'\(identifier)')" }
 
-    /// As the service is asked for it; nil for what cannot be monitored.
+    /// The region in the form that is sent to the service. Nil if it cannot be monitored.
     var monitored: MonitoredRegion? { nil }
 }
 
 /// A circle on the earth.
 open class CLCircularRegion: CLRegion, @unchecked Sendable {
     public let center: CLLocationCoordinate2D
-    /// Metres.
+    /// The radius in metres.
     public let radius: CLLocationDistance
 
     /// - Parameters:
-    ///   - radius: in metres; at most ``CLLocationManager/maximumRegionMonitoringDistance`` to be monitored. Below some
-    ///     hundred metres what the device knows of its place decides how soon a crossing is certain.
-    ///   - identifier: unique in the app, 256 bytes at most.
+    ///   - radius: The radius in metres. It can be monitored up to
+    ///     ``CLLocationManager/maximumRegionMonitoringDistance``. For a radius below some hundred metres, the accuracy
+    ///     of the device's location decides how soon an event is certain.
+    ///   - identifier: The identifier, which is unique in the app and has at most 256 bytes.
     public init(center: CLLocationCoordinate2D, radius: CLLocationDistance, identifier: String) {
         self.center = center
         self.radius = radius
@@ -97,7 +98,7 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
         coder.encode(radius, forKey: "radius")
     }
 
-    /// Whether a place is in the circle or on its boundary.
+    /// Returns whether a coordinate is in the circle or on its boundary.
     open func contains(_ coordinate: CLLocationCoordinate2D) -> Bool {
         guard let center = center.coordinate, let place = coordinate.coordinate else { return false }
         return center.distance(to: place) <= radius
@@ -122,7 +123,7 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-/// On which side of a region's boundary the device is.
+/// The side of a region's boundary on which the device is.
 public enum CLRegionState: Int, Sendable {
     case unknown = 0
     case inside = 1

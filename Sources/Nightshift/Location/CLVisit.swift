@@ -1,11 +1,11 @@
 public import Foundation
 
-// Unchecked for its subclasses' sake: nothing here changes after the initialiser.
-/// A stay at a place. Nothing on this device notices visits: no delegate is given one.
+// Unchecked because of its subclasses. No property changes after the initialiser.
+/// A stay at a location. This device cannot detect visits, so no delegate gets one.
 open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
-    /// `Date.distantPast` where it is not known.
+    /// The time of arrival, or `Date.distantPast` if it is unknown.
     public let arrivalDate: Date
-    /// `Date.distantFuture` while the visit lasts.
+    /// The time of departure, or `Date.distantFuture` while the visit lasts.
     public let departureDate: Date
     public let coordinate: CLLocationCoordinate2D
     public let horizontalAccuracy: CLLocationAccuracy
@@ -17,14 +17,14 @@ open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
         horizontalAccuracy = -1
     }
 
-    /// Itself, which never changes.
+    /// Returns the object itself, which is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
 extension CLLocationManager {
-    /// Fails: `didFailWithError` with ``CLError/locationUnknown``.
+    /// Calls `didFailWithError` with ``CLError/locationUnknown``.
     public func startMonitoringVisits() {
-        fail(CLError(.locationUnknown, reason: "Nothing on this device notices visits."))
+        fail(CLError(.locationUnknown, reason: "This device cannot detect visits."))
     }
 
     public func stopMonitoringVisits() {}

@@ -2,17 +2,19 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// What an app's delegates have heard of location, beside the service: noted when they have returned and before that is
-/// acknowledged, so that nobody hears an event twice, whoever dies in between.
+/// A file with the location events that an app's delegates have received, stored by the app itself. An event is written
+/// after the delegates have returned and before it is acknowledged to the service. Therefore no event is delivered
+/// twice, even if the app or the service ends in between.
 ///
-/// Only one process of an app hears its events. A file of a few lines, without a place in it.
+/// Only one process of an app receives its events. The file has a few lines and contains no locations.
 struct HeardEvents: Sendable {
     private let file: String
 
-    /// Events of which the service may not know yet that they were heard: one of each region, and a change.
+    /// The maximum number of events whose acknowledgement may not have reached the service: one for each region, and
+    /// one significant change.
     private static let most = Limits.regions + 1
 
-    /// Nil where the app's name is too long for that of a file: it may hear an event twice.
+    /// Returns nil if the app's name is too long for a file name. Such an app may receive an event twice.
     init?(_ paths: ServicePaths, of app: AppID) {
         let name = app.rawValue.percentEncoded
         guard name.utf8.count <= 250, name.contains(where: { $0 != "." }) else { return nil }
@@ -35,7 +37,8 @@ struct HeardEvents: Sendable {
             .split(separator: "\n").map(String.init)
     }
 
-    /// With the time, since a state that was begun anew counts its wakes from the beginning.
+    /// Returns the line of an event. It has the event's time, because the service numbers wakes from the beginning
+    /// again after its state was lost.
     private static func line(_ event: LocationEvent, _ wake: Int64) -> String {
         "\(wake) \(event.kind.rawValue) \(Int64(saturating: event.time.timeIntervalSince1970 * 1_000))"
     }

@@ -1,14 +1,15 @@
 import NightshiftAPI
 
-/// What an app's process knows of location: what the service has said, and what was asked of it since.
+/// The state of location in an app's process: the service's responses, and the app's later requests.
 struct LocationBook: Sendable {
-    /// What the app asks for. A later wish about the same thing stands in the place of one that waits.
+    /// A request of the app. It replaces an earlier request for the same region or for significant changes that was not
+    /// sent yet.
     enum Wish: Hashable, Sendable {
         case monitor(MonitoredRegion)
         case stopMonitoring(String)
         case significantChanges(Bool)
 
-        /// The region's identifier; nil for significant changes.
+        /// The identifier of the region, or nil for significant changes.
         fileprivate var region: String? {
             switch self {
             case .monitor(let region): region.identifier
@@ -19,34 +20,34 @@ struct LocationBook: Sendable {
     }
 
     private(set) var known: ProcessLocation?
-    /// What the service was not told yet, in the order in which it is to hear it.
+    /// The requests that were not sent to the service yet, in the order in which they will be sent.
     private(set) var wishes: [(number: Int, wish: Wish)] = []
     private var lastNumber = 0
-    /// The number of the wish that is being told.
+    /// The number of the request that is being sent.
     private var telling: Int?
-    /// The user's word as the channel has told it: newer than any answer.
+    /// The user's permission from a notice on the channel. It is newer than the permission in any response.
     private var told: LocationPermission?
-    /// The last place that an event has brought, and how many have.
+    /// The location of the last event that had one. ``eventPlaces`` counts these events.
     private var eventPlace: Place?
     private(set) var eventPlaces = 0
-    /// ``eventPlaces`` when the wish that is being told was sent.
+    /// The value of ``eventPlaces`` at the time when the current request was sent.
     private var eventPlacesBeforeTelling = 0
-    /// Why the service tells this program nothing of location.
+    /// The reason why the service provides no location information to this program.
     private(set) var refusal: Problem?
 
-    // MARK: - What the app sees
+    // MARK: - State for the app
 
-    /// Nil where the service has not said it.
+    /// The user's permission, or nil while it is not known.
     var permission: LocationPermission? { told ?? known?.permission }
 
     var status: CLAuthorizationStatus {
         permission == nil && refusal != nil ? .restricted : CLAuthorizationStatus(permission)
     }
 
-    /// Whether the service has said how it is.
+    /// Whether the service has sent its state or a refusal.
     var isKnown: Bool { known != nil || refusal != nil }
 
-    /// What the service monitors, as it will be when it has heard everything.
+    /// The regions that the service will monitor when it has received all requests.
     var regions: [MonitoredRegion] {
         var regions = known?.regions.map(\.region) ?? []
         for (_, wish) in wishes {
@@ -57,7 +58,7 @@ struct LocationBook: Sendable {
         return regions
     }
 
-    /// Where the device was last, for an app that may learn it.
+    /// The last location of the device, if the app is allowed to learn it.
     var place: Place? {
         switch permission {
         case .always, .whenInUse: known?.place
@@ -65,13 +66,15 @@ struct LocationBook: Sendable {
         }
     }
 
-    // MARK: - What the service says
+    // MARK: - Responses and events of the service
 
-    /// Applies an answer of the service.
+    /// Applies a response of the service.
     ///
     /// - Parameters:
-    ///   - isFirst: whether it was asked beside everything else, and does not count where something is known.
-    ///   - places: ``eventPlaces`` when the question was sent: a place that an event has brought since is newer than the answer's.
+    ///   - isFirst: Whether the response is to the first reading, which is not in order with other requests. It is
+    ///     ignored if a state is known.
+    ///   - places: The value of ``eventPlaces`` when the request was sent. If an event has brought a location since
+    ///     then, that location is newer than the response's.
     mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false, askedAfter places: Int) {
         guard !isFirst || known == nil else { return }
         known = answer
@@ -94,13 +97,13 @@ struct LocationBook: Sendable {
         known?.place = place
     }
 
-    /// Another channel: the service says anew what it has to say.
+    /// Called when a channel was opened, on which the service sends its state again.
     mutating func channelOpened() {
         if let told { known?.permission = told }
         told = nil
     }
 
-    // MARK: - What the app asks
+    // MARK: - Requests of the app
 
     mutating func add(_ wish: Wish) {
         wishes.removeAll { $0.number != telling && $0.wish.region == wish.region }
@@ -108,21 +111,21 @@ struct LocationBook: Sendable {
         wishes.append((lastNumber, wish))
     }
 
-    /// The next wish that the service is to hear.
+    /// Returns the next request to send to the service.
     mutating func tell() -> (number: Int, wish: Wish)? {
         telling = wishes.first?.number
         eventPlacesBeforeTelling = eventPlaces
         return wishes.first
     }
 
-    /// The wish was not told, and waits.
+    /// Records that the request was not sent and still waits.
     mutating func tellLater() {
         telling = nil
     }
 
-    /// The wish was told.
+    /// Records that the request was sent.
     ///
-    /// - Parameter answer: what the service says now; nil where it says nothing or has refused.
+    /// - Parameter answer: The service's response. Nil if it has none or is a refusal.
     mutating func told(_ number: Int, _ answer: ProcessLocation?) {
         telling = nil
         guard let index = wishes.firstIndex(where: { $0.number == number }) else { return }
@@ -135,7 +138,7 @@ struct LocationBook: Sendable {
 }
 
 extension MonitoredRegion {
-    /// On which side of the boundary a place is for certain.
+    /// Returns the side of the boundary on which the location is, or unknown if its accuracy leaves that open.
     func state(at place: Place?) -> RegionState {
         guard let place, let point = Coordinate(latitude: place.latitude, longitude: place.longitude) else {
             return .unknown

@@ -2,29 +2,31 @@ import Dispatch
 import NightshiftAPI
 import Synchronization
 
-/// An event that no delegate has heard yet.
+/// An event that no delegate has received yet.
 struct HeldEvent: Sendable {
     var number: Int
     var event: LocationEvent
-    /// Completes the wake that has brought it; nil where that is done.
+    /// A closure that completes the wake of the event. Nil if the wake is complete.
     var done: Completion?
 
     typealias Completion = @Sendable (_ isHeard: Bool) -> Void
 }
 
 extension LocationHandler {
-    /// Seconds that a wake has where the service does not say it.
+    /// The time limit of a wake in seconds, if the service has not set one.
     private static let usualLimit = 10.0
 
-    /// Has the delegates hear an event: now, or when an app that was launched for it has made its manager.
+    /// Delivers an event to the delegates. If the app was launched for the event, it is delivered when the app has made
+    /// its manager.
     ///
     /// - Parameters:
-    ///   - limit: seconds within which the wake has to be completed. An event that nobody hears in half of that
-    ///     completes its wake, and is kept for whoever comes later.
-    ///   - done: called once: when the delegates have returned, or when nobody is to hear of it any more.
+    ///   - limit: The time limit in seconds for completing the wake. If no delegate has received the event after half
+    ///     of it, the wake is completed, and the event is kept for delegates that are set later.
+    ///   - done: A closure that is called once: when the delegates have returned, or when the event is given up.
     func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping HeldEvent.Completion) {
         if let place = event.place { state.withLock { $0.book.learn(place) } }
-        // Behind `didFinishLaunching`: an `Application` is launched before the main thread is served.
+        // This runs after `didFinishLaunching`, because an `Application` is launched before the main thread serves its
+        // queue.
         DispatchQueue.main.async { [self] in
             if tell(event) { return done(true) }
             let (number, superseded) = hold(event, done)
@@ -34,18 +36,18 @@ extension LocationHandler {
         }
     }
 
-    /// On the main queue.
+    /// Sends an event to the delegates, on the main queue.
     ///
-    /// - Returns: whether there was anybody to hear it.
+    /// - Returns: Whether a delegate received it.
     private func tell(_ event: LocationEvent) -> Bool {
         let listeners = managers.filter { $0.hears(event) }
         for manager in listeners { manager.hear(event) }
         return !listeners.isEmpty
     }
 
-    /// What was held of the same region, or of the place, is out of date.
+    /// Holds an event. It replaces a held event for the same region, or an older significant change.
     ///
-    /// - Returns: what completes the wake of that.
+    /// - Returns: The closure that completes the wake of the replaced event.
     private func hold(
         _ event: LocationEvent, _ done: @escaping HeldEvent.Completion
     ) -> (number: Int, superseded: HeldEvent.Completion?) {
@@ -54,7 +56,8 @@ extension LocationHandler {
             let old = state.held.firstIndex { $0.event.region?.identifier == event.region?.identifier }
             let superseded = old.map { state.held.remove(at: $0) }?.done
             state.held.append(HeldEvent(number: state.lastHeld, event: event, done: done))
-            // As many as there are regions at once, and a change: of others nobody will hear.
+            // The limit is one event for each region that can be monitored, and one significant change. Further events
+            // would have no receiver.
             if state.held.count > Limits.regions + 1, let oldest = state.held.firstIndex(where: { $0.done == nil }) {
                 state.held.remove(at: oldest)
             }
@@ -62,11 +65,11 @@ extension LocationHandler {
         }
     }
 
-    /// What was held is told to whoever hears it now.
+    /// Delivers held events to the delegates that are set now.
     func tellHeld() {
         DispatchQueue.main.async { [self] in
             for held in state.withLock(\.held) where managers.contains(where: { $0.hears(held.event) }) {
-                // Nobody gives it up while delegates are at it.
+                // The event is removed first, so that it is not given up while delegates handle it.
                 let taken = state.withLock { state -> HeldEvent? in
                     guard let index = state.held.firstIndex(where: { $0.number == held.number }) else { return nil }
                     return state.held.remove(at: index)
@@ -78,7 +81,7 @@ extension LocationHandler {
         }
     }
 
-    /// Nobody has come for it: the wake is completed, so that the app is not ended for it.
+    /// Completes the wake of an event that no delegate has received. Otherwise the app would be terminated.
     private func giveUp(_ number: Int) {
         let (held, isFirst) = state.withLock { state -> (HeldEvent?, Bool) in
             guard let index = state.held.firstIndex(where: { $0.number == number && $0.done != nil }) else {
@@ -95,7 +98,8 @@ extension LocationHandler {
         held.done?(false)
     }
 
-    /// The delegate has no method for the event that the library could call. Says so once.
+    /// Prints once that the delegate does not implement the method for an event, at least not where the library can
+    /// call it.
     func adviseMethods(of delegate: any CLLocationManagerDelegate, for subject: String, method: String) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedMethods = true }
@@ -103,8 +107,8 @@ extension LocationHandler {
         }
         guard isFirst else { return }
         Notice.print(
-            "\(type(of: delegate)) has no method that hears of \(subject). It has to be \(method), "
-                + "in the class that conforms to CLLocationManagerDelegate itself.")
+            "\(type(of: delegate)) does not implement the method for \(subject). Implement \(method) "
+                + "in the class that declares the conformance to CLLocationManagerDelegate.")
     }
 }
 
@@ -125,12 +129,12 @@ extension LocationEvent {
         }
     }
 
-    /// Which line is missing in an app where nobody hears of it.
+    /// The message that shows the missing line to the developer of an app without a delegate for the event.
     fileprivate var advice: String {
         let lines =
             "let manager = CLLocationManager(); manager.delegate = self"
             + (kind == .changed ? "; manager.startMonitoringSignificantLocationChanges()" : "")
-        return "The app was woken for \(subject), and no CLLocationManager has a delegate that is to hear of it. "
-            + "Make one at every launch, and keep it: \(lines)"
+        return "The app was woken for \(subject), but no CLLocationManager has a delegate to receive it. "
+            + "Make a manager at every launch and keep a reference to it: \(lines)"
     }
 }

@@ -3,12 +3,14 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// What an app's managers of location have in common: what the service says, what it is asked, and who hears of it.
+/// The shared part of an app's location managers: it keeps the service's state, sends requests, and calls the
+/// delegates.
 ///
-/// Requests are told one after the other, behind the caller's back. Delegates are called on the main queue.
+/// Requests are sent one after the other and asynchronously. Delegates are called on the main queue.
 final class LocationHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.location")
-    /// Of its own, as the service may answer only when the user has.
+    /// The queue for permission requests. It is separate, because the service may not respond before the user has
+    /// answered.
     private let authorizationQueue = DispatchQueue(label: "nightshift.location.authorization")
     let state = Mutex(State())
 
@@ -16,20 +18,21 @@ final class LocationHandler: Sendable {
         weak var connection: ServiceConnection?
         var book = LocationBook()
         var managers: [WeakManager] = []
-        /// Whether a wait for the service was in vain, and it has not come back since: nobody waits meanwhile.
+        /// Whether a caller has waited for the service without a response, and the service has not been reached since.
+        /// Meanwhile callers do not wait.
         var isUnheard = false
         var isAskingAgain = false
-        /// What its user is to be asked for, as long as that was not said.
+        /// The permission to request from the user, until the request was sent.
         var authorization: LocationPermission?
-        /// Regions that the service has, whose delegates were not told yet whether they are monitored.
+        /// Regions that the service has, and whose delegates were not notified yet whether they are monitored.
         var unstarted: [MonitoredRegion] = []
-        /// Events that nobody has heard yet.
+        /// Events that no delegate has received yet.
         var held: [HeldEvent] = []
         var lastHeld = 0
         var hasAdvisedDelegate = false
         var hasAdvisedMethods = false
 
-        /// Whether anything can be said of the user's word: it is known, or was waited for in vain.
+        /// Whether the permission can be reported: it is known, or the wait for it has ended without a response.
         fileprivate var isSettled: Bool { book.isKnown || isUnheard }
     }
 
@@ -37,10 +40,11 @@ final class LocationHandler: Sendable {
         weak var manager: CLLocationManager?
     }
 
-    /// How long a caller waits for a service that does not answer.
+    /// The time that a caller waits for the service's response.
     private static let patience: Duration = .seconds(2)
     private static let requestPatience: Duration = .seconds(30)
-    /// Seconds between two looks at a region whose state was asked for: the receiver may have told it meanwhile.
+    /// The pauses in seconds between two readings of a region's state that the app has requested. The receiver may have
+    /// found the location meanwhile.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
 
     func connect(to connection: ServiceConnection) {
@@ -49,7 +53,7 @@ final class LocationHandler: Sendable {
 
     // MARK: - Managers
 
-    /// Those that are there, in the order in which they were made.
+    /// The existing managers, in the order in which they were made.
     var managers: [CLLocationManager] {
         state.withLock { state in
             state.managers.removeAll { $0.manager == nil }
@@ -65,15 +69,16 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// A manager hears more than before: what it has missed is told.
+    /// Called when a manager can receive more events than before. It gets the events that it has missed.
     func listen() {
         settle()
         tellHeld()
     }
 
-    // MARK: - What the service says
+    // MARK: - Responses and events of the service
 
-    /// What is known; waits for the service's first word, for ``patience`` at most and once.
+    /// Returns the known state. If no state is known, waits once for the service's first response, for at most
+    /// ``patience``.
     func current() -> LocationBook {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }
@@ -81,7 +86,7 @@ final class LocationHandler: Sendable {
         return state.withLock(\.book)
     }
 
-    /// The same; looks again behind the caller's back, for whoever reads next.
+    /// Returns the known state, and requests a new one asynchronously for the next reading.
     func currentAndNext() -> LocationBook {
         if state.withLock(\.isSettled) { askLater() }
         return current()
@@ -100,8 +105,8 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// - Parameter isFirst: whether it may be asked beside ``queue``, where nothing is known.
-    /// - Returns: whether the service has answered.
+    /// - Parameter isFirst: Whether no state is known, so that the request may be made outside ``queue``.
+    /// - Returns: Whether the service has responded.
     @discardableResult
     private func ask(isFirst: Bool = false) -> Bool {
         guard let connection = state.withLock(\.connection) else { return false }
@@ -118,15 +123,15 @@ final class LocationHandler: Sendable {
         return false
     }
 
-    /// On the channel's queue: asks nothing here.
+    /// Handles a notice on the channel's queue, where no request may be made.
     func receive(_ notice: LocationNotice) {
         state.withLock { $0.book.learn(notice.permission) }
         settle()
-        // What the app may learn has changed with it.
+        // The locations that the app may learn have changed with the permission.
         if !managers.isEmpty { askLater() }
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         let isUsed = state.withLock { state in
             state.isUnheard = false
@@ -143,21 +148,22 @@ final class LocationHandler: Sendable {
         for request in managers.flatMap(\.placeRequests) { request.serviceIsBack() }
     }
 
-    // MARK: - The place
+    // MARK: - Locations
 
-    /// A request for the place; nil where the process has let go of the service.
+    /// Makes a request for the location, or returns nil if the process has closed its connection.
     ///
-    /// - Parameter answer: called on the main queue.
+    /// - Parameter answer: A closure that is called on the main queue.
     func placeRequest(
         _ wanted: LocationUpdateRequest, answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
     ) -> PlaceRequest? {
-        // On the queue of authorization requests: one that the app has made before is sent first.
+        // The request uses the queue of permission requests, so that a permission request that the app made before is
+        // sent first.
         state.withLock(\.connection).map { PlaceRequest(wanted, $0, authorizationQueue, answer: answer) }
     }
 
     func learn(_ place: Place) { state.withLock { $0.book.learn(place) } }
 
-    /// Has delegates hear the user's word, where it is news to them, and what depends on it.
+    /// Notifies the delegates of the user's permission if it has changed, and of the results that depend on it.
     private func settle() {
         DispatchQueue.main.async { [self] in
             guard let status = state.withLock({ $0.isSettled ? $0.book.status : nil }) else { return }
@@ -171,20 +177,20 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// A region's monitoring has begun, or why not.
+    /// Notifies the delegates that the monitoring of a region has begun, or why not.
     private func hear(_ region: MonitoredRegion, _ status: CLAuthorizationStatus, _ canMonitor: Bool) {
         if status == .denied || status == .restricted {
-            fail(region, .regionMonitoringDenied, "The app's user does not let it monitor regions.")
+            fail(region, .regionMonitoringDenied, "This app does not have permission to monitor regions.")
         } else if canMonitor {
             for manager in managers { manager.hearStart(of: CLCircularRegion(region)) }
         } else {
             fail(
                 region, .regionMonitoringSetupDelayed,
-                "Nothing tells where the device is; the region is monitored as soon as something does.")
+                "No source provides the device's location yet. The region is monitored as soon as one does.")
         }
     }
 
-    // MARK: - What the app asks
+    // MARK: - Requests of the app
 
     func add(_ wish: LocationBook.Wish) {
         let connection = state.withLock { state in
@@ -195,7 +201,7 @@ final class LocationHandler: Sendable {
         queue.async { [self] in tellWishes() }
     }
 
-    /// On ``queue``. What cannot be said now is said on the next channel.
+    /// Sends the requests, on ``queue``. Requests that cannot be sent now are sent on the next channel.
     private func tellWishes() {
         guard let connection = state.withLock(\.connection) else { return }
         while let next = state.withLock({ $0.book.tell() }) {
@@ -234,11 +240,13 @@ final class LocationHandler: Sendable {
         DispatchQueue.main.async { [self] in
             let book = state.withLock(\.book)
             if book.status == .denied || book.status == .restricted {
-                // His word first: it may have come while the start was being answered.
+                // The permission is reported first, because it may have arrived before the response to the start.
                 for manager in managers { manager.hear(book.status) }
-                for manager in managers { manager.hearNoChanges(.denied, "The app's user does not let it know.") }
+                for manager in managers {
+                    manager.hearNoChanges(.denied, "This app does not have permission to use the location.")
+                }
             } else if book.known?.canMonitorSignificantChanges != true {
-                let reason = "Nothing on this device tells of significant changes: no modem, no network location."
+                let reason = "This device cannot detect significant changes: it has no modem and no network location."
                 for manager in managers { manager.hearNoChanges(.locationUnknown, reason) }
             }
         }
@@ -255,7 +263,7 @@ final class LocationHandler: Sendable {
             DispatchQueue.main.async { [self] in
                 for manager in managers { manager.hearNoChanges(isForbidden ? .denied : .locationUnknown, reason) }
             }
-        // There is no such thing, which is all that was wanted.
+        // The service has nothing to stop, so the request is done.
         case .stopMonitoring, .significantChanges(false): break
         }
     }
@@ -265,21 +273,21 @@ final class LocationHandler: Sendable {
         for manager in managers { manager.hearFailure(of: CLCircularRegion(region), error) }
     }
 
-    /// What is no region that could be monitored.
+    /// Reports that a region cannot be monitored.
     func refuse(_ region: CLRegion) {
         let reason =
             region is CLBeaconRegion
-            ? "Nothing on this device receives beacons."
-            : "'\(region.identifier)' is no circle around a place on the earth, of 0 to 10,000 km."
+            ? "This device cannot receive beacons."
+            : "'\(region.identifier)' is not a circle around a valid coordinate with a radius of 0 to 10,000 km."
         let error = CLError(.regionMonitoringFailure, reason: reason)
         DispatchQueue.main.async { [self] in
             for manager in managers { manager.hearFailure(of: region, error) }
         }
     }
 
-    // MARK: - Its user
+    // MARK: - Permission
 
-    /// Has its user asked, where that may change something.
+    /// Asks the user for a permission, if the user can still grant it.
     func requestAuthorization(_ permission: LocationPermission) {
         guard state.withLock(\.book).isOpen(to: permission) else { return }
         authorizationQueue.async { [self] in
@@ -293,17 +301,18 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// On ``authorizationQueue``.
+    /// Sends the permission request. Runs on ``authorizationQueue``.
     private func tellAuthorization() {
         let (connection, wish) = state.withLock { ($0.connection, $0.authorization) }
         guard let connection, let wish else { return }
         do {
-            // The user's word comes as an event, whenever it is given.
+            // The user's answer arrives as an event, at any later time.
             try connection.notify(
                 .requestLocation(LocationAuthorizationRequest(permission: wish)), hasty: true,
                 patience: Self.requestPatience)
         } catch let problem as Problem {
-            Notice.print("The app's user cannot be asked for the location. \(problem.detail ?? problem.title)")
+            Notice.print(
+                "The user cannot be asked for permission to use the location. \(problem.detail ?? problem.title)")
         } catch {
             return
         }
@@ -316,7 +325,7 @@ final class LocationHandler: Sendable {
 
     // MARK: - States
 
-    /// Has one manager's delegate hear on which side of a region's boundary the device is.
+    /// Notifies one manager's delegate on which side of a region's boundary the device is.
     func requestState(of region: CLRegion, for manager: CLLocationManager) {
         queue.async { [self] in determineState(of: region, for: manager, Self.statePauses[...]) }
     }
@@ -327,7 +336,7 @@ final class LocationHandler: Sendable {
         let book = state.withLock(\.book)
         let monitored = book.known?.regions.first { $0.region.identifier == region.identifier }
         let found = monitored?.state ?? region.monitored?.state(at: book.place) ?? .unknown
-        // The first fix for a new region is on its way.
+        // The first location fix for a new region has not arrived yet.
         if isAnswered, found == .unknown, monitored != nil, book.isMonitoring, let pause = pauses.first {
             queue.asyncAfter(deadline: .now() + pause) { [self] in
                 determineState(of: region, for: manager, pauses.dropFirst())
@@ -339,12 +348,12 @@ final class LocationHandler: Sendable {
 }
 
 extension LocationBook {
-    /// Whether regions are looked at: somebody tells where the device is, and the app may learn it.
+    /// Whether regions are monitored: a source provides the location, and the app is allowed to learn it.
     fileprivate var isMonitoring: Bool {
         (permission == .always || permission == .whenInUse) && known?.canMonitorRegions == true
     }
 
-    /// Whether its user may still be asked for this.
+    /// Whether the user can still be asked for this permission.
     fileprivate func isOpen(to wish: LocationPermission) -> Bool {
         switch permission {
         case .ask, nil: true

@@ -4,13 +4,14 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// A manager's request for the place: a stream of the service, which is opened again for as long as the request lasts.
+/// A manager's request for the location. It is a stream from the service, which is reopened for as long as the request
+/// lasts.
 ///
-/// Answers come on the main queue.
+/// Responses are delivered on the main queue.
 final class PlaceRequest: Sendable {
     private let wanted: LocationUpdateRequest
     private let connection: ServiceConnection
-    /// Serial; it may wait for the service.
+    /// A serial queue that may wait for the service.
     private let queue: DispatchQueue
     private let answer: @Sendable (PlaceRequest, LocationUpdate) -> Void
     private let state = Mutex(State())
@@ -21,12 +22,12 @@ final class PlaceRequest: Sendable {
         var pause: Duration = .zero
     }
 
-    /// How long the service has to open the app's channel.
+    /// The time that the service has to open the app's channel.
     private static let patience: Duration = .seconds(15)
-    /// Pauses between two attempts to open the stream; they double.
+    /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
 
-    /// - Parameter answer: called on the main queue, once where one place is wanted.
+    /// - Parameter answer: A closure that is called on the main queue. It is called once if one location is requested.
     init(
         _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: DispatchQueue,
         answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
@@ -42,7 +43,7 @@ final class PlaceRequest: Sendable {
         queue.async { [self] in open() }
     }
 
-    /// Withdraws it. No answer comes after a call on the main queue.
+    /// Cancels the request. After a call on the main queue, no response is delivered.
     func cancel() {
         let reader = state.withLock { state in
             state.isOver = true
@@ -51,19 +52,19 @@ final class PlaceRequest: Sendable {
         reader?.cancel()
     }
 
-    /// The service can be reached (again).
+    /// Called when the service can be reached, for the first time or again.
     func serviceIsBack() {
         queue.async { [self] in open() }
     }
 
-    /// On ``queue``.
+    /// Opens the stream. Runs on ``queue``.
     private func open() {
         guard state.withLock({ !$0.isOver && $0.reader == nil }) else { return }
         let hello: ProcessHello
         do {
             hello = try connection.openChannel(until: .now + Self.patience, hasty: true)
         } catch is ServiceUnreachable {
-            // Others wait for its return.
+            // Continuous updates wait until the service can be reached again.
             if wanted.isOnce { DispatchQueue.main.async { [self] in end(.unknown) } }
             return
         } catch {
@@ -110,7 +111,7 @@ final class PlaceRequest: Sendable {
         queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.open() }
     }
 
-    /// On the main queue.
+    /// Ends the request with a failure. Must be called on the main queue.
     private func end(_ failure: LocationUpdate.Failure) {
         let wasOver = state.withLock { state in
             defer { state.isOver = true }

@@ -34,18 +34,18 @@ extension Application {
     func adviseRemoteNotificationMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didReceive").inserted else { return }
         Notice.print(
-            "A remote notification has come, and \(type(of: delegate)) has no method that hears of it. It has to be "
-                + "application(_:didReceiveRemoteNotification:fetchCompletionHandler:), in the class that conforms to "
-                + "ApplicationDelegate itself.")
+            "A remote notification has arrived, but \(type(of: delegate)) does not implement the method for it. Implement "
+                + "application(_:didReceiveRemoteNotification:fetchCompletionHandler:) in the class that declares the conformance to "
+                + "ApplicationDelegate.")
     }
 
     /// Prints the same advice for the method that receives the token.
     func adviseTokenMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didRegister").inserted else { return }
         Notice.print(
-            "The app has registered for remote notifications, and \(type(of: delegate)) has no method that hears its token. "
-                + "It has to be application(_:didRegisterForRemoteNotificationsWithDeviceToken:), in the class that conforms "
-                + "to ApplicationDelegate itself.")
+            "The app has registered for remote notifications, but \(type(of: delegate)) does not implement the method that gets the token. "
+                + "Implement application(_:didRegisterForRemoteNotificationsWithDeviceToken:) in the class that declares the conformance "
+                + "to ApplicationDelegate.")
     }
 }
 
@@ -63,7 +63,7 @@ extension Application {
             if let token = notice.tokenData {
                 delegate.application(application, didRegisterForRemoteNotificationsWithDeviceToken: token)
             } else {
-                let sentence = notice.error ?? "The service's token cannot be understood."
+                let sentence = notice.error ?? "The service sent an invalid token."
                 // UIKit's error for an app without the entitlement.
                 let error = NSError(
                     domain: NSCocoaErrorDomain, code: 3_000, userInfo: [NSLocalizedDescriptionKey: sentence])

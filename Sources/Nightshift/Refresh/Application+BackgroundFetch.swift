@@ -39,8 +39,8 @@ extension Application {
         guard !hasAdvisedFetchMethod else { return }
         hasAdvisedFetchMethod = true
         Notice.print(
-            "The app was woken for a background fetch, and \(type(of: delegate)) has no method that hears of it. It has to be "
-                + "application(_:performFetchWithCompletionHandler:), in the class that conforms to ApplicationDelegate itself."
+            "The app was woken for a background fetch, but \(type(of: delegate)) does not implement the method for it. Implement "
+                + "application(_:performFetchWithCompletionHandler:) in the class that declares the conformance to ApplicationDelegate."
         )
     }
 }

@@ -65,7 +65,7 @@ final class RefreshHandler: Sendable {
                 "\(manifest.entry) needs the mode 'fetch' in X-Nightshift-BackgroundModes (X-Nightshift-BackgroundModes=fetch;)"
         } else if let manifest, !manifest.taskIdentifiers.isEmpty {
             advice =
-                "\(manifest.entry) has X-Nightshift-TaskIdentifiers, which stand in the place of background fetches: "
+                "\(manifest.entry) has X-Nightshift-TaskIdentifiers, which replaces background fetches: "
                 + "submit a BGAppRefreshTaskRequest, or remove that key"
         } else if manifest == nil {
             advice = "the app needs a desktop entry with X-Nightshift-BackgroundModes=fetch; (nightshift app install)"

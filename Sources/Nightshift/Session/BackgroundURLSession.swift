@@ -229,13 +229,15 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     }
 
     private func addedUpload(_ task: TaskCore) -> BackgroundUploadTask {
-        guard let upload = core.add(task) as? BackgroundUploadTask else { preconditionFailure("made as an upload") }
+        guard let upload = core.add(task) as? BackgroundUploadTask else {
+            preconditionFailure("The new task is not an upload.")
+        }
         return upload
     }
 
     private func added(_ task: TaskCore) -> BackgroundDownloadTask {
         guard let download = core.add(task) as? BackgroundDownloadTask else {
-            preconditionFailure("made as a download")
+            preconditionFailure("The new task is not a download.")
         }
         return download
     }
@@ -304,7 +306,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 extension BackgroundConfiguration {
     func independentCopy() -> BackgroundConfiguration {
         guard let copy = copy() as? BackgroundConfiguration else {
-            preconditionFailure("a copy has its original's type")
+            preconditionFailure("The copy does not have the type of the original.")
         }
         return copy
     }

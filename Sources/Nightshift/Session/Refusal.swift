@@ -7,10 +7,11 @@ enum Refusal {
     static let identifier = "A background session needs an identifier that is not empty."
     static func foundationsInitializer(_ identifier: String) -> String {
         """
-        A background configuration ("\(identifier)") got to FoundationNetworking's own initialiser of URLSession, whose transfers \
-        would end with this process. That one is preferred in a file with 'import FoundationNetworking', for \
-        URLSession(configuration:) and where delegate and delegateQueue are both optional variables. Remove that import \
-        ('import Nightshift' brings FoundationNetworking along), or write \
+        A background configuration ("\(identifier)") was passed to FoundationNetworking's own initialiser of URLSession. \
+        Its transfers would end with this process. In a file with 'import FoundationNetworking', Swift prefers that \
+        initialiser for URLSession(configuration:), and if delegate and delegateQueue are both optional variables. \
+        Remove that import \
+        ('import Nightshift' also imports FoundationNetworking), or write \
         'BackgroundURLSession(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)'.
         """
     }

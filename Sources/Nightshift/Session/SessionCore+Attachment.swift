@@ -148,7 +148,7 @@ extension SessionCore {
         let detail = problem.detail ?? problem.title
         let actions = state.withLock { $0.machine.refused(URLError.make(problem.urlErrorCode, detail)) }
         if !actions.isEmpty, problem.type != Problem.sessionInUseType {
-            Notice.print("The session \(identifier) is refused: \(detail)")
+            Notice.print("The service refuses the session \(identifier): \(detail)")
         }
         for action in actions { execute(action) }
     }

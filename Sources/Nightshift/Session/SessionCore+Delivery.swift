@@ -180,7 +180,7 @@ extension SessionCore {
                 }
                 if isNews {
                     Notice.print(
-                        "A finished transfer of the session \(identifier) cannot be handed over yet, and is tried again: \(error)"
+                        "A finished transfer of the session \(identifier) cannot be passed to the app yet, and is retried: \(error)"
                     )
                 }
                 isNews = false
@@ -213,7 +213,7 @@ extension SessionCore {
     private func handOut(_ status: TaskStatus, _ message: Int64, isDownload: Bool, url: URL?) throws -> Outcome {
         guard let file = status.file, !DeliveryFolder.isGone(file) else {
             guard isDownload else { return Outcome() }
-            return Outcome(error: .make(NSURLErrorCannotOpenFile, "The finished file is gone.", url: url))
+            return Outcome(error: .make(NSURLErrorCannotOpenFile, "The finished file no longer exists.", url: url))
         }
         let decoded: URL?
         do {

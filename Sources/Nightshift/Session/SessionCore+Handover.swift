@@ -127,7 +127,7 @@ extension SessionCore {
             answer = try send(request, of: task, patience: patience)
         }
         guard let id = answer.ids.first else {
-            throw ServiceUnreachable(message: "The service has not said which task that is.")
+            throw ServiceUnreachable(message: "The service's response has no id for the task.")
         }
         task.state.withLock { state in
             state.id = id

@@ -43,7 +43,7 @@ extension SessionCore {
             (state.id, state.id == nil && !state.mayBeKnown && state.token == nil, state.phase, state.suspensions > 0)
         }
         guard phase == .open else {
-            throw URLError.make(NSURLErrorCancelled, "The task has ended.", url: request.url)
+            throw URLError.make(NSURLErrorCancelled, "The task has already ended.", url: request.url)
         }
         if isLocal {
             task.replaceRequest(by: request, note: RequestNote(request)?.text)

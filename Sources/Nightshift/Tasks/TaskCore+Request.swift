@@ -56,7 +56,7 @@ extension TaskCore {
         guard hasPlan else { return .make(NSURLErrorUnsupportedURL, "unsupported URL") }
         if isForCacheOnly { return .notInCache(url) }
         if let source, !FileManager.default.fileExists(atPath: source.path(percentEncoded: false)) {
-            return .make(NSURLErrorFileDoesNotExist, "The file to upload is not there.", url: url)
+            return .make(NSURLErrorFileDoesNotExist, "The file to upload does not exist.", url: url)
         }
         return nil
     }

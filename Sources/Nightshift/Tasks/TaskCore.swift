@@ -209,8 +209,8 @@ final class TaskCore: Sendable {
         }
         guard isKnown else { return }
         Notice.print(
-            "The description of task \(identifier) has \(size) bytes, more than the \(Limits.descriptionLength) that are kept. The next "
-                + "process of the app finds the one from before. Keep the text elsewhere, and a key in the description."
+            "The description of task \(identifier) has \(size) bytes, and only \(Limits.descriptionLength) bytes can be stored. The next "
+                + "process of the app gets the previous description. Store the text elsewhere, and use a key as the description."
         )
     }
 

@@ -31,7 +31,7 @@ extension URLSession {
     /// `NSURLErrorUnsupportedURL`.
     public func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask {
         guard let session = self as? BackgroundURLSession else {
-            fatalError("Only background sessions of Nightshift continue uploads.")
+            fatalError("Only background sessions of Nightshift can continue uploads.")
         }
         return session.upload(continuing: resumeData)
     }

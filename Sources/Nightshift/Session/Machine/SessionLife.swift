@@ -2,8 +2,8 @@
 ///
 /// | State | Exits |
 /// |---|---|
-/// | `open` | `closing` when the app invalidates it, `ending` when the service refuses it, `ended` when the process abandons it |
-/// | `closing` | `closing` when the app also cancels it or it is settled, `ending` when its last task has ended, `ended` as above |
+/// | `open` | `closing` on invalidation by the app, `ending` on refusal by the service, `ended` when abandoned |
+/// | `closing` | `closing` when also cancelled or when settled, `ending` after its last task, `ended` as above |
 /// | `ending` | `ended` when the delegate has received its last message |
 /// | `ended` | none |
 enum SessionLife: Equatable, Sendable {
