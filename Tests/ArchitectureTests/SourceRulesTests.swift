@@ -125,9 +125,9 @@ import Testing
         }
     }
 
-    /// The standard library's conversions trap if a number does not fit. ``NightshiftAPI`` declares deprecated overloads,
-    /// which the compiler rejects in every file that imports it.
-    @Test func `The compiler refuses trapping conversions from fractions to integers`() throws {
+    /// The standard library's conversions trap if a number does not fit. ``NightshiftAPI`` declares deprecated
+    /// overloads, whose use the compiler reports in every file that imports it.
+    @Test func `The compiler reports trapping conversions from fractions to integers`() throws {
         let types = ["Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64"]
         // The C library's names for integer types.
         let names = [
