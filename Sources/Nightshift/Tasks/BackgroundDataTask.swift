@@ -3,40 +3,40 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A data task of a background session: loaded in this process, and gone with it, as on Apple's systems.
+/// A data task of a background session. It is loaded in this process and ends with it, as on Apple's systems.
 ///
-/// For any thread. Never made by hand: sessions make them.
+/// You can use it on any thread. Only sessions create data tasks.
 public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
-    // Unchecked as its base class is; what is added is constant, or in a mutex.
+    // Unchecked because its base class is unchecked too. The properties added here are constant or in a mutex.
 
     let session: SessionCore
     private let identifier: Int
     private let ownProgress = Progress(totalUnitCount: -1)
     private static let following = DispatchQueue(label: "nightshift.data-tasks.progress")
     let content: Mutex<Content>
-    /// Of whoever tells FoundationNetworking's task what the app wants, one at a time.
+    /// A lock that serialises the calls to FoundationNetworking's task.
     private let turn = Mutex(())
 
     struct Content {
         var request: URLRequest
         var response: URLResponse?
         var error: (any Error)?
-        /// It starts suspended, once.
+        /// The number of suspensions. A new task has one.
         var suspensions = 1
-        /// Whether one of the suspensions stands for the progress, which is paused.
+        /// Whether one of the suspensions was caused by pausing the progress object.
         var isPausedByProgress = false
         var phase = TaskCore.Phase.open
         var received: Int64 = 0
         var expectedToReceive: Int64 = 0
         var sent: Int64 = 0
         var expectedToSend: Int64 = 0
-        /// Credentials in a row that the server did not take.
+        /// The number of successive credentials that the server has rejected.
         var refusals = 0
-        /// Whether it was given to the loader.
+        /// Whether the task was passed to the loader.
         var hasBegun = false
-        /// FoundationNetworking's task, once it has been resumed.
+        /// FoundationNetworking's task. Nil until this task has been resumed.
         var loading: URLSessionDataTask?
-        /// Whether ``loading`` stands still, as it does at first.
+        /// Whether ``loading`` is suspended, as it is at first.
         var isHeld = true
     }
 
@@ -52,8 +52,9 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         ownProgress.resumingHandler = { [weak self] in self?.followProgress() }
     }
 
-    /// Foundation on Linux calls its handlers once for each call, and in any order: they only say that there is something to see.
-    /// One after the other here, as what FoundationNetworking is told has to come in order.
+    /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
+    /// for each change, but in any order, so the handlers only read the current state. The serial queue keeps the calls
+    /// to FoundationNetworking in order.
     private func followProgress() {
         Self.following.async { [self] in
             let isPaused = ownProgress.isPaused
@@ -66,12 +67,12 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         }
     }
 
-    /// Unique in the session, among its downloads and uploads too.
+    /// The task's identifier, which is unique among all tasks of the session, including downloads and uploads.
     public override var taskIdentifier: Int { identifier }
 
     public override var originalRequest: URLRequest? { content.withLock(\.request) }
 
-    /// Differs from ``originalRequest`` where redirects have led elsewhere.
+    /// The current request. It differs from ``originalRequest`` after redirects.
     public override var currentRequest: URLRequest? {
         content.withLock { $0.loading?.currentRequest ?? $0.request }
     }
@@ -94,14 +95,14 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
 
     public override var countOfBytesReceived: Int64 { content.withLock(\.received) }
 
-    /// -1 where it is not known.
+    /// The expected number of bytes, or -1 if it is unknown.
     public override var countOfBytesExpectedToReceive: Int64 { content.withLock(\.expectedToReceive) }
 
     public override var countOfBytesSent: Int64 { content.withLock(\.sent) }
 
     public override var countOfBytesExpectedToSend: Int64 { content.withLock(\.expectedToSend) }
 
-    /// Undoes one ``suspend()``. Returns at once.
+    /// Reverses one call of ``suspend()``. Returns at once.
     public override func resume() {
         let isFirst = content.withLock { content in
             guard content.phase == .open, content.suspensions > 0 else { return false }
@@ -113,7 +114,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         if isFirst { session.load(self) } else { follow() }
     }
 
-    /// Nests: as many calls of ``resume()`` are needed.
+    /// Suspends the task. Calls nest: each call must be reversed by a call of ``resume()``.
     public override func suspend() {
         content.withLock { content in
             if content.phase == .open { content.suspensions += 1 }
@@ -121,7 +122,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         follow()
     }
 
-    /// Takes FoundationNetworking's task for its own, unless it has ended or is about to.
+    /// Stores FoundationNetworking's task and starts it if necessary. Returns false if this task has ended or is about
+    /// to end.
     func take(_ loading: URLSessionDataTask) -> Bool {
         let isTaken = content.withLock { content in
             guard content.phase == .open else { return false }
@@ -132,7 +134,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         return isTaken
     }
 
-    /// Has FoundationNetworking's task load or stand still, as the app wants it now. There the calls nest: it hears what is news alone.
+    /// Suspends or resumes FoundationNetworking's task, as the app wants it now. Its calls nest, so it is called only
+    /// on changes.
     private func follow() {
         turn.withLock { _ in
             let news = content.withLock { content -> (loading: URLSessionDataTask, isHeld: Bool)? in
@@ -148,7 +151,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         }
     }
 
-    /// Returns at once; the delegate is told when it is done, with `NSURLErrorCancelled`.
+    /// Cancels the task and returns at once. The delegate is notified with `NSURLErrorCancelled` when the task has been
+    /// cancelled.
     public override func cancel() {
         let isFirst = content.withLock { content in
             guard content.phase == .open else { return false }

@@ -3,11 +3,11 @@ public import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// An upload from a file that the service carries out, whatever becomes of this process.
+/// An upload from a file that the service does, independently of this process.
 ///
-/// For any thread. Never made by hand: sessions make them.
+/// You can use it on any thread. Only sessions create uploads.
 public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @unchecked Sendable {
-    // Unchecked as its base class is; what is added is constant, and safe itself.
+    // Unchecked because its base class is unchecked too. The properties added here are constant and thread-safe.
 
     let core: TaskCore
 
@@ -16,12 +16,12 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
         super.init()
     }
 
-    /// Unique in the session, for all its time.
+    /// The task's identifier, which is unique in the session for its whole life.
     public override var taskIdentifier: Int { core.identifier }
 
     public override var originalRequest: URLRequest? { core.state.withLock(\.originalRequest) }
 
-    /// Differs from ``originalRequest`` where redirects have led elsewhere.
+    /// The current request. It differs from ``originalRequest`` after redirects.
     public override var currentRequest: URLRequest? {
         core.state.withLock { state in
             var request = state.originalRequest
@@ -40,51 +40,59 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
 
     public override var countOfBytesReceived: Int64 { core.state.withLock(\.received) }
 
-    /// -1 while it is not known.
+    /// The expected number of bytes, or -1 while it is unknown.
     public override var countOfBytesExpectedToReceive: Int64 { core.state.withLock(\.expectedToReceive) }
 
     public override var countOfBytesSent: Int64 { core.state.withLock(\.sent) }
 
     public override var countOfBytesExpectedToSend: Int64 { core.state.withLock(\.expectedToSend) }
 
-    /// Takes effect when set before the task is resumed for the first time.
+    /// The number of bytes that the app expects to send. It has an effect if it is set before the task is resumed for
+    /// the first time.
     public override var countOfBytesClientExpectsToSend: Int64 {
         get { core.state.withLock(\.clientExpectsToSend) }
         set { core.state.withLock { $0.clientExpectsToSend = newValue } }
     }
 
-    /// Takes effect when set before the task is resumed for the first time.
+    /// The number of bytes that the app expects to receive. It has an effect if it is set before the task is resumed
+    /// for the first time.
     public override var countOfBytesClientExpectsToReceive: Int64 {
         get { core.state.withLock(\.clientExpectsToReceive) }
         set { core.state.withLock { $0.clientExpectsToReceive = newValue } }
     }
 
-    /// Takes effect when set before the task is resumed for the first time.
+    /// The time before which the task does not begin. It has an effect if it is set before the task is resumed for the
+    /// first time.
     public override var earliestBeginDate: Date? {
         get { core.state.withLock(\.earliestBeginDate) }
         set { core.state.withLock { $0.earliestBeginDate = newValue } }
     }
 
-    /// 0...1; also while the task runs. Kept over a relaunch, unlike on Apple's systems.
+    /// The priority from 0 to 1. It can also be changed while the task runs. Unlike on Apple's systems, it is preserved
+    /// at a relaunch.
     public override var priority: Float {
         get { core.state.withLock(\.priority) }
         set { core.change(TaskChange(priority: TaskCore.told(newValue))) { $0.priority = newValue } }
     }
 
-    /// Kept over a relaunch. At most 64 KiB: a task with a longer one ends with `NSURLErrorDataLengthExceedsMaximum`; of a task that is
-    /// resumed already, the service keeps the description from before.
+    /// The app's description of the task, which is preserved at a relaunch. It has at most 64 KiB: a task with a longer
+    /// description ends with `NSURLErrorDataLengthExceedsMaximum`. If the task was already resumed, the service keeps
+    /// the previous description instead.
     public override var taskDescription: String? {
         get { core.state.withLock(\.description) }
         set { core.describe(newValue) }
     }
 
-    /// Undoes one ``suspend()``. Returns when the service has the task on disk, which takes some milliseconds; at once where it cannot
-    /// be reached, and after 5 s where it does not answer. Then it is told as soon as it can be, for as long as this process lives.
+    /// Reverses one call of ``suspend()``. Returns when the service has stored the task on disk, which takes some
+    /// milliseconds. Returns at once if the service cannot be reached, and after 5 s if it does not respond. In both
+    /// cases the task is sent as soon as possible during the life of this process.
     public override func resume() { core.resume() }
 
-    /// Nests: as many calls of ``resume()`` are needed. No traffic and no timeouts meanwhile.
+    /// Suspends the task, which then causes no traffic and no timeouts. Calls nest: each call must be reversed by a
+    /// call of ``resume()``.
     public override func suspend() { core.suspend() }
 
-    /// Returns at once; the delegate is told when it is done, with `NSURLErrorCancelled`.
+    /// Cancels the task and returns at once. The delegate is notified with `NSURLErrorCancelled` when the task has been
+    /// cancelled.
     public override func cancel() { core.cancel() }
 }

@@ -2,20 +2,21 @@ import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// What the library notes with a task of the service, to give a later process the request it was made from.
+/// A note that the library stores with a task in the service. A later process reads the task's original request from
+/// it.
 ///
-/// Without the values of secret header fields: the service has them, nobody else needs them.
+/// Values of secret header fields are left out, because only the service needs them.
 struct RequestNote: Codable {
     var url: URL
     var method: String?
     var headers: [HeaderField]
     var cachePolicy: UInt
     var timeout: Double
-    /// Nil where it does.
+    /// Whether the request allows cellular access. Nil means true.
     var allowsCellularAccess: Bool?
-    /// Nil where it does.
+    /// Whether the request handles cookies. Nil means true.
     var handlesCookies: Bool?
-    /// The main document of the page that it belongs to, where the request names one.
+    /// The main document of the page that the request belongs to, if the request names one.
     var mainDocument: URL?
 
     init?(_ request: URLRequest) {
@@ -53,7 +54,8 @@ struct RequestNote: Codable {
 }
 
 extension URLRequest {
-    /// Its timeout in seconds, as a number that JSON and whole numbers have room for: infinite is a usual way to say "none".
+    /// The timeout in seconds, limited to a number that JSON and integers can represent. Apps often use infinity to
+    /// mean no timeout.
     var finiteTimeout: Double { timeoutInterval.limited(to: 0...Limits.longestTimeout, or: 60) }
 
     /// The header fields in a fixed order.
@@ -61,7 +63,7 @@ extension URLRequest {
         (allHTTPHeaderFields ?? [:]).map { HeaderField(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
     }
 
-    /// The request that a task of another process was made from, as far as the service knows it.
+    /// Makes the original request of a task of another process, as far as the service knows it.
     init?(_ task: SessionTask) {
         if let note = RequestNote(task.clientData) {
             self = note.request

@@ -1,15 +1,16 @@
 import Foundation
 import NightshiftAPI
 
-/// What a cancelled download continues from, as a property list with the keys that apps know from Apple's.
+/// The data from which a cancelled download or upload can be continued. It is a property list with the keys of Apple's
+/// resume data.
 struct ResumeData {
     var url: URL
     var received: Int64
     var entityTag: String?
     var lastModified: String?
-    /// The service's name for the bytes; single use.
+    /// The service's token for the bytes, which can be used once.
     var token: String
-    /// The request it was made from.
+    /// The note about the original request.
     var note: String?
     var kind: TaskKind
 
@@ -24,7 +25,7 @@ struct ResumeData {
         static let note = "NightshiftRequest"
     }
 
-    /// Nil where the download cannot be continued.
+    /// Returns nil if the transfer cannot be continued.
     init?(_ status: TaskStatus, note: String?) {
         guard let token = status.resumeData, let url = URL(string: status.url) else { return nil }
         self.url = url
@@ -36,7 +37,7 @@ struct ResumeData {
         lastModified = status.response?.headers.first("Last-Modified")
     }
 
-    /// Nil for data that this library has not made.
+    /// Returns nil for data that this library has not made.
     init?(_ data: Data) {
         guard
             let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
@@ -52,13 +53,13 @@ struct ResumeData {
         lastModified = list[Key.date] as? String
     }
 
-    /// The property list for the app, and the file that it names.
+    /// Returns the property list for the app, and creates the file that it names.
     func handOut() -> Data? {
         if kind == .download { StandInFile(token: token).place(size: received) }
         return data
     }
 
-    /// Removes the stand-in file of resume data that was used.
+    /// Removes the placeholder file of used resume data.
     func discardStandIn() {
         if kind == .download { StandInFile(token: token).remove() }
     }

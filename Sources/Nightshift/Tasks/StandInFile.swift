@@ -6,14 +6,16 @@ import Foundation
     import Musl
 #endif
 
-/// The file that resume data names in `NSTemporaryDirectory()`, where apps look for it: they ask whether it is there and how long it
-/// is, move it to a safe place and back, and begin at 0 where it is missing.
+/// A placeholder for the file that resume data names in `NSTemporaryDirectory()`. Apps look for this file there: they
+/// check whether it exists and how long it is, move it to a safe folder and back, and restart the download if it is
+/// missing.
 ///
-/// As long as what has come, and without a byte of it: the bytes stay with the service, whose file nobody else can change. A copy
-/// would cost time and space that a pause must not cost, in a directory that is often memory; a hard link would let the app write
-/// into what the service goes on with. Nothing is ever read from it.
+/// The file has the length of the received data, but contains none of it. The bytes remain with the service, in a file
+/// that no other program can change. A copy would cost time and space that pausing must not cost, in a directory that
+/// is often in memory. With a hard link, the app could write into the file that the service continues. The placeholder
+/// is never read.
 struct StandInFile {
-    /// As the resume data says it.
+    /// The file name in the resume data.
     let name: String
 
     init(token: String) {
@@ -24,7 +26,8 @@ struct StandInFile {
 
     func place(size: Int64) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // There from an earlier delivery of the same end; or no directory to put it in, which the download does not need.
+        // Either the file exists from an earlier delivery of the same end, or it cannot be created. The download does
+        // not need it.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         if ftruncate(descriptor, off_t(max(0, size))) != 0 { unlink(path) }

@@ -4,11 +4,11 @@ import NightshiftAPI
 import Synchronization
 
 extension TaskCore {
-    /// How the service is asked to take the task over.
+    /// Returns the request with which the task is sent to the service.
     ///
     /// - Parameters:
-    ///   - isHeld: whether it has to wait to be resumed.
-    ///   - asksFirst: whether the app wants to be asked when the begin date has come.
+    ///   - isHeld: Whether the task must wait until it is resumed.
+    ///   - asksFirst: Whether the app wants to be asked when the begin date has come.
     func handover(isHeld: Bool, asksFirst: Bool) -> SessionTaskRequest {
         state.withLock { state in
             var task = TaskRequest(kind: kind)
@@ -18,7 +18,7 @@ extension TaskCore {
             } else if let request = state.originalRequest {
                 task.copyProperties(of: request, cookiesOf: session.configuration)
             }
-            // As Foundation's own sessions have it: the variables count where the configuration says nothing.
+            // As in Foundation's own sessions, the environment variables apply if the configuration sets no proxy.
             if session.configuration.connectionProxyDictionary == nil,
                 let choice = session.connection.proxies.choice(for: state.originalRequest?.url?.absoluteString ?? "")
             {
@@ -43,7 +43,8 @@ extension TaskCore {
         }
     }
 
-    /// Why the service need not be asked; nil for a task that it has already.
+    /// The reason why the task fails without being sent to the service. Nil for a task without such a reason, or one
+    /// that the service already has.
     var flaw: URLError? {
         let (id, hasPlan, url, isOpen, isForCacheOnly) = state.withLock { state in
             (
@@ -52,7 +53,7 @@ extension TaskCore {
             )
         }
         guard id == nil, !isOpen || isForCacheOnly else { return nil }
-        // As FoundationNetworking puts it for resume data that nobody can use.
+        // FoundationNetworking fails with the same error for unusable resume data.
         guard hasPlan else { return .make(NSURLErrorUnsupportedURL, "unsupported URL") }
         if isForCacheOnly { return .notInCache(url) }
         if let source, !FileManager.default.fileExists(atPath: source.path(percentEncoded: false)) {
@@ -61,14 +62,15 @@ extension TaskCore {
         return nil
     }
 
-    /// What the service hears of a priority.
+    /// Returns the priority that is sent to the service.
     static func told(_ priority: Float) -> Double {
         Double(priority.limited(to: 0...1, or: URLSessionTask.defaultPriority))
     }
 
     private static func known(_ count: Int64) -> Int64? { count >= 0 ? count : nil }
 
-    /// Where resume data cannot be used, the download begins again from its request. Of an upload's file only the service knew.
+    /// Prepares the task to restart from its request, because its resume data cannot be used. Returns false if that is
+    /// not possible. It is not possible for an upload, because only the service knew its file.
     func forgetResumeData() -> Bool {
         guard kind == .download else { return false }
         return state.withLock { state in
@@ -81,7 +83,7 @@ extension TaskCore {
 }
 
 extension TaskRequest {
-    /// Copies what `request` says of the transfer.
+    /// Copies the properties of `request` that concern the transfer.
     mutating func copyProperties(of request: URLRequest, cookiesOf configuration: BackgroundConfiguration) {
         url = request.url?.absoluteString
         method = request.httpMethod
@@ -91,33 +93,35 @@ extension TaskRequest {
         }
         if kind == .download, let content = request.content {
             body = content
-            // As Foundation says of a body that nobody describes.
+            // Foundation sends the same content type for a body without one.
             if fields.first("Content-Type") == nil, request.httpMethod == "POST" {
                 fields.append(HeaderField(name: "Content-Type", value: "application/x-www-form-urlencoded"))
             }
         }
         headers = fields.isEmpty ? nil : fields
-        // A request that is accepted nowhere is not sent on either.
+        // If the cookies of responses are not accepted, the service must not send them at redirects either.
         if configuration.httpShouldSetCookies, request.httpShouldHandleCookies, configuration.httpCookieStorage != nil,
             configuration.httpCookieAcceptPolicy != .never
         {
             handlesCookies = true
         }
-        // 60 s is what a request says that nobody has told otherwise; the session's own time is meant then.
+        // A timeout of 60 s is the default of a request. In that case the session's own timeout applies.
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = request.finiteTimeout
         }
         forbid(as: request)
     }
 
-    /// A request can forbid what its session allows, not the other way round.
+    /// Forbids cellular access if the request forbids it. A request can forbid access that its session allows, but not
+    /// the other way round.
     fileprivate mutating func forbid(as request: URLRequest?) {
         if request?.allowsCellularAccess == false { allowsCellularAccess = false }
     }
 }
 
 extension URLRequest {
-    /// What it sends along; of a stream no more than shows that it is too much. Nil where it sends nothing.
+    /// The request's body, or nil if it has none. Of a body stream that exceeds the limit, only enough is read to
+    /// exceed the limit.
     fileprivate var content: Data? {
         if let httpBody { return httpBody.isEmpty ? nil : httpBody }
         guard let stream = httpBodyStream else { return nil }

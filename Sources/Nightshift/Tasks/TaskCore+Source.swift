@@ -8,16 +8,18 @@ import Synchronization
     import Musl
 #endif
 
-/// The file to upload. The app may remove it once `resume()` has returned: until the service has its copy, it is held open here.
+/// The file to upload. The app may delete it after `resume()` has returned, because it is kept open until the service
+/// has a copy.
 extension TaskCore {
     /// Opens the file of an upload that the service does not have yet.
     ///
-    /// - Returns: whether it is open: the service is to copy it, or is doing so.
+    /// - Returns: Whether the file is open. The service then copies it.
     func openSource() -> Bool {
         guard let source, state.withLock({ $0.id == nil && $0.token == nil }) else { return false }
         if hasOpenSource { return true }
         let descriptor = open(source.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        // Missing, which is said later; or too many are open: then it has to stay where it is for a while longer.
+        // Either the file is missing, which is reported later, or too many files are open. In the latter case, the app
+        // must keep the file a while longer.
         guard descriptor >= 0 else { return false }
         guard descriptor < Self.firstSparedDescriptor else {
             close(descriptor)
@@ -32,8 +34,9 @@ extension TaskCore {
         return isOpen
     }
 
-    /// The last quarter of what the process may have open is for the app, for the way to the service, and for libdispatch, which
-    /// ends a process without any. The kernel gives the lowest number that is free.
+    /// The first descriptor that is not used for uploads. The last quarter of the process's descriptors is left to the
+    /// app, to connections to the service, and to libdispatch, which ends a process that has none. The kernel returns
+    /// the lowest free number.
     private static var firstSparedDescriptor: Int {
         var values = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &values) == 0 else { return 0 }
@@ -41,23 +44,25 @@ extension TaskCore {
         return count - count / 4
     }
 
-    /// Whether the service copies the file when it takes the task over, which may be long: behind other files, too.
+    /// Whether the service copies the file when it accepts the task. This can take long, because other files may be
+    /// copied first.
     var hasOpenSource: Bool { state.withLock { $0.descriptor != nil } }
 
-    /// Whether copying its file takes longer than a caller is made to wait for.
+    /// Whether copying the file takes longer than a caller should wait.
     var isLarge: Bool { state.withLock { $0.expectedToSend > SessionCore.smallUpload } }
 
-    /// How long the service may take to take the task over.
+    /// The time within which the service must accept the task.
     var handoverPatience: Duration { hasOpenSource ? SessionCore.copyPatience : SessionCore.requestPatience }
 
-    /// Its end may come before the answer to its hand-over: nobody wants a copy then. While the service is being told of the task, which
-    /// names the descriptor, it stays open: whoever does that comes here behind it.
+    /// Closes the file if the task has ended, because its copy is then no longer wanted. A request that names the
+    /// descriptor may be in progress if the task ended before the response. The descriptor then remains open, and the
+    /// thread of that request closes it afterwards.
     func closeSourceIfEnded() {
         guard state.withLock({ $0.phase == .completed }) else { return }
         try? turn.run(within: .zero) { _ in closeSource() }
     }
 
-    /// The service has its copy, or nobody wants one any more.
+    /// Closes the file, because the service has its copy or the copy is no longer wanted.
     func closeSource() {
         let descriptor = state.withLock { state in
             defer { state.descriptor = nil }

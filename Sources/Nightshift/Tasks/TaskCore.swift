@@ -3,9 +3,9 @@ import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// What a background download and a background upload have in common: the task as the app sees it.
+/// The shared part of background downloads and uploads: the task as the app sees it.
 ///
-/// For any thread. What the service is told of it goes through its session.
+/// It can be used on any thread. Requests to the service are sent by its session.
 final class TaskCore: Sendable {
     let session: SessionCore
     let kind: TaskKind
@@ -13,20 +13,20 @@ final class TaskCore: Sendable {
     /// The file to upload.
     let source: URL?
     let progress = Progress(totalUnitCount: -1)
-    /// Of whoever tells the service about this task: for as long as the service copies the file of an upload.
+    /// A lock for requests about this task. It is held while the service copies the file of an upload.
     let turn = Turn()
     let state: Mutex<State>
 
     struct State {
-        /// The service's number for it; nil while only this process knows of it.
+        /// The service's id of the task. Nil while only this process has the task.
         var id: TaskID?
         var originalRequest: URLRequest?
         var currentURL: URL?
         var response: URLResponse?
         var error: (any Error)?
-        /// It starts suspended, once.
+        /// The number of suspensions. A new task has one.
         var suspensions = 1
-        /// Whether one of the suspensions stands for the progress, which is paused.
+        /// Whether one of the suspensions was caused by pausing the progress object.
         var isPausedByProgress = false
         var phase = Phase.open
         var received: Int64 = 0
@@ -38,30 +38,34 @@ final class TaskCore: Sendable {
         var priority: Float = URLSessionTask.defaultPriority
         var description: String?
         var earliestBeginDate: Date?
-        /// The file to upload, open from when it was resumed until the service has a copy of it.
+        /// The descriptor of the file to upload. It is open from the first resumption until the service has a copy of
+        /// the file.
         var descriptor: Int32?
-        /// Resume data to go on from.
+        /// The token of the resume data from which the transfer continues.
         var token: String?
-        /// What ``token`` is from, until the service has the task: the app can have it back.
+        /// The resume data that contained ``token``, until the service has the task. If the task is cancelled before,
+        /// the app gets this data again.
         var resumeData: ResumeData?
         var note: String?
-        /// Whether the service may have it although it has not said so.
+        /// Whether the service may have the task although no response has confirmed it.
         var mayBeKnown = false
-        /// What the app has changed since the service may have the task, and the service has not heard of yet.
+        /// Changes by the app that were made after the service may have received the task, and that the service has not
+        /// received yet.
         var unsent: TaskChange?
-        /// Whether the service holds it, as it has said last; nil while that is not known, since an answer is missing.
+        /// Whether the service holds the task as suspended, according to its last response. Nil if this is unknown
+        /// because a response is missing.
         var isHeld: Bool?
-        /// Bytes that the delegate has heard of; nil for a download made from resume data, until it is known where it goes on.
+        /// The number of bytes reported to the delegate. Nil for a download from resume data until its offset is known.
         var reported: Int64? = 0
 
-        /// - Returns: whether it is held from now on.
+        /// - Returns: Whether the task is now suspended and was not before.
         mutating func suspend() -> Bool {
             guard phase == .open else { return false }
             suspensions += 1
             return suspensions == 1
         }
 
-        /// - Returns: whether it runs from now on.
+        /// - Returns: Whether the task now runs and did not before.
         mutating func resume() -> Bool {
             guard phase == .open, suspensions > 0 else { return false }
             suspensions -= 1
@@ -75,7 +79,7 @@ final class TaskCore: Sendable {
         case completed
     }
 
-    /// A task that the app has just made.
+    /// Makes a task for a request of the app.
     init(_ session: SessionCore, kind: TaskKind, identifier: Int, request: URLRequest?, source: URL? = nil) {
         self.session = session
         self.kind = kind
@@ -91,7 +95,7 @@ final class TaskCore: Sendable {
         prepareProgress()
     }
 
-    /// A task that the service has already.
+    /// Makes the object of a task that the service already has.
     init(_ session: SessionCore, _ task: SessionTask) {
         self.session = session
         kind = task.task.kind
@@ -122,7 +126,8 @@ final class TaskCore: Sendable {
         progress.resumingHandler = { [weak self] in self?.followProgress() }
     }
 
-    /// Foundation on Linux calls its handlers once for each call, and in any order: they only say that there is something to see.
+    /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
+    /// for each change, but in any order, so the handlers only read the current state.
     private func followProgress() {
         let (holds, begins) = state.withLock { state in
             let isPaused = progress.isPaused
@@ -134,7 +139,7 @@ final class TaskCore: Sendable {
         if begins { begin() }
     }
 
-    // MARK: - What the app does
+    // MARK: - Calls by the app
 
     var visibleState: URLSessionTask.State {
         state.withLock { state in
@@ -146,7 +151,8 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Returns when the service has it on disk, or cannot be reached: then it is told as soon as it can be.
+    /// Resumes the task. Returns when the service has stored the task on disk, or cannot be reached. In the latter case
+    /// the task is sent as soon as possible.
     func resume() {
         if state.withLock({ $0.resume() }) { begin() }
     }
@@ -185,7 +191,8 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Changes what the service may have to hear of too: with the task itself, or when it has that.
+    /// Makes a change that the service must receive too. The change is sent with the task itself, or separately if the
+    /// service may already have the task.
     func change(_ change: TaskChange, _ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
@@ -214,7 +221,7 @@ final class TaskCore: Sendable {
         )
     }
 
-    /// What the service is to change of the task that it has.
+    /// The unsent changes of a task that the service has.
     var unsentChange: (id: TaskID, change: TaskChange)? {
         state.withLock { state in
             guard state.phase == .open, let id = state.id, let change = state.unsent else { return nil }
@@ -222,7 +229,7 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// The next process of the app finds it as this one has it: by `note`.
+    /// Replaces the request. `note` passes it to the next process of the app.
     func replaceRequest(by request: URLRequest, note: String?) {
         state.withLock { state in
             state.originalRequest = request
@@ -231,15 +238,15 @@ final class TaskCore: Sendable {
         }
     }
 
-    // MARK: - What the service says
+    // MARK: - Information from the service
 
-    /// Takes over how the service sees it.
+    /// Applies the service's description of the task.
     func apply(_ task: SessionTask) {
         let status = task.task
         state.withLock { state in
             state.id = status.id
             state.currentURL = status.currentURL.flatMap { URL(string: $0) }
-            // The app's own changes are newer until the service has heard of them.
+            // The app's own changes are newer until the service has received them.
             if state.unsent?.priority == nil { state.priority = Float(status.priority) }
             if state.unsent?.description == nil { state.description = status.description ?? state.description }
             state.earliestBeginDate = status.earliestBeginDate ?? state.earliestBeginDate
@@ -267,7 +274,8 @@ final class TaskCore: Sendable {
         progress.completedUnitCount = done
     }
 
-    /// It is to go on from where resume data says, if it still can: progress may come before the message that says from where.
+    /// Sets the resume data from which the transfer is to continue. For a download, progress is not reported before the
+    /// offset is known, because progress can arrive before the message with the offset.
     func goOn(from resumeData: ResumeData?) {
         state.withLock { state in
             state.resumeData = resumeData
@@ -276,7 +284,8 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// The service has the task, or cannot use the resume data: nobody can go on from it any more.
+    /// Discards the resume data, because the service has the task or cannot use the data. The data can no longer be
+    /// used.
     func discardResumeData() {
         let used = state.withLock { state in
             defer { state.resumeData = nil }
@@ -285,19 +294,21 @@ final class TaskCore: Sendable {
         used?.discardStandIn()
     }
 
-    /// How many bytes are new to the delegate, and how many there are with them; nil where none are.
+    /// Returns the number of bytes that the delegate has not been notified of, and the totals. Returns nil if there are
+    /// no new bytes.
     func takeProgress() -> (bytes: Int64, total: Int64, expected: Int64)? {
         state.withLock { state in
             guard let reported = state.reported else { return nil }
             let total = kind == .download ? state.received : state.sent
             let expected = kind == .download ? state.expectedToReceive : state.expectedToSend
-            // Fewer than before where a changed file made it begin again: told from there on.
+            // The total can be lower than before if the file had changed and the transfer restarted. Progress is then
+            // counted from the lower number.
             defer { state.reported = total }
             return total > reported ? (total - reported, total, expected) : nil
         }
     }
 
-    /// It will not change again.
+    /// Records that the task has ended. Its state does not change afterwards.
     func end(error: (any Error)?) {
         state.withLock { state in
             state.phase = .completed

@@ -2,7 +2,8 @@ import Foundation
 import FoundationNetworking
 
 extension URLRequest {
-    /// Whether it may be answered from a cache only. A request that has no policy of its own has its session's.
+    /// Returns whether the request may only be answered from a cache. If the request has no policy of its own, its
+    /// session's policy applies.
     func isForCacheOnly(in configuration: URLSessionConfiguration) -> Bool {
         let policy = cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : cachePolicy
         return policy == .returnCacheDataDontLoad
@@ -10,8 +11,9 @@ extension URLRequest {
 }
 
 extension URLError {
-    /// A request that may be answered from a cache only fails: background sessions have no cache. Apple documents that such a load fails
-    /// (`NSURLRequest.CachePolicy.returnCacheDataDontLoad`); the code is the one that its sessions give.
+    /// The error of a request that may only be answered from a cache, because background sessions have no cache. Apple
+    /// documents that such a load fails (`NSURLRequest.CachePolicy.returnCacheDataDontLoad`). The code is the one that
+    /// Apple's sessions return.
     static func notInCache(_ url: URL?) -> URLError {
         make(
             NSURLErrorResourceUnavailable,

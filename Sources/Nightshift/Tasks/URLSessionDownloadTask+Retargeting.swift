@@ -2,20 +2,20 @@ import Foundation
 public import FoundationNetworking
 
 extension URLSessionDownloadTask {
-    /// Gives a download of a background session another URL, and keeps the bytes that have come: for one that has expired, or
-    /// whose file another server has as well.
+    /// Replaces the URL of a download of a background session, and keeps the received bytes. Use it if the URL has
+    /// expired, or if another server has the same file.
     ///
-    /// The bytes are kept where the same strong entity tag proves that they belong to the file there; otherwise its length has
-    /// to agree, and the last 64 KiB here are fetched again and compared. What is not proven begins again. Header fields
-    /// of `request` take the place of those the task had; where it has none they stay, secret ones within the same scheme, host
-    /// and port only.
+    /// The bytes are kept if the same strong entity tag proves that they belong to the file at the new URL. Otherwise
+    /// the length has to match, and the last 64 KiB are fetched again and compared. If neither proves it, the download
+    /// restarts. Header fields of `request` replace the fields of the task with the same names. Other fields are kept,
+    /// but secret ones only within the same scheme, host and port.
     ///
-    /// The task keeps its identifier, and whether it is suspended. One that has failed is gone: make another from its
-    /// resume data, and retarget that before it is resumed.
+    /// The task keeps its identifier, and remains suspended or running. A task that has failed no longer exists: make
+    /// another from its resume data, and retarget that task before you resume it.
     ///
-    /// - Throws: `URLError`: `unsupportedURL` for a task of another session or a URL that cannot be transferred, `cancelled` for one
-    ///   that has ended, `backgroundSessionWasDisconnected` where the service cannot be reached, the code of what is
-    ///   wrong, with a description, where it refuses.
+    /// - Throws: A `URLError`. Its code is `unsupportedURL` for a task of another session or a URL that cannot be
+    ///   transferred, `cancelled` for a task that has ended, and `backgroundSessionWasDisconnected` if the service
+    ///   cannot be reached. If the service refuses, the code and the description say why.
     public func retarget(to request: URLRequest) async throws {
         guard let task = self as? BackgroundDownloadTask else {
             throw URLError.make(NSURLErrorUnsupportedURL, "Only downloads of background sessions can be retargeted.")

@@ -1,12 +1,13 @@
 public import Foundation
 public import FoundationNetworking
 
-/// What Apple's systems have since iOS 17, and FoundationNetworking has not.
+/// Methods that Apple's systems have since iOS 17 and FoundationNetworking lacks.
 extension URLSessionUploadTask {
-    /// Cancels, keeping what the server has of the upload.
+    /// Cancels the upload, and keeps the part that the server has received.
     ///
-    /// - Parameter completionHandler: called on the delegate queue with what `uploadTask(withResumeData:)` takes, or with nil
-    ///   where the server does not let this upload be continued, as with every task that is not of a background session.
+    /// - Parameter completionHandler: A handler that is called on the delegate queue with resume data for
+    ///   `uploadTask(withResumeData:)`. It gets nil if the server does not support resuming this upload, and for every
+    ///   task that does not belong to a background session.
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
         guard let task = self as? BackgroundUploadTask else {
             cancel()
@@ -15,7 +16,7 @@ extension URLSessionUploadTask {
         task.core.cancel(byProducingResumeData: completionHandler)
     }
 
-    /// Cancels, and returns what the upload can be continued from, or nil where it cannot.
+    /// Cancels the upload, and returns its resume data, or nil if it cannot be continued.
     public func cancelByProducingResumeData() async -> Data? {
         await withCheckedContinuation { continuation in
             cancel(byProducingResumeData: { continuation.resume(returning: $0) })
@@ -24,10 +25,11 @@ extension URLSessionUploadTask {
 }
 
 extension URLSession {
-    /// A suspended upload that goes on where the one was cancelled that `resumeData` is from, in a background session.
+    /// Makes an upload of a background session, suspended at first, that continues the cancelled upload of
+    /// `resumeData`.
     ///
-    /// Its file has to be there and unmodified unless the service has a copy of it; otherwise the upload fails. Where the server has
-    /// lost the upload it begins again. Data that this library has not made, or that was used already, fails with
+    /// The upload fails if its file is missing or modified, unless the service has a copy of it. If the server has lost
+    /// the upload, it restarts. Data that was not made by this library, or that was already used, fails with
     /// `NSURLErrorUnsupportedURL`.
     public func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask {
         guard let session = self as? BackgroundURLSession else {
