@@ -1,13 +1,13 @@
 import Foundation
 
-/// Accepts connections on one loopback port; can close the port and open it again. The port is its own all the while: a closed one
-/// refuses connections, and nobody else is given it.
+/// Accepts connections on one loopback port, and can close and reopen the port. The port stays reserved throughout:
+/// while closed it refuses connections, and no other process gets it.
 final class Acceptor: Sendable {
     let host: Loopback
     let port: UInt16
     private let onConnection: @Sendable (Socket) -> Void
     private let listener: Socket
-    /// Whether the listener's thread is there.
+    /// Whether the listener's thread is running.
     private let isOpen = Watched(false)
 
     init(host: Loopback, port: UInt16, onConnection: @escaping @Sendable (Socket) -> Void) throws {
@@ -22,7 +22,7 @@ final class Acceptor: Sendable {
         if close() { listener.close() }
     }
 
-    /// Listens on the same port again; does nothing where it still does.
+    /// Listens on the same port again; does nothing if it already listens.
     func open() throws {
         guard !isOpen.read({ $0 }) else { return }
         try listener.listen()
@@ -31,7 +31,7 @@ final class Acceptor: Sendable {
 
     /// Stops listening: from now on connections are refused.
     ///
-    /// - Returns: whether its thread has ended.
+    /// - Returns: whether the listener's thread has ended.
     @discardableResult func close() -> Bool {
         isOpen.update { if $0 { listener.shutdown() } }
         return isOpen.block(within: .seconds(5)) { !$0 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A real gpsd with a receiver that gpsfake plays: a walk, told again and again at more than its speed.
+/// A real gpsd with a receiver simulated by gpsfake: a walk, repeated again and again at more than its speed.
 ///
-/// Ends with ``stop()``, with this object, or with this process.
+/// It ends with ``stop()``, with this object, or with this process.
 package final class FakeReceiver: Sendable {
     package let port: UInt16
     /// Seconds between two sentences.
@@ -10,12 +10,12 @@ package final class FakeReceiver: Sendable {
     private let directory: TemporaryDirectory
     private let running = Watched<ChildProcess?>(nil)
 
-    /// What a receiver in the open says of its precision (HDOP); gpsd makes 17.1 m of it.
+    /// The accuracy in metres that gpsd derives from the precision (HDOP) of a receiver outdoors.
     package static let accuracy = 17.1
 
     /// - Parameters:
-    ///   - walk: latitudes and longitudes, a second of the walk from one to the next.
-    ///   - speed: seconds of the walk that pass in one.
+    ///   - walk: latitudes and longitudes, one for each second of the walk.
+    ///   - speed: seconds of the walk that pass in one second.
     package init(walk: [(latitude: Double, longitude: Double)], speed: Double = 7, port: UInt16? = nil) throws {
         self.port = try port ?? freePort()
         pause = 1 / (speed * Double(Self.sentencesOfSecond))
@@ -28,10 +28,11 @@ package final class FakeReceiver: Sendable {
         stop()
     }
 
-    /// Starts it; returns when gpsd knows of the receiver.
+    /// Starts gpsd and gpsfake; returns when gpsd knows the receiver.
     ///
-    /// gpsfake tells gpsd of its receiver as soon as gpsd's control socket has a name. Where gpsd does not listen on it yet, gpsfake
-    /// goes on without a word, and without a receiver (`DaemonInstance` in gps/fake.py, 3.22). Then both are started again.
+    /// gpsfake registers its receiver as soon as gpsd's control socket has a name. If gpsd does not listen on it yet,
+    /// gpsfake silently continues without a receiver (`DaemonInstance` in gps/fake.py, 3.22). In that case both are
+    /// started again.
     package func start() async throws {
         for number in 1...Self.mostStarts {
             do {
@@ -59,7 +60,7 @@ package final class FakeReceiver: Sendable {
         }
     }
 
-    /// Whether gpsd says that it has a receiver.
+    /// Whether gpsd reports a receiver.
     private func hasDevice() -> Bool {
         guard let socket = try? Socket.connected(to: .ipv4, port: port), socket.send("?DEVICES;\n") else {
             return false
@@ -75,20 +76,20 @@ package final class FakeReceiver: Sendable {
         return answer.contains("\"path\"")
     }
 
-    /// Ends gpsd with its receiver.
+    /// Ends gpsd together with its receiver.
     package func stop() {
         let process = running.update { process in
             defer { process = nil }
             return process
         }
-        // gpsfake takes gpsd along where it is asked to end.
+        // On SIGTERM gpsfake also ends gpsd.
         process?.stop(SIGTERM)
     }
 
     private static let sentencesOfSecond = 3
     private static let mostStarts = 4
 
-    /// The sentences of a second: that the fix has three dimensions and how precise it is, and the place, twice.
+    /// The sentences of one second: that the fix has three dimensions, its precision, and the location twice.
     private static func sentences(_ place: (latitude: Double, longitude: Double), second: Int) -> [String] {
         let time = String(format: "12%02d%02d.00", second / 60 % 60, second % 60)
         let text = "\(angle(place.latitude, 2, "NS")),\(angle(place.longitude, 3, "EW"))"
@@ -101,7 +102,7 @@ package final class FakeReceiver: Sendable {
         }
     }
 
-    /// Degrees and minutes: `5231.2000,N`.
+    /// Degrees and minutes, such as `5231.2000,N`.
     private static func angle(_ degrees: Double, _ digits: Int, _ sides: String) -> String {
         let whole = abs(degrees).rounded(.down)
         let minutes = (abs(degrees) - whole) * 60

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The bytes of a file. Files of /proc, whose size says 0, are read to their end: `Data(contentsOf:)` stops at a short read.
+/// The bytes of a file. Files of /proc, whose reported size is 0, are read to their end: `Data(contentsOf:)` stops at a
+/// short read.
 package func fileBytes(_ path: String) throws -> [UInt8] {
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     defer { try? file.close() }
@@ -8,6 +9,6 @@ package func fileBytes(_ path: String) throws -> [UInt8] {
 }
 
 extension [UInt8] {
-    /// As fields carry bytes.
+    /// The base64 form in which header fields carry bytes.
     package var base64: String { Data(self).base64EncodedString() }
 }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Suspends for `duration`. Its callers say why no event can stand in its place: that nothing happens is seen only over
-/// time, or a moment has to be a random one.
+/// Suspends for `duration`. Callers give the reason why they cannot wait for an event instead: for example, that
+/// nothing happens is seen only over time, or a moment has to be random.
 ///
 /// `ArchitectureTests` forbid sleeping anywhere else in the tests.
 package func passTime(_ duration: Duration, because reason: StaticString) async throws {
     try await Task.sleep(for: duration)
 }
 
-/// Suspends until `instant`, as ``passTime(_:because:)`` does.
+/// Suspends until `instant`, with a reason as for ``passTime(_:because:)``.
 package func passTime(until instant: ContinuousClock.Instant, because reason: StaticString) async throws {
     try await Task.sleep(until: instant)
 }
 
-/// Blocks this thread for `duration`, as ``passTime(_:because:)`` does. For code that cannot suspend.
+/// Blocks this thread for `duration`, with a reason as for ``passTime(_:because:)``. For code that cannot suspend.
 package func blockThread(for duration: Duration, because reason: StaticString) {
     let (seconds, attoseconds) = duration.components
     Thread.sleep(forTimeInterval: Double(seconds) + Double(attoseconds) / 1e18)

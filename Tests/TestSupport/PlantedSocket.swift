@@ -6,17 +6,17 @@ import Foundation
     import Musl
 #endif
 
-/// A process of another user that listens where somebody else's service would, and writes down what it is sent.
+/// A process of another user that listens on the socket path of a service, and logs what it receives.
 ///
-/// Needs root.
+/// It needs root.
 package final class PlantedSocket: Sendable {
-    /// `nobody`'s number, which every system has.
+    /// The user ID of `nobody`, which every system has.
     package static let user: UInt32 = 65_534
 
     private let process: ChildProcess
     private let log: String
 
-    /// Listens at `path` once this returns. The directory has to let that user in.
+    /// Starts the process; returns once it listens at `path`. The other user needs access to the directory.
     package init(_ path: String, log: String) async throws {
         self.log = log
         let script = """
@@ -53,7 +53,7 @@ package final class PlantedSocket: Sendable {
         process.kill(SIGKILL)
     }
 
-    /// How many bytes came over each connection that has ended.
+    /// The bytes received over each connection that has ended.
     package var received: [Int] { lines.compactMap { Int($0) } }
 
     private var lines: [String] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The programs of this project, as the build put them beside the tests, and those of the machine.
+/// The programs of this project, which the build puts next to the tests, and those of the machine.
 package enum Programs {
     package static let daemon = path("nightshiftd")
     package static let commandLine = path("nightshift")

@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Bytes that follow from a seed, readable at any offset at the cost of a copy.
+/// Bytes derived from a seed, readable at any offset at the cost of a copy.
 ///
-/// A block of 64 KiB is a window into a table of random bytes, headed by eight bytes of its own. So a block at a wrong
-/// place, a shifted block and a block of another seed all differ from what belongs there.
+/// A block of 64 KiB is a window into a table of random bytes, preceded by eight bytes of its own. So a misplaced
+/// block, a shifted block and a block of another seed all differ from the right one.
 package struct SeededContent: Sendable, Hashable {
     package let seed: UInt64
     package let size: Int64
@@ -53,7 +53,7 @@ package struct SeededContent: Sendable, Hashable {
         }
     }
 
-    /// Where the file first differs from the content; nil when it is the same, length included.
+    /// The offset at which the file first differs from the content; nil if both are the same, including the length.
     package func firstMismatch(inFileAt path: String) throws -> Int64? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
@@ -78,7 +78,7 @@ package struct SeededContent: Sendable, Hashable {
         }
     }
 
-    /// Where the file first differs from what `seed` gives for `size` bytes; nil when it is the same.
+    /// The offset at which the file first differs from `size` bytes of `seed`; nil if both are the same.
     package static func verify(fileAt path: String, seed: UInt64, size: Int64) throws -> Int64? {
         try SeededContent(seed: seed, size: size).firstMismatch(inFileAt: path)
     }
@@ -107,7 +107,7 @@ package struct SeededContent: Sendable, Hashable {
             initialized = count
         }
         tables.withLock { tables in
-            // Thousands of seeds must not keep a megabyte each.
+            // Only a few tables are kept, because tests use thousands of seeds of a megabyte each.
             if tables.count >= 16 { tables.removeAll() }
             tables[seed] = table
         }

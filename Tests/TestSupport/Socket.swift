@@ -6,21 +6,21 @@ package enum Loopback: String, Sendable {
     case ipv4 = "127.0.0.1"
     case ipv6 = "::1"
 
-    /// As it stands in a URL.
+    /// The address in the form that a URL uses.
     package var urlHost: String { self == .ipv4 ? rawValue : "[\(rawValue)]" }
 }
 
-/// Linux's, which the Glibc module hides behind `_GNU_SOURCE`. Closing on exec from the start matters: a process that a
-/// test starts at that moment would hold the connection open.
+/// Linux's accept4, which the Glibc module hides behind `_GNU_SOURCE`. The socket must be close-on-exec from the start:
+/// otherwise a process that a test starts at that moment would keep the connection open.
 @_silgen_name("accept4")
 private func accept4(
     _: Int32, _: UnsafeMutablePointer<sockaddr>?, _: UnsafeMutablePointer<socklen_t>?, _: Int32
 ) -> Int32
 
-/// The peer sends no more, or the connection is gone. Hidden like `accept4`.
+/// The poll event of a peer that sends no more or has disconnected (POLLRDHUP). Hidden like `accept4`.
 private let pollPeerClosed: Int32 = 0x2000
 
-/// A blocking TCP socket on loopback. A value: whoever owns it closes it, once.
+/// A blocking TCP socket on loopback. It is a value: its owner closes it, once.
 struct Socket: Sendable, Hashable {
     let descriptor: Int32
 
@@ -35,7 +35,7 @@ struct Socket: Sendable, Hashable {
         return socket
     }
 
-    /// A socket that has a port until it is closed: any where `port` is 0.
+    /// Returns a socket that reserves a port until it is closed; `port` 0 means any free port.
     static func bound(to host: Loopback, port: UInt16) throws -> Socket {
         let socket = try make(for: host)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -48,12 +48,12 @@ struct Socket: Sendable, Hashable {
             throw error
         }
         guard port == 0 else { return socket }
-        // Where somebody asks for a port by its number, it is his until he closes the socket.
+        // A port requested by its number stays reserved until the requester closes the socket.
         defer { socket.close() }
         return try bound(to: host, port: socket.port)
     }
 
-    /// Takes connections, until it is shut down, and again after that.
+    /// Starts accepting connections, also after a shutdown.
     func listen() throws {
         guard Glibc.listen(descriptor, 1024) == 0 else { throw SystemError("listen") }
     }
@@ -108,7 +108,7 @@ struct Socket: Sendable, Hashable {
 
     /// The port this socket is bound to.
     var port: UInt16 {
-        // Family and port stand at the same place in the addresses of both families.
+        // Family and port are at the same position in the addresses of both families.
         var address = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
         withUnsafeMutablePointer(to: &address) { pointer in
@@ -127,8 +127,8 @@ struct Socket: Sendable, Hashable {
         return UInt16(bigEndian: address.sin6_port)
     }
 
-    /// The bytes that were sent and that the other side, a process of this machine, has not read: what the kernel holds for both.
-    /// Bytes that move meanwhile may count twice, and never not at all.
+    /// The sent bytes that the other side, a process of this machine, has not read: those that the kernel holds for
+    /// both. Bytes that move meanwhile may count twice, but always count at least once.
     func bytesUnread(on host: Loopback) -> Int64 {
         var unsent: Int32 = 0
         _ = ioctl(descriptor, UInt(TIOCOUTQ), &unsent)
@@ -147,7 +147,7 @@ struct Socket: Sendable, Hashable {
         return Int64(unsent) + (unread ?? 0)
     }
 
-    /// The next connection, or nil once the listener was shut down.
+    /// Waits for the next connection; returns nil once the listener was shut down.
     func accepted() -> Socket? {
         while true {
             let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
@@ -160,7 +160,7 @@ struct Socket: Sendable, Hashable {
         }
     }
 
-    /// Waits for any of `events`; returns those that came, 0 after `milliseconds` (-1: no bound).
+    /// Waits for any of `events`. Returns those that occurred, or 0 after `milliseconds`; -1 means no bound.
     func wait(for events: Int32, milliseconds: Int32) -> Int32 {
         var entry = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
         let count = poll(&entry, 1, milliseconds)
@@ -169,7 +169,7 @@ struct Socket: Sendable, Hashable {
 
     var isHungUp: Bool { wait(for: pollPeerClosed, milliseconds: 0) != 0 }
 
-    /// Rests for `duration`; true when the peer, or ``shutdown()``, ended the connection meanwhile.
+    /// Waits for `duration`; returns true if the peer, or ``shutdown()``, ended the connection meanwhile.
     func hungUp(within duration: Duration) -> Bool {
         let end = ContinuousClock.now + duration
         repeat {
@@ -177,7 +177,7 @@ struct Socket: Sendable, Hashable {
             let (seconds, attoseconds) = left.components
             let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
             if milliseconds <= 0 {
-                // Poll knows whole milliseconds only.
+                // poll has a resolution of whole milliseconds.
                 if left > .zero { blockThread(for: left, because: "Bytes are due at their rate.") }
                 return false
             }
@@ -186,7 +186,7 @@ struct Socket: Sendable, Hashable {
         return false
     }
 
-    /// The number of bytes read; 0 at the end; nil after an error.
+    /// Returns the number of bytes read; 0 at the end; nil after an error.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -195,7 +195,7 @@ struct Socket: Sendable, Hashable {
         }
     }
 
-    /// Sends all of `bytes`; false when the connection is gone.
+    /// Sends all of `bytes`; returns false if the connection is gone.
     func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -225,7 +225,7 @@ struct Socket: Sendable, Hashable {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Says that nothing more will come, and lets what was sent arrive even if the peer still sends.
+    /// Ends the sending direction, and lets the sent bytes arrive even if the peer still sends.
     func finishSending() {
         _ = Glibc.shutdown(descriptor, Int32(SHUT_WR))
         let end = ContinuousClock.now + .seconds(10)
@@ -240,7 +240,7 @@ struct Socket: Sendable, Hashable {
         _ = Glibc.close(descriptor)
     }
 
-    /// Closes with a reset (RST): what the peer has not read yet is lost.
+    /// Closes with a reset (RST): bytes that the peer has not read yet are lost.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -248,10 +248,10 @@ struct Socket: Sendable, Hashable {
     }
 }
 
-/// A port of the loopback address for servers that cannot choose one themselves.
+/// Returns a loopback port for servers that cannot choose one themselves.
 ///
-/// Below those that the kernel gives to connections and to whoever asks for any: it stays free until the server has started.
-/// Never the same twice from this process.
+/// The port is below those that the kernel assigns, so it stays free until the server has started. This process never
+/// gets the same port twice.
 package func freePort() throws -> UInt16 {
     while true {
         let port = UInt16.random(in: 10_000...32_000)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory of its own that goes away with this object.
+/// A directory that is removed with this object.
 package final class TemporaryDirectory: Sendable {
-    /// Absolute, without a trailing slash.
+    /// The absolute path, without a trailing slash.
     package let path: String
 
-    /// Makes the directory below `parent`: by default `TMPDIR`, or `/tmp`.
+    /// Creates the directory below `parent`: by default `TMPDIR`, or `/tmp`.
     package init(in parent: String? = nil) throws {
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/nightshift-test-XXXXXX".utf8CString)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// How long a test has waited for what has to come, and whether that is too long.
+/// The time that a test has waited for an expected event, and whether that is too long.
 ///
-/// A bound says what is too long on a machine that has a processor to spare, so that a test still tells what comes at once
-/// from what comes with a timer of half a minute. Time in which every processor is busy does not count: then others had
-/// the machine. Twelve times the bound is too long everywhere.
+/// A bound applies to a machine with a spare processor, so that a test still distinguishes an immediate event from one
+/// that a timer of half a minute causes. Time in which every processor is busy does not count, since other work had the
+/// machine. Twelve times the bound is too long everywhere.
 package struct WaitingTime: Sendable {
-    /// Nothing with the usual bounds is waited for longer than this.
+    /// The longest wait with the usual bounds.
     package static let longest = Duration.seconds(240)
 
     private let bound: Duration
@@ -25,7 +25,7 @@ package struct WaitingTime: Sendable {
         return idle - idleBefore >= bound
     }
 
-    /// How long the processors of this machine had nothing to do since it was started, all together; proc_stat(5).
+    /// The total idle time of this machine's processors since its start; proc_stat(5).
     private static func idleTime() -> Duration? {
         guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
         let words = text.prefix { $0 != "\n" }.split(separator: " ")
@@ -42,14 +42,15 @@ package struct WaitedTooLong: Error, CustomStringConvertible {
     package var description: String { "waited \(bound) in vain for \(what)" }
 }
 
-/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` when the ``WaitingTime`` is over. For what
-/// other processes do and nothing announces.
+/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` when the ``WaitingTime`` is over. For
+/// changes by other processes that no event announces.
 package func eventually(
     _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
 ) async throws {
     let time = WaitingTime(within: bound)
     while true {
-        // Before the look: the last one is begun behind the bound, however late this thread is given the processor.
+        // Read before the check: the last check therefore starts after the bound, however late this thread gets the
+        // processor.
         let isLastLook = time.isOver
         if try await condition() { return }
         guard !isLastLook else { throw WaitedTooLong(what: what, bound: bound) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value that threads change and that threads and tasks wait for, without polling.
+/// A value that threads change, and for which threads and tasks wait without polling.
 package final class Watched<Value: Sendable>: @unchecked Sendable {
-    // Sendable because `value`, `waiters` and `nextWaiter` are touched only while `condition` is locked.
+    // Sendable because `value`, `waiters` and `nextWaiter` are accessed only while `condition` is locked.
     private let condition = NSCondition()
     private var value: Value
     private var waiters: [Int: Waiter] = [:]
@@ -35,7 +35,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return result
     }
 
-    /// Blocks this thread until the condition holds; false when `deadline` came first.
+    /// Blocks this thread until the condition holds; returns false if `deadline` came first.
     package func block(until deadline: ContinuousClock.Instant, _ isSatisfied: (Value) -> Bool) -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -48,7 +48,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Blocks this thread until the condition holds; false when the ``WaitingTime`` was over first.
+    /// Blocks this thread until the condition holds; returns false if the ``WaitingTime`` was over first.
     package func block(within bound: Duration = .seconds(20), _ isSatisfied: (Value) -> Bool) -> Bool {
         let time = WaitingTime(within: bound)
         while !block(until: .now + min(bound, .seconds(1)), isSatisfied) {
@@ -68,7 +68,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
                 repeat {
                     try await passTime(min(bound, .seconds(1)), because: "The wait is bounded.")
                 } while !time.isOver
-                // The waiter that has what it waited for may not have run yet.
+                // The condition may hold although the waiter has not run yet.
                 if self.read(isSatisfied) { return }
                 throw WaitedTooLong(what: what, bound: bound)
             }
@@ -116,7 +116,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// Holds threads back until a test opens it.
+/// Blocks threads until a test opens it.
 package final class Gate: Sendable {
     private let isOpen = Watched(false)
 

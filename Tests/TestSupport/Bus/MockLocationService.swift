@@ -1,19 +1,19 @@
 import Foundation
 
-/// GeoClue or ModemManager on a ``PrivateBus``, as python3-dbusmock plays them with a template of our own.
+/// GeoClue or ModemManager on a ``PrivateBus``, mocked by python3-dbusmock with this project's templates.
 ///
 /// It ends with ``stop()``, with this object, or with this process.
 package final class MockLocationService: Sendable {
     package let bus: PrivateBus
     package let kind: Kind
     private let process: ChildProcess
-    /// Where the template is; dbusmock reads it by its path.
+    /// The directory of the template; dbusmock reads the template by its path.
     private let directory: TemporaryDirectory
 
     package enum Kind: Sendable {
-        /// GeoClue, as far as places go.
+        /// GeoClue's interfaces for locations.
         case geoClue
-        /// ModemManager, as far as the cells of its modems go.
+        /// ModemManager's interfaces for the cells of its modems.
         case modemManager
 
         fileprivate var name: String {
@@ -38,7 +38,7 @@ package final class MockLocationService: Sendable {
         }
     }
 
-    /// Starts it; returns when it answers.
+    /// Starts the service; returns when it responds.
     package init(_ kind: Kind, on bus: PrivateBus) async throws {
         self.bus = bus
         self.kind = kind
@@ -53,7 +53,7 @@ package final class MockLocationService: Sendable {
             environment: environment, errors: .inherit)
         try await eventually("dbusmock's \(kind), of Debian's package python3-dbusmock") {
             if let exit = process.exit { throw CannotRun("dbusmock", ended: exit) }
-            // Answered only when the template is loaded.
+            // This call succeeds only once the template is loaded.
             return (try? await call("org.freedesktop.DBus.Mock", "GetCalls")) != nil
         }
     }
@@ -66,17 +66,17 @@ package final class MockLocationService: Sendable {
         process.stop(SIGKILL)
     }
 
-    /// Suspends the service, so that it keeps its name and does not answer, or lets it go on.
+    /// Stops the service, so that it keeps its name and does not respond, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         process.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
-    /// The calls that it has had.
+    /// The calls that the service has received.
     package func calls() async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetCalls")
     }
 
-    /// Says something to the template: a method of its interface `org.example.Test`, with arguments as busctl(1) has them.
+    /// Calls a method of the template's interface `org.example.Test`, with arguments in the syntax of busctl(1).
     @discardableResult
     package func tell(_ method: String, _ arguments: String...) async throws -> String {
         try await call("org.example.Test", method, arguments)
@@ -86,7 +86,7 @@ package final class MockLocationService: Sendable {
         try await bus.call(kind.name, kind.path, interface, method, arguments)
     }
 
-    /// Clients are told of places while they are started. `RequestedAccuracyLevel` is shown and has no effect.
+    /// Clients receive locations while they are started. `RequestedAccuracyLevel` is shown and has no effect.
     private static let geoClueTemplate = #"""
         import dbus
         from dbusmock import mockobject
@@ -159,7 +159,7 @@ package final class MockLocationService: Sendable {
             mock.AddMethod(TEST, 'Clients', '', 's', clients)
         """#
 
-    /// Modems tell their cell while they are switched on and set up to, as ModemManager has it.
+    /// Modems report their cell while they are switched on and set up to do so, as ModemManager's do.
     private static let modemManagerTemplate = #"""
         import dbus
         from dbusmock import mockobject

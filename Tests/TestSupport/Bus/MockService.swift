@@ -1,6 +1,6 @@
 import Foundation
 
-/// A service on a ``PrivateBus`` that python3-dbusmock plays.
+/// A service on a ``PrivateBus``, mocked by python3-dbusmock.
 ///
 /// It ends with ``stop()``, with this object, or with this process.
 package final class MockService: Sendable {
@@ -8,7 +8,7 @@ package final class MockService: Sendable {
     package let kind: Kind
     private let process: ChildProcess
 
-    /// The services there are templates or descriptions for.
+    /// The services for which templates or descriptions exist.
     package enum Kind: Sendable, Hashable {
         case upower
         case powerProfiles
@@ -18,12 +18,12 @@ package final class MockService: Sendable {
         case logind
         /// logind without methods, and without properties until they are added.
         case bareLogind
-        /// A notification server that shows nothing and remembers what it was asked.
+        /// A notification server that shows nothing and records the calls to it.
         case notifications
-        /// What shows badges. It is only there.
+        /// The service that shows badges. It only exists on the bus.
         case dock
 
-        /// Those that dbusmock has templates for.
+        /// The services for which dbusmock has templates.
         package static let templates: [Kind] = [.upower, .powerProfiles, .networkManager, .logind]
 
         package var name: String {
@@ -60,7 +60,7 @@ package final class MockService: Sendable {
         }
     }
 
-    /// Starts it; returns when it answers. `parameters` are the template's, as JSON.
+    /// Starts the service; returns when it responds. `parameters` are the template's, as JSON.
     package init(_ kind: Kind, on bus: PrivateBus, parameters: String? = nil) async throws {
         self.bus = bus
         self.kind = kind
@@ -74,7 +74,7 @@ package final class MockService: Sendable {
             environment: environment, errors: .inherit)
         try await eventually("dbusmock's \(kind), of Debian's package python3-dbusmock") {
             if let exit = process.exit { throw CannotRun("dbusmock", ended: exit) }
-            // Answered only when the template is loaded.
+            // This call succeeds only once the template is loaded.
             return (try? await call("org.freedesktop.DBus.Mock", "GetCalls")) != nil
         }
     }
@@ -87,19 +87,19 @@ package final class MockService: Sendable {
         process.stop(SIGKILL)
     }
 
-    /// Suspends the service, so that it keeps its name and does not answer, or lets it go on.
+    /// Stops the service, so that it keeps its name and does not respond, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         process.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
-    /// Calls a method of its main object; see ``PrivateBus/call(_:_:_:_:_:)``.
+    /// Calls a method of the service's main object; see ``PrivateBus/call(_:_:_:_:_:)``.
     @discardableResult
     package func call(_ interface: String, _ method: String, _ arguments: [String] = []) async throws -> String {
         try await bus.call(kind.name, kind.path, interface, method, arguments)
     }
 
-    /// Changes properties that it has and announces it. Values are a signature and a value: `["OnBattery": "b true"]`.
-    /// dbusmock cannot announce paths of objects.
+    /// Changes existing properties and announces the change. Values are a signature and a value: `["OnBattery": "b
+    /// true"]`. dbusmock cannot announce paths of objects.
     package func set(_ properties: [String: String], path: String? = nil, interface: String? = nil) async throws {
         let values = properties.flatMap { name, value in
             [name] + value.split(separator: " ", maxSplits: 1).map(String.init)
@@ -109,7 +109,7 @@ package final class MockService: Sendable {
             ["sa{sv}", interface ?? kind.interface, String(properties.count)] + values)
     }
 
-    /// Changes properties that it has without a signal, as some services do. Values are a signature and a value.
+    /// Changes existing properties without a signal, as some services do. Values are a signature and a value.
     package func setUnannounced(_ properties: [String: String]) async throws {
         try await call(
             "org.freedesktop.DBus.Mock", "AddMethod",
@@ -121,7 +121,7 @@ package final class MockService: Sendable {
         }
     }
 
-    /// Adds properties, and says nothing of it.
+    /// Adds properties without a signal.
     package func add(_ properties: [String: String]) async throws {
         for (name, value) in properties {
             try await call(
@@ -130,7 +130,7 @@ package final class MockService: Sendable {
         }
     }
 
-    /// Sends a signal of its main interface with values: `b true`.
+    /// Sends a signal of the service's main interface with values such as `b true`.
     package func emit(_ signal: String, _ values: String...) async throws {
         let words = values.map { $0.split(separator: " ", maxSplits: 1).map(String.init) }
         try await call(
@@ -138,7 +138,7 @@ package final class MockService: Sendable {
             ["sssav", kind.interface, signal, words.map { $0[0] }.joined(), "\(words.count)"] + words.flatMap(\.self))
     }
 
-    /// The calls of a method of its main object so far, as busctl(1) prints them.
+    /// The calls of a method of the service's main object so far, as busctl(1) prints them.
     package func calls(of method: String) async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetMethodCalls", ["s", method])
     }

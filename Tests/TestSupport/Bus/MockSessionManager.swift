@@ -1,10 +1,10 @@
 import Foundation
 
-/// A systemd of the session, as far as its environment goes; ends with this object.
+/// The environment interface of a session's systemd; ends with this object.
 package final class MockSessionManager: Sendable {
     private let process: ChildProcess
 
-    /// Starts it; whoever asks may have to wait for its name.
+    /// Starts the service; its name may appear on the bus a little later.
     package init(on bus: PrivateBus, environment assignments: [String]) throws {
         let list = assignments.map { "'\($0)'" }.joined(separator: ", ")
         let program = """

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A message bus of its own, as the system bus of whoever is given its ``address``.
+/// A private message bus, used as the system bus by every program that gets its ``address``.
 ///
 /// The daemon ends with ``stop()``, with this object, or with this process.
 package final class PrivateBus: Sendable {
@@ -8,14 +8,15 @@ package final class PrivateBus: Sendable {
     private let directory: TemporaryDirectory
     private let daemon: Watched<ChildProcess?>
 
-    /// The path of the file that comes to be when somebody has the bus start a service.
+    /// The path of a file that is created when a program makes the bus start a service.
     package var activations: String { directory.path("activations") }
 
-    /// Makes a bus that is not running yet, with services that would be started for whoever asks for them.
+    /// Creates a bus that is not running yet, with services that it starts on demand.
     ///
     /// - Parameters:
-    ///   - names: of services whose start leaves ``activations`` behind.
-    ///   - commands: what is run for services, by their names; each command is an absolute path and arguments.
+    ///   - names: names of services whose start creates the file ``activations``.
+    ///   - commands: commands that start services, by the services' names; each command is an absolute path and
+    ///     arguments.
     package init(activatable names: [String] = [], commands: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
         address = "unix:path=\(directory.path("socket"))"
@@ -53,7 +54,7 @@ package final class PrivateBus: Sendable {
         stop()
     }
 
-    /// A bus that is running.
+    /// Returns a running bus.
     package static func started() async throws -> PrivateBus {
         let bus = try PrivateBus()
         try await bus.start()
@@ -75,7 +76,7 @@ package final class PrivateBus: Sendable {
         daemon.update { $0 = process }
     }
 
-    /// Kills the daemon, so that everybody loses their connection.
+    /// Kills the daemon, so that every client loses its connection.
     package func stop() {
         let process = daemon.update { process in
             defer { process = nil }
@@ -84,12 +85,13 @@ package final class PrivateBus: Sendable {
         process?.stop(SIGKILL)
     }
 
-    /// Suspends the daemon as a whole, or lets it go on.
+    /// Stops the daemon as a whole, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         daemon.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
-    /// Calls a method with busctl(1), whose grammar the arguments follow: a signature, then values. Returns what it prints.
+    /// Calls a method with busctl(1), and returns what busctl prints. The arguments follow its syntax: a signature,
+    /// then values.
     @discardableResult
     package func call(
         _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String] = []

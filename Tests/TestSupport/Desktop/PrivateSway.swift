@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A Wayland compositor of its own, sway(1) without a screen.
+/// A private Wayland compositor, sway(1) without a screen.
 ///
-/// It refuses to run as root: then it runs as nobody. Everything ends with ``stop()``, with this object, or with this
-/// process.
+/// sway refuses to run as root; in that case it runs as nobody. All its processes end with ``stop()``, with this
+/// object, or with this process.
 package final class PrivateSway: Sendable {
     private let directory: TemporaryDirectory
     private let compositor = Watched<ChildProcess?>(nil)
@@ -13,7 +13,7 @@ package final class PrivateSway: Sendable {
     /// The user and group `nobody` of Debian.
     private static let nobody: UInt32 = 65_534
 
-    /// A compositor that is not running yet.
+    /// Creates a compositor that is not running yet.
     package init() throws {
         directory = try TemporaryDirectory()
         try directory.write("xwayland disable\n", to: "config")
@@ -30,7 +30,7 @@ package final class PrivateSway: Sendable {
         stop()
     }
 
-    /// What those find in their environment who are to use it.
+    /// The environment for programs that use this compositor.
     package var environment: [String: String] {
         [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": directory.path,
@@ -56,7 +56,7 @@ package final class PrivateSway: Sendable {
         compositor.update { $0 = process }
     }
 
-    /// Ends it, and with it everything that shows windows on it.
+    /// Ends the compositor, and with it every program that shows windows on it.
     package func stop() {
         let process = compositor.update { process in
             defer { process = nil }
@@ -69,7 +69,7 @@ package final class PrivateSway: Sendable {
         }) { client.stop() }
     }
 
-    /// Opens a window, which comes to the front.
+    /// Opens a window, which gets the focus.
     package func open(_ applicationID: String) async throws {
         let process = try child("foot", ["--app-id", applicationID, "sleep", "600"], environment)
         clients.update { $0.append(process) }
@@ -87,23 +87,23 @@ package final class PrivateSway: Sendable {
         _ = try await message("[app_id=\(applicationID)]", "kill")
     }
 
-    /// What swaymsg(1) prints.
+    /// Runs swaymsg(1) and returns what it prints.
     @discardableResult
     package func message(_ words: String...) async throws -> String {
         try await ChildProcess.run("swaymsg", ["-s", directory.path("ipc")] + words).output
     }
 
-    /// Suspends the compositor as a whole, or lets it go on.
+    /// Stops the compositor as a whole, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         compositor.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
     private func child(_ program: String, _ arguments: [String], _ environment: [String: String]) throws -> ChildProcess
     {
-        // A change of user takes back the signal at the parent's end: it is asked for behind that.
+        // A change of user clears the parent-death signal, so the signal is requested after it.
         let user = geteuid() == 0 ? ["--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups"] : []
         let prefix = user + ["--pdeathsig", "TERM", "--", program]
-        // It may not enter every directory in which somebody runs the tests.
+        // The user nobody may lack access to the directory in which the tests run.
         return try ChildProcess(
             "setpriv", arguments: prefix + arguments, environment: environment,
             errors: .file(directory.path("\(program).log")), directory: directory.path, diesWithParent: false)

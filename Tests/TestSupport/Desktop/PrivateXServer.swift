@@ -1,17 +1,17 @@
 import Foundation
 
-/// An X server of its own, without a screen that anybody sees, with or without a window manager.
+/// A private X server without a visible screen, with or without a window manager.
 ///
-/// Everything ends with ``stop()``, with this object, or with this process.
+/// All its processes end with ``stop()``, with this object, or with this process.
 package final class PrivateXServer: Sendable {
     private let directory: TemporaryDirectory
     private let server = Watched<ChildProcess?>(nil)
     private let clients = Watched<[ChildProcess]>([])
     private let number = Watched<Int?>(nil)
-    /// The file with the permission to use it.
+    /// The file with the permission to use the server.
     package let authority: String
 
-    /// A server that runs; who has not ``authority`` is turned away.
+    /// Returns a running server. It refuses clients without ``authority``.
     package static func started() async throws -> PrivateXServer {
         let server = try PrivateXServer()
         try await server.start()
@@ -20,7 +20,7 @@ package final class PrivateXServer: Sendable {
 
     private init() throws {
         directory = try TemporaryDirectory()
-        // Xau(3): any machine, any display, a cookie of sixteen bytes.
+        // The format of Xau(3): any machine, any display, a cookie of sixteen bytes.
         let name = Array("MIT-MAGIC-COOKIE-1".utf8)
         let cookie = (0..<16).map { _ in UInt8.random(in: 0...255) }
         authority = try directory.write(
@@ -31,10 +31,10 @@ package final class PrivateXServer: Sendable {
         stop()
     }
 
-    /// Its name, as `DISPLAY` has it. It keeps it when it is started again.
+    /// The server's name in the form of `DISPLAY`. It stays the same across restarts.
     package var display: String { ":\(number.read { $0 } ?? -1)" }
 
-    /// What those find in their environment who are to use it.
+    /// The environment for programs that use this server.
     package var environment: [String: String] {
         var environment = ProcessInfo.processInfo.environment
         environment["DISPLAY"] = display
@@ -47,7 +47,8 @@ package final class PrivateXServer: Sendable {
     package func start() async throws {
         let printed = directory.path("display")
         try? FileManager.default.removeItem(atPath: printed)
-        // Of so many that no other server takes it while this one is away: each would take the lowest that is free.
+        // The number is random from a large range, so that no other server takes it while this one is stopped: each
+        // would take the lowest free number.
         let name = number.read { $0 } ?? Int.random(in: 1_000..<50_000)
         let process = try ChildProcess(
             "Xvfb",
@@ -65,7 +66,7 @@ package final class PrivateXServer: Sendable {
         server.update { $0 = process }
     }
 
-    /// Ends it, and with it everything that shows windows on it.
+    /// Ends the server, and with it every program that shows windows on it.
     package func stop() {
         let process = server.update { process in
             defer { process = nil }
@@ -78,7 +79,7 @@ package final class PrivateXServer: Sendable {
         }) { client.stop() }
     }
 
-    /// openbox(1), until the server or ``stop()`` ends it.
+    /// Starts openbox(1), which runs until the server or ``stop()`` ends it.
     @discardableResult
     package func startWindowManager() async throws -> ChildProcess {
         let process = try ChildProcess("openbox", environment: environment)
@@ -90,13 +91,13 @@ package final class PrivateXServer: Sendable {
         return process
     }
 
-    /// A window of a program of its own.
+    /// A window of a separate program.
     package struct Window: Sendable {
         package let process: ChildProcess
         package let id: String
     }
 
-    /// A window, which the window manager puts in front; its classes are `name` in small letters and `name`.
+    /// Opens a window, which the window manager puts in front. Its classes are `name` in lower case and `name`.
     package func open(_ name: String) async throws -> Window {
         let process = try ChildProcess(
             "xterm", arguments: ["-class", name, "-name", name.lowercased(), "-e", "sleep", "600"],
@@ -122,7 +123,7 @@ package final class PrivateXServer: Sendable {
         _ = try await run("xprop", ["-id", window.id, "-f", property, "8u", "-set", property, text])
     }
 
-    /// What a program prints that uses the display.
+    /// Runs a program that uses the display, and returns what it prints.
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         try await ChildProcess.run(program, arguments, environment: environment).output
     }

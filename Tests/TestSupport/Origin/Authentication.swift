@@ -1,13 +1,13 @@
 import Foundation
 
-/// Asks for credentials and checks them (RFC 7617, RFC 7616 with `qop=auth`).
+/// Requests credentials and checks them (RFC 7617, RFC 7616 with `qop=auth`).
 enum Authentication {
     case basic(user: String, password: String)
     case digest(user: String, password: String, DigestAlgorithm)
 
     private static let realm = "origin"
 
-    /// The 401 to a request without the right credentials; nil to one that has them.
+    /// Returns the 401 to a request without the right credentials; nil for a request with them.
     func refusal(of request: OriginRequest, _ nonces: inout Set<String>) -> ResponsePlan? {
         let given = request.field("Authorization") ?? ""
         switch self {
@@ -43,7 +43,7 @@ enum Authentication {
         return given["response"] == algorithm.hash("\(secret):\(nonce):\(count):\(cnonce):auth:\(what)")
     }
 
-    /// `name=value` and `name="value"` pairs behind the scheme.
+    /// Returns the `name=value` and `name="value"` pairs after the scheme.
     private static func parameters(of value: String) -> [String: String] {
         var found: [String: String] = [:]
         var rest = value.drop { $0 != " " }

@@ -1,36 +1,36 @@
-/// One way in which a resource does not behave like that of a plain, correct server.
+/// One way in which a resource differs from that of a plain, correct server.
 ///
-/// A resource's behaviours apply in their order, and together as far as they make sense together. Each applies to every
-/// request that it can apply to (one about ranges only to requests with a range, one about the body only where there
-/// is one), unless ``times(_:)``, ``skippingFirst(_:)`` or ``on(_:)`` narrow it. Those that answer in place of the
-/// resource, such as ``status(_:retryAfter:fields:body:)``, hide the behaviours behind them from that request.
+/// A resource's behaviours apply in their order, and together if the combination makes sense. Each applies to every
+/// request that it can apply to: one about ranges only to requests with a range, one about the body only if there is a
+/// body. ``times(_:)``, ``skippingFirst(_:)`` and ``on(_:)`` narrow this. A behaviour that responds instead of the
+/// resource, such as ``status(_:retryAfter:fields:body:)``, hides later behaviours from that request.
 package indirect enum Behaviour: Sendable {
     // MARK: How the body ends
 
-    /// Closes the connection after so many bytes of a body that is longer.
+    /// Closes the connection after this many bytes of a longer body.
     case cutAfter(Int64)
-    /// As ``cutAfter(_:)``, with a reset (RST).
+    /// Like ``cutAfter(_:)``, but with a reset (RST).
     case resetAfter(Int64)
-    /// Sends nothing more after so many bytes and keeps the connection open.
+    /// Sends nothing more after this many bytes and keeps the connection open.
     case stallAfter(Int64)
-    /// Goes on after so many bytes only once the gate is open.
+    /// After this many bytes, continues only once the gate is open.
     case holdAfter(Int64, Gate)
-    /// Sends nobody what lies behind so many bytes of the resource, whatever range was asked for, before the gate is open: one who
-    /// was too slow and asks again gets no further.
+    /// Sends no byte of the resource from this offset on before the gate is open, whatever range was requested. A
+    /// client that was too slow and asks again therefore gets no further.
     case holdFrom(Int64, Gate)
 
     // MARK: Speed of the body
 
-    /// In pieces of about a fiftieth of a second.
+    /// Sends the body in pieces of about a fiftieth of a second.
     case throttle(bytesPerSecond: Int64)
-    /// Byte by byte, or in as small pieces as the rate allows.
+    /// Sends the body byte by byte, or in pieces as small as the rate allows.
     case slowDrip(bytesPerSecond: Int64)
 
     // MARK: Instead of a response
 
-    /// Reads the request and never answers.
+    /// Reads the request and never responds.
     case stallHead
-    /// Answers only once the gate is open.
+    /// Responds only once the gate is open.
     case holdHead(Gate)
     case closeBeforeHead
     case resetBeforeHead
@@ -41,25 +41,25 @@ package indirect enum Behaviour: Sendable {
     case redirect(to: String, status: Int = 302)
     /// Redirects to itself for ever.
     case redirectLoop(status: Int = 302)
-    /// Redirects to itself with a counting query so many times, then answers.
+    /// Redirects to itself this many times, with a counter in the query, and then responds.
     case redirectChain(Int, status: Int = 302)
     case requireBasic(user: String, password: String)
     case requireDigest(user: String, password: String, algorithm: DigestAlgorithm = .sha256)
-    /// 503 while so many requests for this resource are already being answered.
+    /// Responds with 503 while this many requests for the resource are already being answered.
     case connectionLimit(Int)
 
     // MARK: Ranges
 
-    /// 200 with everything, whatever was asked.
+    /// Sends 200 with the whole resource, whatever was requested.
     case ignoreRange
     /// Ignores the range when `If-Range` holds an entity tag, even the right one; honours a date.
     case ignoreRangeIfETagIfRange
-    /// 206 that starts at the block boundary before the asked offset, and says so.
+    /// Sends a 206 that starts at the block boundary before the requested offset, and says so.
     case earlyRange(blockSize: Int64)
-    /// 206 that ends after so many bytes, and says so.
+    /// Sends a 206 that ends after this many bytes, and says so.
     case shortRange(Int64)
     case lyingRange(LyingRange)
-    /// 416 to every range.
+    /// Sends 416 to every range.
     case refuseRange
 
     // MARK: Validators
@@ -68,43 +68,43 @@ package indirect enum Behaviour: Sendable {
     case noETag
     case noLastModified
     case noValidators
-    /// Another entity tag with every response, for the same content.
+    /// Sends another entity tag with every response, for the same content.
     case changingETagPerRequest
-    /// `Date` equal to `Last-Modified`, which makes the latter weak.
+    /// Sends a `Date` equal to `Last-Modified`, which makes the latter weak.
     case lastModifiedEqualsDate
-    /// 206 whenever `If-Range` is there, as if it always matched.
+    /// Sends 206 for every request with `If-Range`, as if it always matched.
     case ignoreIfRange
 
     // MARK: Framing and fields
 
     case contentLengthTooLong(by: Int64)
     case contentLengthTooShort(by: Int64)
-    /// Without a last chunk, the connection is closed where it should come.
+    /// Sends chunks. Without a last chunk, the connection is closed instead.
     case chunked(lastChunk: Bool = true)
-    /// Neither length nor chunks: the connection's end is the body's.
+    /// Sends neither a length nor chunks: the end of the connection ends the body.
     case closeDelimited
-    /// Says HTTP/1.0 and closes the connection after the response.
+    /// Responds with HTTP/1.0 and closes the connection after the response.
     case http10
-    /// `Content-Encoding: gzip` on bytes as they are.
+    /// Sends `Content-Encoding: gzip` with bytes that are not compressed.
     case gzipDespiteIdentity
     case garbageStatusLine(String = "ICY 200 OK\u{1}\u{2}")
-    /// A field of so many bytes.
+    /// Sends a header field of this many bytes.
     case hugeHeader(Int)
-    /// Fields without end, until the client goes away.
+    /// Sends header fields without end, until the client disconnects.
     case endlessHeader
-    /// Interim responses before the final one.
+    /// Sends interim responses before the final one.
     case interimResponses([Int])
     /// Adds or replaces a field.
     case field(String, String)
     case contentDisposition(String)
-    /// `Repr-Digest` (RFC 9530) with SHA-256; false: of something else.
+    /// Sends `Repr-Digest` (RFC 9530) with SHA-256. If `right` is false, the digest is of another content.
     case reprDigest(right: Bool = true)
-    /// `Content-Digest` with SHA-256; false: of something else.
+    /// Sends `Content-Digest` with SHA-256. If `right` is false, the digest is of another content.
     case contentDigest(right: Bool = true)
 
     // MARK: Over time
 
-    /// After so many bytes of a body, later requests meet another resource. The body under way stays the old one.
+    /// After this many bytes of a body, later requests get another resource. The running body stays the old one.
     case swapDuringTransfer(after: Int64, to: Resource)
 
     // MARK: Uploads
@@ -123,17 +123,18 @@ package indirect enum Behaviour: Sendable {
     case scoped(Scope, Behaviour)
 
     package struct Scope: Sendable {
-        /// Applies so often; nil: always.
+        /// The number of requests to which the behaviour applies; nil means all.
         package var times: Int?
-        /// Lets so many go by first.
+        /// The number of requests that are skipped first.
         package var skipped = 0
-        /// Nil: all.
+        /// The methods to which the behaviour applies; nil means all.
         package var methods: Set<String>?
     }
 
     package func times(_ count: Int) -> Behaviour { narrowed { $0.times = count } }
 
-    /// Of the requests that it can apply to: those about ranges have none but requests with one.
+    /// Skips the first requests. Only requests to which the behaviour can apply count: for one about ranges, only
+    /// requests with a range.
     package func skippingFirst(_ count: Int) -> Behaviour { narrowed { $0.skipped = count } }
 
     package func on(_ methods: String...) -> Behaviour { narrowed { $0.methods = Set(methods) } }
@@ -166,7 +167,7 @@ package struct HTTPField: Sendable, Hashable {
 
 package enum RetryAfter: Sendable {
     case seconds(Int)
-    /// A date so many seconds from the moment of the response.
+    /// A date this many seconds after the response.
     case dateIn(seconds: Int)
     case text(String)
 }
@@ -183,13 +184,13 @@ package enum DigestAlgorithm: String, Sendable {
     }
 }
 
-/// Ways in which a 206 does not tell the truth.
+/// Ways in which a 206 is wrong.
 package enum LyingRange: Sendable {
-    /// `Content-Range` starts so much later (or earlier) than the body, which is the one asked for.
+    /// `Content-Range` starts this many bytes after (or before) the body, which is the requested one.
     case wrongStart(by: Int64)
-    /// The complete length in `Content-Range` is off by so much.
+    /// The complete length in `Content-Range` is wrong by this many bytes.
     case wrongTotal(by: Int64)
-    /// `Content-Range` is the one asked for; the body's bytes come from so much later (or earlier).
+    /// `Content-Range` is the requested one; the body starts this many bytes later (or earlier).
     case wrongBytes(by: Int64)
     case missingContentRange
     /// An unparsable `Content-Range`.

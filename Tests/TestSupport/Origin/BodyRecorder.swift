@@ -1,6 +1,6 @@
 import Glibc
 
-/// Keeps an upload's body: in memory while it is small, in a file from then on.
+/// Records an upload's body: first in memory, and in a file once it is large.
 final class BodyRecorder {
     private(set) var body = RecordedBody()
     private let fileForLarge: String
@@ -34,7 +34,7 @@ final class BodyRecorder {
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
             let count = write(descriptor, rest.baseAddress, rest.count)
-            // What is not recorded does not match afterwards, which the test sees.
+            // Bytes that were not recorded do not match later, so the test notices.
             guard count > 0 else { return }
             written += count
         }

@@ -1,4 +1,4 @@
-/// Serves one connection on a thread of its own, until it ends.
+/// Serves one connection on its own thread, until the connection ends.
 struct OriginConnection {
     let core: OriginCore
     let socket: Socket
@@ -17,7 +17,7 @@ struct OriginConnection {
         if ending == .linger { socket.finishSending() }
         core.state.update {
             $0.openConnections[number] = nil
-            // Closed under the lock, so that nobody shuts down a descriptor that has a new meaning already.
+            // The socket is closed under the lock, so that no other thread shuts down a reused descriptor.
             if ending == .reset { socket.reset() } else { socket.close() }
         }
     }
@@ -32,7 +32,7 @@ struct OriginConnection {
             if head.expectsContinue && plan.isFinalBeforeBody {
                 lingers = true
             } else if behaviours.contains(where: \.refusesExpectation) {
-                // The connection stays: a client that asked waits for the answer before it sends its body.
+                // The connection stays open: the client waits for the response before it sends its body.
                 return respond(ResponsePlan(status: 417), to: request, keepsConnection: true)
             } else {
                 if head.expectsContinue && !behaviours.contains(where: \.ignoresExpectation) {
@@ -47,7 +47,7 @@ struct OriginConnection {
 
     // MARK: - Uploads
 
-    /// Reads the body; returns how the connection ends where it does not get that far.
+    /// Reads the body; if that fails, returns how the connection ends.
     private func receive(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ request: OriginRequest, _ behaviours: [Behaviour]
     ) -> Ending? {
@@ -113,14 +113,14 @@ struct OriginConnection {
         return .close
     }
 
-    /// Sends the body; returns how the connection ends where it does not go as it should.
+    /// Sends the body; if that fails, returns how the connection ends.
     private func sendBody(_ plan: ResponsePlan, of request: OriginRequest) -> Ending? {
         guard !plan.omitsBody else { return nil }
         let isChunked = plan.framing == .chunked || plan.framing == .chunkedWithoutEnd
         var events = plan.events.sorted { $0.after < $1.after }[...]
         var sent: Int64 = 0
         let start = ContinuousClock.now
-        // A large piece costs fewer system calls; a smaller one is for events and waits to be exact.
+        // Large pieces need fewer system calls; smaller ones are used to make events and pauses exact.
         let room = min(plan.pace?.pieceSize ?? 256 << 10, 256 << 10)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
         defer { buffer.deallocate() }
@@ -146,7 +146,7 @@ struct OriginConnection {
             }
         }
         for event in events {
-            // Cuts and stalls are of bodies that are longer; a swap may come with the last byte.
+            // Cuts and stalls apply only to longer bodies; a swap may come with the last byte.
             if case .swap = event.kind, event.after <= sent { _ = happen(event.kind, request) }
         }
         if plan.framing == .chunked { return socket.send("0\r\n\r\n") ? nil : .close }
@@ -177,7 +177,7 @@ struct OriginConnection {
 
     // MARK: - Waiting
 
-    /// Rests until so many bytes are due at that rate; true when the connection ended meanwhile.
+    /// Waits until this many bytes are due at the rate; returns true if the connection ended meanwhile.
     private func rest(_ start: ContinuousClock.Instant, _ bytes: Int64, _ bytesPerSecond: Int64) -> Bool {
         let due = start + .seconds(1) * (Double(bytes) / Double(bytesPerSecond))
         let wait = ContinuousClock.now.duration(to: due)
@@ -189,7 +189,7 @@ struct OriginConnection {
         while core.isAlive, !socket.hungUp(within: .seconds(1)) {}
     }
 
-    /// True once the gate is open, false when the connection ended first.
+    /// Returns true once the gate is open, false if the connection ended first.
     private func pass(_ gate: Gate) -> Bool {
         while core.isAlive {
             if gate.block(until: .now + .milliseconds(50)) { return true }
@@ -200,7 +200,7 @@ struct OriginConnection {
 }
 
 extension ResponsePlan {
-    /// Whether the client could not find the response's end, or the next response, on this connection.
+    /// Whether the client could not find the end of the response, or the next response, on this connection.
     fileprivate var closesConnection: Bool {
         framing == .untilClose || framing == .chunkedWithoutEnd || lengthError != 0 || statusLine != nil
             || version == "HTTP/1.0"

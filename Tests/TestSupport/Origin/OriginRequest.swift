@@ -1,22 +1,22 @@
-/// A request as the origin saw it, and what became of it.
+/// A request that the origin received, with its outcome.
 package struct OriginRequest: Sendable {
-    /// Counts from 0 over all connections.
+    /// The number of the request, from 0, over all connections.
     package let number: Int
-    /// Counts from 0; requests on one connection share it.
+    /// The number of the connection, from 0; requests on one connection share it.
     package let connection: Int
     package let method: String
-    /// As it stood in the request line.
+    /// The target exactly as in the request line.
     package let target: String
     package let fields: [HTTPField]
     package let received: ContinuousClock.Instant
-    /// What has come of the body so far.
+    /// The part of the body received so far.
     package var body = RecordedBody()
-    /// Of the final response; nil while, or where, there is none.
+    /// The status of the final response; nil if there is none, or none yet.
     package var status: Int?
     package var responseFields: [HTTPField] = []
-    /// Bytes of the response's body that were handed to the kernel.
+    /// The number of bytes of the response's body that were written to the socket.
     package var bodyBytesSent: Int64 = 0
-    /// The response is out, or the connection ended.
+    /// Whether the response was sent or the connection ended.
     package var isFinished = false
 
     /// The target without its query.
@@ -24,14 +24,14 @@ package struct OriginRequest: Sendable {
 
     package var query: String? { target.contains("?") ? String(target.drop { $0 != "?" }.dropFirst()) : nil }
 
-    /// The first field of that name, whatever its case.
+    /// The first field of that name, compared without regard to case.
     package func field(_ name: String) -> String? { fields.first(name) }
 }
 
-/// A request's body. Large ones are in a file that lives as long as the origin.
+/// A request's body. A large one is in a file that exists as long as the origin.
 package struct RecordedBody: Sendable {
     package var length: Int64 = 0
-    /// All of it, as long as it is no longer than ``memoryLimit``.
+    /// The whole body, if it is no longer than ``memoryLimit``.
     package var bytes: [UInt8] = []
     package var file: String?
 
@@ -53,7 +53,7 @@ extension [HTTPField] {
         first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Replaces what has that name, or appends.
+    /// Replaces the field of that name, or appends the field.
     mutating func set(_ name: String, _ value: String) {
         remove(name)
         append(HTTPField(name, value))

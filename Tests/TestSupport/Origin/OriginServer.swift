@@ -1,14 +1,15 @@
 import Foundation
 
-/// An HTTP/1.1 origin on loopback that behaves as correctly, or as badly, as its resources say.
+/// An HTTP/1.1 origin on loopback that behaves correctly, or wrongly in the ways that its resources specify.
 ///
-/// GET and HEAD with ranges and conditions, PUT and POST, persistent connections. One thread per connection. It ends
-/// with ``stop()``, with this object, or after its lifetime, whichever comes first.
+/// It supports GET and HEAD with ranges and conditions, PUT and POST, and persistent connections, with one thread per
+/// connection. It ends with ``stop()``, with this object, or after its lifetime, whichever comes first.
 package final class OriginServer: Sendable {
     private let core: OriginCore
     private let acceptor: Acceptor
 
-    /// Listens on `port`, or on a free one. `sendBuffer` bounds what the kernel takes ahead of the client.
+    /// Listens on `port`, or on a free one. `sendBuffer` limits the bytes that the kernel buffers before the client
+    /// reads them.
     package init(
         host: Loopback = .ipv4, port: UInt16 = 0, lifetime: Duration = .seconds(1_800), sendBuffer: Int32? = nil
     ) throws {
@@ -28,7 +29,7 @@ package final class OriginServer: Sendable {
 
     package func url(_ path: String = "/") -> String { "http://\(acceptor.host.urlHost):\(port)\(path)" }
 
-    /// Ends all connections and refuses new ones. Returns once its threads are done.
+    /// Ends all connections and refuses new ones. Returns once its threads have ended.
     package func stop() {
         core.state.update { $0.isStopped = true }
         acceptor.close()
@@ -38,18 +39,18 @@ package final class OriginServer: Sendable {
 
     // MARK: - Resources
 
-    /// Serves `resource` at `path`, now, in place of what was there, with fresh counts of its behaviours. A path that
-    /// ends in a slash stands for everything below it, too.
+    /// Serves `resource` at `path` from now on, instead of any earlier one, with new counts of its behaviours. A path
+    /// that ends in a slash also covers everything below it.
     package func serve(_ path: String, _ resource: Resource) {
         core.state.update { $0.serve(path, resource) }
     }
 
-    /// Serves nothing at `path` any more: 404.
+    /// Serves nothing at `path` from now on: 404.
     package func remove(_ path: String) {
         core.state.update { $0.serve(path, nil) }
     }
 
-    /// The resource at `path` behaves like this from the next request on.
+    /// Sets the behaviours of the resource at `path` from the next request on.
     package func setBehaviours(_ behaviours: [Behaviour], for path: String) {
         core.state.update { state in
             guard var resource = state.served[path]?.resource else { return }
@@ -71,13 +72,13 @@ package final class OriginServer: Sendable {
         core.state.read { $0.requests.filter { $0.path == path } }
     }
 
-    /// Counts over all requests for `path`, or for everything.
+    /// Totals over all requests for `path`, or for all paths.
     package func totals(for path: String? = nil) -> OriginTotals {
         core.state.read { $0.totals(for: path) }
     }
 
-    /// Body bytes handed to the kernel for `path` over all requests. The client may not have read the last of them:
-    /// what it left in the socket buffers when it went away counts here.
+    /// Body bytes written to sockets for `path` over all requests. The client may not have read the last of them: bytes
+    /// left in the socket buffers when it disconnected count here.
     package func bodyBytesSent(for path: String) -> Int64 { totals(for: path).bodyBytesSent }
 
     /// Connections accepted so far.
@@ -85,7 +86,7 @@ package final class OriginServer: Sendable {
 
     package var openConnectionCount: Int { core.state.read { $0.openConnections.count } }
 
-    /// Suspends until `count` requests (for `path`) have come.
+    /// Suspends until `count` requests (for `path`) have arrived.
     package func waitForRequest(
         count: Int = 1, for path: String? = nil, within bound: Duration = .seconds(20)
     ) async throws {
@@ -94,7 +95,7 @@ package final class OriginServer: Sendable {
         }
     }
 
-    /// Suspends until the totals for `path`, or for everything, are such.
+    /// Suspends until the totals for `path`, or for all paths, satisfy the condition.
     package func wait(
         for what: String, path: String? = nil, within bound: Duration = .seconds(20),
         until isSatisfied: @escaping @Sendable (OriginTotals) -> Bool
@@ -123,7 +124,7 @@ package final class OriginServer: Sendable {
     }
 }
 
-/// What an origin's connections work with; they do not keep the origin itself alive.
+/// The objects that an origin's connections use; they do not keep the origin itself alive.
 final class OriginCore: Sendable {
     let state = Watched(OriginState())
     let deadline: ContinuousClock.Instant
@@ -156,7 +157,7 @@ final class OriginCore: Sendable {
             for behaviour in behaviours { ResponsePlanner.bend(&plan, by: behaviour) }
             return (plan, behaviours)
         case .resource(let resource, let behaviours):
-            // Outside the lock: a digest may take its time.
+            // Outside the lock, because computing a digest may take some time.
             return (ResponsePlanner(request: request, resource: resource, behaviours: behaviours).plan(), behaviours)
         }
     }

@@ -1,9 +1,9 @@
 import Foundation
 import NightshiftAPI
 
-/// Everything that the origin's connections share.
+/// The state that the origin's connections share.
 struct OriginState: Sendable {
-    /// By path; a path that ends in a slash also stands for all below it.
+    /// Resources by path; a path that ends in a slash also covers everything below it.
     private(set) var served: [String: Served] = [:]
     var requests: [OriginRequest] = []
     var totals: [String: OriginTotals] = [:]
@@ -15,7 +15,7 @@ struct OriginState: Sendable {
 
     struct Served: Sendable {
         var resource: Resource
-        /// How often each behaviour could have applied, and did.
+        /// The number of times each behaviour could have applied, and did.
         var offered: [Int]
         var applied: [Int]
         var inFlight = 0
@@ -72,7 +72,7 @@ struct OriginState: Sendable {
     // MARK: - Behaviours
 
     enum Decision {
-        /// A response in place of the resource, and the behaviours that still bend it.
+        /// A response that replaces the resource's, and the behaviours that still modify it.
         case answer(ResponsePlan, [Behaviour])
         case resource(Resource, [Behaviour])
     }
@@ -97,7 +97,7 @@ struct OriginState: Sendable {
         return .resource(served.resource, active)
     }
 
-    /// What a behaviour answers in place of the resource; nil where it lets this request pass.
+    /// The response that a behaviour sends instead of the resource's; nil if it lets this request pass.
     private mutating func replacement(
         by behaviour: Behaviour, _ request: OriginRequest, inFlight: Int
     ) -> ResponsePlan? {
@@ -125,14 +125,14 @@ struct OriginState: Sendable {
     }
 }
 
-/// Counts over all requests for a path, or for everything.
+/// Totals over all requests for a path, or for all paths.
 package struct OriginTotals: Sendable {
     package var requests = 0
-    /// Body bytes that were handed to the kernel.
+    /// The number of body bytes that were written to sockets.
     package var bodyBytesSent: Int64 = 0
     package var cuts = 0
     package var stalls = 0
-    /// Requests being answered, now and at most.
+    /// The requests being answered: now, and at most so far.
     package var inFlight = 0
     package var peakInFlight = 0
 

@@ -3,7 +3,7 @@ struct RequestReader {
     private let socket: Socket
     private var buffered: [UInt8] = []
 
-    /// More than any client in these tests sends.
+    /// The limit on the size of a request's head, which no client in these tests exceeds.
     private static let headLimit = 256 << 10
 
     init(_ socket: Socket) {
@@ -27,7 +27,7 @@ struct RequestReader {
         }
     }
 
-    /// The next request's head; nil at the connection's end or when it is not HTTP.
+    /// Reads the next request's head; returns nil at the connection's end or if it is not HTTP.
     mutating func head() -> Head? {
         var lines: [String] = []
         var size = 0
@@ -55,7 +55,8 @@ struct RequestReader {
         return Head(method: String(start[0]), target: String(start[1]), version: String(start[2]), fields: fields)
     }
 
-    /// Hands the body's bytes on as they come, until `take` says false. True when the body came whole.
+    /// Passes the body's bytes to `take` as they arrive, until `take` returns false. Returns true if the whole body
+    /// arrived.
     mutating func body(of head: Head, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         guard head.isChunked else { return bytes(head.contentLength, take) }
         while true {

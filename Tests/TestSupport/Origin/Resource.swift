@@ -1,9 +1,9 @@
-/// What the origin serves at a path.
+/// The content and metadata that the origin serves at a path.
 package struct Resource: Sendable {
     package var content: Content
-    /// As it goes out, quotes included; nil sends none.
+    /// The entity tag exactly as it is sent, including quotes; nil sends none.
     package var etag: String?
-    /// Seconds since 1970; nil sends none.
+    /// The modification date in seconds since 1970; nil sends none.
     package var lastModified: Int?
     package var contentType: String
     package var behaviours: [Behaviour]
@@ -11,7 +11,7 @@ package struct Resource: Sendable {
     /// 5 November 2025, 12:00 UTC: far enough back for a strong date (RFC 9110, section 8.8.2.2).
     package static let defaultLastModified = 1_762_344_000
 
-    /// A resource with an entity tag that follows from its content.
+    /// A resource with an entity tag derived from its content.
     package init(
         content: Content, lastModified: Int? = defaultLastModified, contentType: String = "application/octet-stream",
         behaviours: [Behaviour] = []
@@ -58,7 +58,7 @@ package enum Content: Sendable, Hashable {
         }
     }
 
-    /// A strong entity tag: the same for the same content, another for other content.
+    /// A strong entity tag: equal for equal content, and different for different content.
     package var etag: String {
         switch self {
         case .seeded(let size, let seed): "\"\(seed)-\(size)\""
@@ -100,7 +100,7 @@ package enum Content: Sendable, Hashable {
         return hasher.finished()
     }
 
-    /// Where the file first differs; nil when it holds exactly this content.
+    /// The offset at which the file first differs; nil if it holds exactly this content.
     package func firstMismatch(inFileAt path: String) throws -> Int64? {
         switch self {
         case .seeded(let size, let seed):

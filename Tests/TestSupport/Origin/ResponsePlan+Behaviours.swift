@@ -1,5 +1,5 @@
 extension ResponsePlanner {
-    /// Changes a response that is right in itself.
+    /// Changes a correct response according to the behaviours.
     static func bend(_ plan: inout ResponsePlan, by behaviour: Behaviour) {
         switch behaviour {
         case .cutAfter(let bytes): plan.events.append(.init(after: bytes, kind: .cut))
@@ -13,7 +13,7 @@ extension ResponsePlanner {
         case .throttle(let rate):
             plan.pace = .init(bytesPerSecond: rate, pieceSize: Int(clamping: min(max(rate / 50, 1), 256 << 10)))
         case .slowDrip(let rate):
-            // A thousand writes a second are as fine as is useful.
+            // More than a thousand writes a second serve no purpose.
             plan.pace = .init(bytesPerSecond: rate, pieceSize: Int(clamping: max(rate / 1000, 1)))
         case .stallHead: plan.opening = .stall
         case .holdHead(let gate): plan.opening = .hold(gate)

@@ -1,25 +1,25 @@
 import Foundation
 import NightshiftAPI
 
-/// A response as it is to go out, right or wrong, and what happens on its way.
+/// A response to send, correct or wrong, and the events during its transfer.
 struct ResponsePlan {
     var opening = Opening.respond
     var interim: [Int] = []
-    /// In place of a proper status line.
+    /// The line that is sent instead of a correct status line.
     var statusLine: String?
     var version = "HTTP/1.1"
     var status: Int
     var fields: [HTTPField] = []
     var headIsEndless = false
     var body: [BodyPart] = []
-    /// The body's fields without the body, as for HEAD.
+    /// Whether the fields of a body are sent without the body, as for HEAD.
     var omitsBody = false
     var framing = Framing.contentLength
-    /// What `Content-Length` says beyond the body's length.
+    /// The number of bytes by which `Content-Length` exceeds the body's length.
     var lengthError: Int64 = 0
     var pace: Pace?
     var events: [BodyEvent] = []
-    /// Stands for a refusal: a client that waits for `100 Continue` gets it at once, without sending its body.
+    /// Whether this is a refusal: a client that waits for `100 Continue` gets it at once, without sending its body.
     var isFinalBeforeBody = false
 
     enum Opening {
@@ -48,7 +48,7 @@ struct ResponsePlan {
         var pieceSize: Int
     }
 
-    /// Something that happens once so many bytes of the body are out.
+    /// An event that happens once this many bytes of the body are sent.
     struct BodyEvent {
         var after: Int64
         var kind: Kind
@@ -62,12 +62,12 @@ struct ResponsePlan {
 
     var bodyLength: Int64 { body.reduce(0) { $0 + $1.length } }
 
-    /// Where in the resource the body begins.
+    /// The offset in the resource at which the body starts.
     var firstOffset: Int64 {
         if case .content(_, let range)? = body.first { range.lowerBound } else { 0 }
     }
 
-    /// A short response of its own.
+    /// A short response that does not serve the resource.
     init(status: Int, fields: [HTTPField] = [], text: String = "") {
         self.status = status
         self.fields = fields
@@ -76,7 +76,7 @@ struct ResponsePlan {
         if !text.isEmpty { self.fields.append(HTTPField("Content-Type", "text/plain")) }
     }
 
-    /// The bytes up to the body.
+    /// The bytes before the body.
     func head() -> String {
         var lines = interim.map { "HTTP/1.1 \($0) \(Self.phrase($0))\r\n\(Self.interimFields($0))\r\n" }.joined()
         lines += statusLine ?? "\(version) \(status) \(Self.phrase(status))"

@@ -1,10 +1,10 @@
 import NightshiftAPI
 
-/// Decides the response to a request for a resource: first what a correct server would do, bent by the behaviours.
+/// Chooses the response to a request for a resource: first that of a correct server, then modified by the behaviours.
 struct ResponsePlanner {
     let request: OriginRequest
     let resource: Resource
-    /// Those that apply to this request, in order.
+    /// The behaviours that apply to this request, in order.
     let behaviours: [Behaviour]
 
     private var etag: String?
@@ -109,7 +109,7 @@ struct ResponsePlanner {
 
     // MARK: - Conditions
 
-    /// The range that was asked for, where it stands and its condition holds.
+    /// The requested range, if the request has one and its condition holds.
     private var rangeToHonour: AskedRange? {
         guard request.method == "GET", let value = request.field("Range"), let range = AskedRange(value) else {
             return nil
@@ -157,7 +157,7 @@ struct ResponsePlanner {
     }
 }
 
-/// A single range as a request asks for it; several are ignored, as they may be.
+/// A single requested range. Requests with several ranges are served whole, which HTTP allows.
 private struct AskedRange {
     private var first: Int64?
     private var last: Int64?
@@ -173,7 +173,7 @@ private struct AskedRange {
         if let first, let last, last < first { return nil }
     }
 
-    /// The bytes it names of so many; nil when there are none.
+    /// The range's bytes in a content of this length; nil if there are none.
     func within(_ size: Int64) -> Range<Int64>? {
         guard let first else {
             let suffix = min(last ?? 0, size)

@@ -1,7 +1,7 @@
-/// A process that never rests.
+/// A process that is always busy.
 ///
-/// It tells the time for a test that shows that others do not run: whatever could run would get as much of the
-/// processors as this process does, however busy the machine is.
+/// It measures time for a test that shows that other processes do not run: any runnable process would get as much
+/// processor time as this one, however busy the machine is.
 package final class BusyProcess: Sendable {
     private let process: ChildProcess
 
@@ -9,7 +9,7 @@ package final class BusyProcess: Sendable {
         process = try ChildProcess("sh", arguments: ["-c", "while :; do :; done"])
     }
 
-    /// Suspends until it has run for so many clock ticks, each a hundredth of a second.
+    /// Suspends until the process has run for this many clock ticks, each a hundredth of a second.
     package func run(ticks: Int) async throws {
         let start = ProcessStat(process.pid)?.ticks ?? 0
         try await eventually("\(ticks) ticks of a process that never rests") {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Something that a test needs did not run.
+/// The error when a program that a test needs could not run.
 package struct CannotRun: Error, CustomStringConvertible {
     package let description: String
 
@@ -8,7 +8,7 @@ package struct CannotRun: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// - Parameter log: the file that its last words are in.
+    /// - Parameter log: the file with the program's last output.
     init(_ program: String, ended exit: ChildProcess.Exit, log: String? = nil) {
         let words = log.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
         description = "\(program) ended with \(exit)" + (words.map { ": \($0.suffix(1_000))" } ?? "")

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A process that a test starts, waits for and, at the latest with this object, kills.
+/// A process that a test starts and waits for. It is killed at the latest with this object.
 package final class ChildProcess: Sendable {
     package let pid: Int32
     private let state: Watched<Exit?>
 
-    /// How a process ended.
+    /// The way in which a process ended.
     package enum Exit: Sendable, Hashable, CustomStringConvertible {
         case code(Int32)
         case signal(Int32)
@@ -18,11 +18,11 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Where standard output and standard error go.
+    /// The destination of standard output or standard error.
     package enum Output: Sendable {
         case discard
         case inherit
-        /// Appended; the file is made where there is none.
+        /// A file to append to; it is created if it does not exist.
         case file(String)
         /// A descriptor, which the caller keeps and closes.
         case descriptor(Int32)
@@ -30,9 +30,9 @@ package final class ChildProcess: Sendable {
 
     /// Starts `executable`: a path, or a name looked up in `PATH`.
     ///
-    /// `environment` replaces this process's where given. Standard input is empty unless `input` is a descriptor. The
-    /// process leads a process group of its own where `ownGroup` is true. Where `diesWithParent` is true, it gets
-    /// SIGTERM when this process ends in whatever way.
+    /// `environment`, if given, replaces this process's environment. Standard input is empty unless `input` is a
+    /// descriptor. If `ownGroup` is true, the process leads its own process group. If `diesWithParent` is true, it gets
+    /// SIGTERM when this process ends in any way.
     package init(
         _ executable: String, arguments: [String] = [], environment: [String: String]? = nil,
         output: Output = .discard, errors: Output = .discard, input: Int32? = nil, directory: String? = nil,
@@ -45,8 +45,8 @@ package final class ChildProcess: Sendable {
             input: input, ownGroup: ownGroup)
         let started = Watched<Result<Int32, SystemError>?>(nil)
         let state = Watched<Exit?>(nil)
-        // The thread that starts the process waits for it, too: the signal of a dead parent is sent when the *thread*
-        // that is the parent ends.
+        // The thread that starts the process also waits for it: the parent-death signal is sent when the *thread* that
+        // is the parent ends.
         Thread.detachNewThread {
             let result = plan.spawn()
             started.update { $0 = result }
@@ -66,16 +66,17 @@ package final class ChildProcess: Sendable {
         kill(SIGKILL)
     }
 
-    /// How it ended; nil while it runs.
+    /// The way in which the process ended; nil while it runs.
     package var exit: Exit? { state.read { $0 } }
 
     /// Sends a signal, unless the process has ended.
     package func kill(_ signal: Int32 = SIGTERM) {
-        // Between the process's end and this check its id is not given to another one for long.
+        // The ID of an ended process is not reused quickly enough to matter here.
         if exit == nil { _ = Foundation.kill(pid, signal) }
     }
 
-    /// SIGSTOP, and suspends until it has stopped every thread: until one of them has taken the signal the others run on.
+    /// Sends SIGSTOP, and suspends until every thread has stopped: until one of them has taken the signal, the others
+    /// continue to run.
     package func halt() async throws {
         kill(SIGSTOP)
         let threads = "/proc/\(pid)/task"
@@ -85,19 +86,20 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Suspends until the process has ended; throws ``WaitedTooLong`` when the time is over, the process running on.
+    /// Suspends until the process has ended; throws ``WaitedTooLong`` when the time is over, and leaves the process
+    /// running.
     package func waitForExit(within bound: Duration = .seconds(60)) async throws -> Exit {
         try await state.wait(within: bound, for: "the exit of process \(pid)") { $0 != nil }
         return exit ?? .signal(0)
     }
 
-    /// Blocks this thread until the process has ended; nil when the ``WaitingTime`` was over first.
+    /// Blocks this thread until the process has ended; returns nil if the ``WaitingTime`` was over first.
     package func blockUntilExit(within bound: Duration) -> Exit? {
         _ = state.block(within: bound) { $0 != nil }
         return exit
     }
 
-    /// Asks the process to end, and kills it where it does not within five seconds. Blocks this thread.
+    /// Asks the process to end, and kills it if it does not end within five seconds. Blocks this thread.
     package func stop(_ signal: Int32 = SIGTERM) {
         kill(signal)
         if blockUntilExit(within: .seconds(5)) == nil {
@@ -108,7 +110,7 @@ package final class ChildProcess: Sendable {
 }
 
 extension ChildProcess {
-    /// What a process that ran to its end left.
+    /// The result of a process that ran to its end.
     package struct Outcome: Sendable {
         package let exit: Exit
         package let output: String
@@ -120,7 +122,8 @@ extension ChildProcess {
         }
     }
 
-    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` when the ``WaitingTime`` is over.
+    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` when the
+    /// ``WaitingTime`` is over.
     package static func run(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         directory: String? = nil, input: String? = nil, within bound: Duration = .seconds(60)

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// What a process has of memory, as `/proc` tells it.
+/// The memory use of a process, read from `/proc`.
 package enum ProcessMemory {
-    /// Bytes that no file stands behind.
+    /// The bytes of memory that are not backed by a file.
     package static func anonymous(of pid: pid_t) throws -> Int {
         let path = "/proc/\(pid)/smaps_rollup"
         let rollup = try String(contentsOfFile: path, encoding: .utf8)

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What the kernel says of a process, or of a thread: of a moment.
+/// The kernel's information about a process or a thread at one instant.
 package struct ProcessStat {
-    /// The fields of `/proc/PID/stat` behind the name, which may hold anything: the third of the manual is the first here.
+    /// The fields of `/proc/PID/stat` after the name, which may contain anything: the manual's third field is the first
+    /// here.
     package let fields: [Substring]
 
-    /// - Parameter pid: of a process or of a thread; nil where there is none.
+    /// - Parameter pid: the ID of a process or a thread. The result is nil if it does not exist.
     package init?(_ pid: Int32) {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -13,10 +14,10 @@ package struct ProcessStat {
         fields = text[text.index(after: end)...].split(separator: " ")
     }
 
-    /// R, S, T, Z and so on.
+    /// The state, such as R, S, T or Z.
     package var state: Character? { fields.first?.first }
 
-    /// Clock ticks that it has had the processor.
+    /// The clock ticks of processor time that it has used.
     package var ticks: Int {
         guard fields.count > 13 else { return 0 }
         return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)

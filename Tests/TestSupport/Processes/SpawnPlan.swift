@@ -1,8 +1,8 @@
 import Glibc
 
-/// Everything that `posix_spawn` needs to know.
+/// All arguments of `posix_spawn`.
 struct SpawnPlan: Sendable {
-    /// Its first word is what is executed.
+    /// The arguments; the first is the program to execute.
     var command: [String]
     var environment: [String: String]
     var output: ChildProcess.Output
@@ -26,7 +26,7 @@ struct SpawnPlan: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Signals that this process ignores or blocks are none of the child's business.
+        // Signals that this process ignores or blocks must not affect the child.
         var all = sigset_t()
         sigfillset(&all)
         posix_spawnattr_setsigdefault(&attributes, &all)
@@ -69,22 +69,23 @@ struct SpawnPlan: Sendable {
             for pointer in pointers { free(pointer) }
         }
         return pointers.withUnsafeMutableBufferPointer { buffer in
-            // Never empty: it ends with nil.
+            // The array is never empty: it ends with nil.
             body(buffer.baseAddress!)
         }
     }
 }
 
 extension posix_spawn_file_actions_t {
-    /// The last action: nothing but standard input, output and error stays open.
+    /// The last action: it closes everything except standard input, output and error.
     ///
-    /// Foundation opens files without `O_CLOEXEC`, so that a child would hold what another test is just writing.
+    /// Foundation opens files without `O_CLOEXEC`, so otherwise a child would keep a file open that another test is
+    /// writing.
     package mutating func inheritNothingElse() {
         guard let closeFrom = Self.closeFrom else { preconditionFailure("This C library is older than glibc 2.34.") }
         _ = closeFrom(&self, 3)
     }
 
-    /// glibc's headers show it to GNU programs only, and Swift's import is none.
+    /// glibc's headers declare this function only with `_GNU_SOURCE`, which Swift's import does not set.
     private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
         unsafeBitCast($0, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
     }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// What the threads of this process do, as the kernel says. A test of idleness is in a process of its own.
+/// The activity of this process's threads, according to the kernel. A test of idleness needs its own process.
 package enum ThreadActivity {
-    /// One thread at one moment.
+    /// One thread at one instant.
     package struct Reading: Hashable, Sendable {
         package let name: String
         package let isAsleep: Bool
-        /// How often it has been given the processor.
+        /// The number of times the thread was scheduled.
         package let switches: Int
     }
 
-    /// All threads but the calling one and those in `others`, by their ids.
+    /// All threads except the calling one and those in `others`, by ID.
     package static func read(besides others: Set<Int32> = []) -> [Int32: Reading] {
         let caller = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
         let own = caller?.split(separator: "/").last.flatMap { Int32($0) }
@@ -22,7 +22,7 @@ package enum ThreadActivity {
         return readings
     }
 
-    /// nil where there is no such thread.
+    /// Returns nil if the thread does not exist.
     package static func read(at thread: Int32) -> Reading? {
         guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
         else { return nil }
@@ -39,8 +39,8 @@ package enum ThreadActivity {
             switches: switches.reduce(0, +))
     }
 
-    /// Blocks until all threads but those in `others` have been asleep for `duration` without a break: what was begun is
-    /// over. One that waits for a processor is not asleep.
+    /// Blocks until all threads except those in `others` have been asleep for `duration` without a break, so that all
+    /// started work is done. A thread that waits for a processor is not asleep.
     package static func blockUntilAsleep(for duration: Duration, besides others: Set<Int32> = []) throws {
         var last = read(besides: others)
         try blockUntil("threads that sleep") {

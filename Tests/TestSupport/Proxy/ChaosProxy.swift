@@ -1,13 +1,13 @@
 import Foundation
 
-/// A TCP proxy on loopback that makes the way to a server long, narrow or broken.
+/// A TCP proxy on loopback that makes the route to a server long, narrow or broken.
 ///
-/// One thread per connection. It ends with ``stop()`` or with this object.
+/// It uses one thread per connection. It ends with ``stop()`` or with this object.
 package final class ChaosProxy: Sendable {
     private let core: ProxyCore
     private let acceptor: Acceptor
 
-    /// Forwards a port of its own, on the same address, to `port`.
+    /// Forwards its own port, on the same address, to `port`.
     package init(to port: UInt16, host: Loopback = .ipv4, conditions: Conditions = Conditions()) throws {
         let core = ProxyCore(upstream: port, host: host, conditions: conditions)
         self.core = core
@@ -22,19 +22,20 @@ package final class ChaosProxy: Sendable {
 
     package func url(_ path: String = "/") -> String { "http://\(acceptor.host.urlHost):\(port)\(path)" }
 
-    /// What the way is like. Changes apply at once, to open connections too.
+    /// The conditions of the route. Changes apply at once, also to open connections.
     package struct Conditions: Sendable {
-        /// One way.
+        /// The delay in one direction.
         package var latency: Duration = .zero
-        /// Of all connections together, for each direction.
+        /// The bandwidth of all connections together, for each direction.
         package var bytesPerSecond: Int64?
-        /// Of each connection, for each direction.
+        /// The bandwidth of each connection, for each direction.
         package var bytesPerSecondEach: Int64?
-        /// Of single connections, by how many came before them, in place of ``bytesPerSecondEach``.
+        /// The bandwidth of individual connections, by the number of connections before them, instead of
+        /// ``bytesPerSecondEach``.
         package var bytesPerSecondOf: [Int: Int64] = [:]
-        /// The first connection ends after so many bytes, both directions together.
+        /// The number of bytes, in both directions together, after which the first connection ends.
         package var firstCut: Int64?
-        /// Connections are accepted, and nothing passes.
+        /// Whether connections are accepted but no byte passes.
         package var isBlackHole = false
         package var cuts: Cuts?
 
@@ -51,7 +52,7 @@ package final class ChaosProxy: Sendable {
     /// Ends each new connection after a random number of bytes, half of the time with a reset.
     package struct Cuts: Sendable {
         package var seed: UInt64
-        /// The bytes of a connection are spread evenly from none to twice as many.
+        /// The mean number of bytes of a connection; the numbers are evenly distributed from 0 to twice the mean.
         package var meanBytes: Int64
 
         package init(seed: UInt64, meanBytes: Int64) {
@@ -60,16 +61,16 @@ package final class ChaosProxy: Sendable {
         }
     }
 
-    /// What it did so far.
+    /// The totals so far.
     package struct Totals: Sendable {
         package var connections = 0
         package var openConnections = 0
         /// Connections that ended because of ``Cuts``.
         package var cuts = 0
-        /// Of ``bytesDown``, those that the clients of these connections had not read when they were cut: what the proxy held back,
-        /// and what the kernel held. Some of the latter may still arrive.
+        /// The part of ``bytesDown`` that the clients had not read when their connections were cut: bytes held back by
+        /// the proxy, and bytes in the kernel. Some of the latter may still arrive.
         package var bytesCutOff: Int64 = 0
-        /// From clients to the server.
+        /// The bytes from clients to the server.
         package var bytesUp: Int64 = 0
         package var bytesDown: Int64 = 0
     }
@@ -89,7 +90,7 @@ package final class ChaosProxy: Sendable {
         core.wakeAll()
     }
 
-    /// Suspends until the totals are such.
+    /// Suspends until the totals satisfy the condition.
     package func wait(
         for what: String, within bound: Duration = .seconds(20), until isSatisfied: @escaping @Sendable (Totals) -> Bool
     ) async throws {
@@ -105,7 +106,7 @@ package final class ChaosProxy: Sendable {
         _ = core.state.block(within: .seconds(5)) { state in !state.open.values.contains { $0.verdict != nil } }
     }
 
-    /// Refuses new connections; open ones go on.
+    /// Refuses new connections; open ones continue.
     package func stopAccepting() {
         acceptor.close()
     }
@@ -115,7 +116,7 @@ package final class ChaosProxy: Sendable {
         try acceptor.open()
     }
 
-    /// Ends everything. Returns once its threads are done.
+    /// Ends all connections. Returns once its threads have ended.
     package func stop() {
         acceptor.close()
         killConnections()
@@ -123,13 +124,13 @@ package final class ChaosProxy: Sendable {
 }
 
 extension ChaosProxy.Conditions {
-    /// The bandwidth of one connection, by how many came before it.
+    /// The bandwidth of one connection, by the number of connections before it.
     func bytesPerSecond(of connection: Int) -> Int64? {
         bytesPerSecondOf[connection] ?? bytesPerSecondEach
     }
 }
 
-/// What a proxy's connections share; they do not keep the proxy itself alive.
+/// The state that a proxy's connections share; they do not keep the proxy itself alive.
 final class ProxyCore: Sendable {
     let upstream: UInt16
     let host: Loopback
@@ -140,7 +141,7 @@ final class ProxyCore: Sendable {
         var random: SplitMix64
         var totals = ChaosProxy.Totals()
         var open: [Int: Link] = [:]
-        /// When the bandwidth's next byte may pass, up and down.
+        /// The times at which the next byte of the shared bandwidth may pass, up and down.
         var nextFree: [ContinuousClock.Instant] = [.now, .now]
     }
 
@@ -149,7 +150,7 @@ final class ProxyCore: Sendable {
         var wakeup: Wakeup
         var verdict: Verdict?
         var bytesLeft: Int64?
-        /// When the next byte of its own bandwidth may pass, up and down.
+        /// The times at which the next byte of the connection's own bandwidth may pass, up and down.
         var nextFree: [ContinuousClock.Instant] = [.now, .now]
     }
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// One connection through a ``ChaosProxy``: a loop over both sockets and what is on its way between them.
+/// One connection through a ``ChaosProxy``: a loop over both sockets and the bytes in transit between them.
 struct ProxiedConnection {
     let core: ProxyCore
     let id: Int
@@ -9,18 +9,18 @@ struct ProxiedConnection {
     private var up = Direction()
     private var down = Direction()
 
-    /// What is on its way in one direction.
+    /// The bytes in transit in one direction.
     private struct Direction {
         var pieces: [(due: ContinuousClock.Instant, bytes: [UInt8])] = []
         var queuedBytes = 0
-        /// From the sender since the connection began.
+        /// The bytes received from the sender since the connection began.
         var receivedBytes: Int64 = 0
-        /// The sender has finished; the receiver learns of it when all has arrived.
+        /// Whether the sender has finished; the receiver is notified once all bytes have arrived.
         var hasEnded = false
         var hasPassedEnd = false
     }
 
-    /// As much as is on its way at most, as in the buffers of a real path.
+    /// The largest number of bytes in transit, like the buffers of a real route.
     private static let capacity = 1 << 20
 
     init(core: ProxyCore, id: Int, client: Socket, wakeup: Wakeup) {
@@ -31,7 +31,7 @@ struct ProxiedConnection {
     }
 
     mutating func run() {
-        // While nothing passes, not even the server hears of the client.
+        // While no byte passes, the proxy does not connect to the server either.
         guard let server = connect() else { return finish(client, nil, .reset) }
         finish(client, server, relay(server))
     }
@@ -59,7 +59,7 @@ struct ProxiedConnection {
             if let verdict = link?.verdict { return verdict }
             if up.hasPassedEnd && down.hasPassedEnd { return .close }
 
-            // One moment for both: what is due is either polled for or waited for.
+            // Both use the same time: what is due is either polled for or waited for.
             let now = ContinuousClock.now
             var entries = [pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)]
             if !conditions.isBlackHole {
@@ -98,12 +98,12 @@ struct ProxiedConnection {
         return Int32(clamping: wait.seconds * 1000 + wait.attoseconds / 1_000_000_000_000_000 + 1)
     }
 
-    /// Takes what has come; returns how the connection ends where it does now.
+    /// Reads the bytes that have arrived; if the connection ends now, returns how.
     private func receive(
         _ socket: Socket, _ direction: inout Direction, _ conditions: ChaosProxy.Conditions, _ index: Int
     ) -> ProxyCore.Verdict? {
         guard !direction.hasEnded, direction.queuedBytes < Self.capacity else { return nil }
-        // With a cap, small pieces spread the bytes over time.
+        // With a bandwidth limit, small pieces spread the bytes over time.
         let own = conditions.bytesPerSecond(of: id)
         let lowest = [conditions.bytesPerSecond, own].compactMap(\.self).min()
         let room = lowest.map { Int(clamping: min(max($0 / 100, 512), 64 << 10)) } ?? 64 << 10
@@ -148,7 +148,7 @@ struct ProxiedConnection {
         return nil
     }
 
-    /// Hands on what is due; false when the receiver is gone.
+    /// Forwards the bytes that are due; returns false if the receiver is gone.
     private func deliver(_ direction: inout Direction, to socket: Socket) -> Bool {
         while let first = direction.pieces.first, first.due <= .now {
             let sent = first.bytes.withUnsafeBytes {

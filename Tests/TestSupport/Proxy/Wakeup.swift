@@ -1,25 +1,25 @@
 import Glibc
 
-/// Wakes a thread that polls ``descriptor``. A value: whoever owns it closes it, once.
+/// Wakes a thread that polls ``descriptor``. It is a value: its owner closes it, once.
 struct Wakeup: Sendable {
-    /// Readable once ``wake()`` was called.
+    /// A descriptor that is readable once ``wake()`` was called.
     let descriptor: Int32
     private let other: Int32
 
     init() {
         var pair: [Int32] = [-1, -1]
-        // The process's descriptors have run out where this fails; then nothing is ever woken.
+        // This call fails if the process has run out of descriptors; then no thread is ever woken.
         _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair)
         (descriptor, other) = (pair[0], pair[1])
     }
 
     func wake() {
         var byte: UInt8 = 0
-        // A full buffer wakes as well.
+        // A full buffer wakes the thread as well.
         _ = send(other, &byte, 1, Int32(MSG_NOSIGNAL))
     }
 
-    /// Takes the wake-ups so far.
+    /// Consumes the wake-ups so far.
     func clear() {
         withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
             while recv(descriptor, buffer.baseAddress, buffer.count, 0) > 0 {}

@@ -1,22 +1,22 @@
-/// A certificate authority of its own, with a server's and a client's certificate, made by the openssl command.
+/// A private certificate authority with a server's and a client's certificate, created by the openssl command.
 package final class TestCertificates: Sendable {
     private let directory: TemporaryDirectory
 
-    /// PEM files.
+    /// The paths of the PEM files.
     package var authority: String { directory.path("ca.pem") }
     package var serverCertificate: String { directory.path("server.pem") }
     package var serverKey: String { directory.path("server.key") }
     package var clientCertificate: String { directory.path("client.pem") }
     package var clientKey: String { directory.path("client.key") }
 
-    /// What is wrong with the server's certificate.
+    /// A flaw of the server's certificate.
     package enum Flaw: String, Sendable, CaseIterable {
         case expired
         case otherName
         case selfSigned
     }
 
-    /// The server's certificate is for `localhost` and both loopback addresses, unless the flaw is that it is not.
+    /// The server's certificate is for `localhost` and both loopback addresses, unless the flaw is a wrong name.
     package init(server flaw: Flaw? = nil) async throws {
         directory = try TemporaryDirectory()
         let subject = ["-out", authority, "-days", "2", "-subj", "/CN=Nightshift test authority"]

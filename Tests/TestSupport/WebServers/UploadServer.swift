@@ -1,25 +1,25 @@
 import Foundation
 import Synchronization
 
-/// A server of `Tests/Peers` or `Tests/ResumableUploadServer`, in a process of its own that the test may end and start again.
+/// A server of `Tests/Peers` or `Tests/ResumableUploadServer`, in a separate process that the test may end and restart.
 package final class UploadServer: Sendable {
     package enum Kind: String, Sendable {
-        /// swift-nio-extras' resumable uploads: the IETF draft, in memory.
+        /// The resumable uploads of swift-nio-extras: the IETF draft, in memory.
         case resumable
-        /// tus 1.0, in files.
+        /// A tus 1.0 server that stores uploads in files.
         case tus
-        /// moto's S3.
+        /// The S3 server of moto.
         case s3
     }
 
-    /// Where the servers that keep uploads under their names put them.
+    /// The directory for servers that store uploads under their names.
     package let directory: TemporaryDirectory
     package let port: UInt16
     private let kind: Kind
     private let options: [String]
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// - Parameter origin: what the addresses of uploads begin with, where that is not the server itself.
+    /// - Parameter origin: the start of the uploads' addresses, if it is not the server itself.
     package init(_ kind: Kind, port: UInt16? = nil, origin: String? = nil) async throws {
         self.kind = kind
         directory = try TemporaryDirectory()
@@ -40,14 +40,14 @@ package final class UploadServer: Sendable {
         let program =
             kind == .resumable
             ? Programs.resumableUploadServer : "\(Programs.source)/Tests/Peers/\(kind.rawValue)/run.sh"
-        // Of the process before this one.
+        // This removes the output of the previous process.
         try? FileManager.default.removeItem(atPath: output)
         let started = try ChildProcess(program, arguments: options, output: .file(output), errors: .file(errors))
         process.withLock { $0 = started }
         func text(_ path: String) -> String {
             (try? fileBytes(path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        // It prints its port when all is there that a client may ask for.
+        // The server prints its port when everything that a client may request is ready.
         try await eventually("\(program) on port \(port)", within: .seconds(120)) {
             if let exit = started.exit {
                 throw WebServer.CannotStart(description: "\(program) ended with \(exit): \(text(errors))")
@@ -56,10 +56,10 @@ package final class UploadServer: Sendable {
         }
     }
 
-    /// SIGKILL, and suspends until the process is gone.
+    /// Sends SIGKILL, and suspends until the process is gone.
     package func kill() async throws { try await end(SIGKILL) }
 
-    /// SIGTERM, and suspends until the process is gone.
+    /// Sends SIGTERM, and suspends until the process is gone.
     package func stop() async throws { try await end(SIGTERM) }
 
     private func end(_ signal: Int32) async throws {
@@ -70,14 +70,14 @@ package final class UploadServer: Sendable {
 
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// Where an upload of that name is when it is whole.
+    /// The path of an upload of that name once it is complete.
     package func path(_ name: String) -> String { directory.path("uploads/\(name)") }
 
     package func isWhole(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: path("\(name).upload.json"))
     }
 
-    /// A URL that lets its holder PUT, or GET, one object.
+    /// A URL that allows its holder to PUT, or GET, one object.
     package func presigned(_ verb: String, _ key: String) async throws -> String {
         let outcome = try await ChildProcess.run(
             "\(Programs.source)/Tests/Peers/s3/presign.sh", ["\(port)", verb, key])

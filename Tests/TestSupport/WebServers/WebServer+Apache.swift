@@ -2,7 +2,7 @@ import Glibc
 
 extension WebServer {
     package struct ApacheOptions: Sendable {
-        /// Everything below ``basicPath`` and ``digestPath`` needs these.
+        /// The credentials for everything below ``basicPath`` and ``digestPath``.
         package var user = "night"
         package var password = "shift"
         /// More lines for the configuration.

@@ -2,10 +2,10 @@ import Glibc
 
 extension WebServer {
     package struct NginxOptions: Sendable {
-        /// TLS with HTTP/2.
+        /// Whether the server uses TLS with HTTP/2.
         package var certificates: TestCertificates?
         package var requiresClientCertificate = false
-        /// Bytes per second and connection.
+        /// The rate limit of each connection in bytes per second.
         package var limitRate: Int64?
         package var hasHTTP2 = true
         /// More lines for the `server` block.

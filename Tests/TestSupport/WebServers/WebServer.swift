@@ -1,28 +1,28 @@
 import Glibc
 import Synchronization
 
-/// A real web server, run in the foreground on a free loopback port out of a directory of its own.
+/// A real web server, run in the foreground on a free loopback port from its own directory.
 ///
 /// It ends with ``stop()``, with this object, with this process, or after ten minutes.
 package final class WebServer: Sendable {
     package let port: UInt16
-    /// What it serves.
+    /// The folder of the served files.
     package let documents: String
-    /// The certificates it was started with, where it speaks TLS.
+    /// The certificates that the server was started with, if it uses TLS.
     package let certificates: TestCertificates?
-    /// Where it puts uploads: below ``documents``.
+    /// The folder for uploads: below ``documents``.
     package static let uploadPath = "/upload/"
 
     private let directory: TemporaryDirectory
     private let process: ChildProcess
     private let publications = Atomic(0)
 
-    /// A server could not be started.
+    /// The error of a server that could not be started.
     package struct CannotStart: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// A server's configuration, given where it is to live.
+    /// A server's configuration in its directory.
     struct Layout {
         let directory: TemporaryDirectory
         let port: UInt16
@@ -76,10 +76,10 @@ package final class WebServer: Sendable {
         "\(certificates == nil ? "http" : "https")://localhost:\(port)\(path)"
     }
 
-    /// Writes a file that the server serves, in place of the one that was there.
+    /// Writes a file that the server serves, and replaces an existing one.
     ///
-    /// Its modification date is old, and a minute later for each file: so entity tags that follow from it are strong
-    /// (Apache's are weak for two seconds) and differ where the contents do.
+    /// The modification dates are in the past and a minute apart. Entity tags derived from them are therefore strong
+    /// (Apache's are weak for two seconds), and differ if the contents differ.
     package func publish(_ name: String, _ content: Content) throws {
         let path = "\(documents)/\(name)"
         let descriptor = open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
