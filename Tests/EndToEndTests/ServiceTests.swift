@@ -4,7 +4,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// One service per home, private to its user. It refuses what it cannot read and exits when asked.
+/// One service per home, private to the user. It refuses what it cannot read and exits when asked.
 @Suite struct ServiceTests {
     @Test("B1: A second service of the same home refuses to start, and says which one runs")
     func secondInstance() async throws {

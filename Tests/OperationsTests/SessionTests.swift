@@ -123,7 +123,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Of many processes that attach at once after one has died, exactly one reads`() async throws {
+    @Test func `Exactly one of many processes that attach after another has died reads`() async throws {
         let scene = try await OperationScene()
         let transfers = scene.transfers
         let gone = try ChildProcess("true")

@@ -99,7 +99,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: Responses behind a captive portal do not count; the download then continues at once`()
+        @Test func `T8: A captive portal's responses do not count; the download then continues at once`()
             async
         {
             await #expect(processExitsWith: .success) {

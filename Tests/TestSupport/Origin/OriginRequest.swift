@@ -11,7 +11,7 @@ package struct OriginRequest: Sendable {
     package let received: ContinuousClock.Instant
     /// The part of the body received so far.
     package var body = RecordedBody()
-    /// The status of the final response; nil if there is none, or none yet.
+    /// The status of the final response; nil if it has not been sent.
     package var status: Int?
     package var responseFields: [HTTPField] = []
     /// The number of bytes of the response's body that were written to the socket.
