@@ -10,8 +10,8 @@ package enum Loopback: String, Sendable {
     package var urlHost: String { self == .ipv4 ? rawValue : "[\(rawValue)]" }
 }
 
-/// Linux's accept4, which the Glibc module declares only with `_GNU_SOURCE`. The socket must be close-on-exec from the start:
-/// otherwise a process that a test starts at that moment would keep the connection open.
+/// Linux's accept4, which the Glibc module declares only with `_GNU_SOURCE`. The socket must be close-on-exec from the
+/// start: otherwise a process that a test starts at that moment would keep the connection open.
 @_silgen_name("accept4")
 private func accept4(
     _: Int32, _: UnsafeMutablePointer<sockaddr>?, _: UnsafeMutablePointer<socklen_t>?, _: Int32
