@@ -22,7 +22,7 @@ struct ArgumentTests {
     }
 
     @Test("T5: An invalid form field is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
-    func noFormFields(_ text: String) {
+    func `Invalid form fields are refused`(_ text: String) {
         #expect(throws: ValidationError.self) { try FormArgument.parse(text) }
     }
 
@@ -36,7 +36,7 @@ struct ArgumentTests {
     }
 
     @Test(arguments: ["", "K", "-1", "1T", "1 M", "1.2.3", "0.1", "nan", "1e3", "99999999999G", "٣"])
-    func noRates(_ text: String) {
+    func `Invalid rates are refused`(_ text: String) {
         #expect(throws: ValidationError.self) { try Rate.parse(text) }
     }
 
@@ -49,7 +49,7 @@ struct ArgumentTests {
         #expect(try TimeSpan.parse(text).seconds == seconds)
     }
 
-    @Test func conditionsAreSaidOnlyWhereTheyAreGiven() throws {
+    @Test func `Conditions are sent only if they are given`() throws {
         func request(_ arguments: [String]) throws -> TaskRequest {
             var request = TaskRequest(url: "http://a/")
             try ConditionOptions.parse(arguments).apply(to: &request)
@@ -72,7 +72,7 @@ struct ArgumentTests {
     }
 
     @Test(arguments: ["", "h", "-5", "1y", "1h-3m", "5 m", "101y", "99999w", "inf"])
-    func noTimeSpans(_ text: String) {
+    func `Invalid durations are refused`(_ text: String) {
         #expect(throws: ValidationError.self) { try TimeSpan.parse(text) }
     }
 
@@ -93,11 +93,11 @@ struct ArgumentTests {
         "", "tomorrow", "25:00", "12:60", "1:00", "2026-13-01", "26-11-23", "2026-11-23T", "2026-11-23T06:30+1",
         "2026-11-23T06:30+25:00", "+", "06:30Z",
     ])
-    func noMoments(_ text: String) {
+    func `Invalid times are refused`(_ text: String) {
         #expect(throws: ValidationError.self) { try Moment.parse(text) }
     }
 
-    @Test func noSuchDay() throws {
+    @Test func `A date that does not exist is refused`() throws {
         #expect(try Moment.parse("2026-02-30").resolved(now: Samples.now, timeZone: .gmt) == nil)
     }
 
@@ -140,7 +140,7 @@ struct ArgumentTests {
         "http://[::g]/", "http://[::1]x/", "http://1.2.3.4.5/", "http://a..example/", "http://a%00b/",
         "http://a.example/" + String(repeating: "x", count: Limits.urlLength), "http://u%00:p@a.example/",
     ])
-    func noURLs(_ text: String) {
+    func `Invalid URLs are refused`(_ text: String) {
         #expect(URLArgument.mistake(in: text) != nil)
     }
 

@@ -18,7 +18,7 @@ struct ProgramTests {
         ["app", "show"], ["app", "show", ""], ["app", "snapshot", "a"], ["app", "launch", "a", "b"], ["why", ""],
         ["get", "--checksum", "md5:00", "http://a/"], ["put", "x", "ftp://a/"], ["get", "--user", ":x", "http://a/"],
     ])
-    func mistakesHaveExitCode2(_ arguments: [String]) async throws {
+    func `Mistakes in the command line have exit code 2`(_ arguments: [String]) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(arguments)) == .usage)
         #expect(!world.errors.text.isEmpty && world.output.text.isEmpty)
@@ -85,7 +85,7 @@ struct ProgramTests {
         ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
         ("app list --al", "'nightshift app list' has no option '--al'."),
     ])
-    func unknownWordsAreNamed(_ line: String, _ message: String) async throws {
+    func `Unknown commands and options are named`(_ line: String, _ message: String) async throws {
         let world = try World()
         #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(message), "\(world.errors.text)")
@@ -107,7 +107,7 @@ struct ProgramTests {
         #expect(world.errors.text.contains("Unexpected argument 'x'"), "\(world.errors.text)")
     }
 
-    @Test func withoutTheDaemonTheServiceIsUnreachable() async throws {
+    @Test func `Without nightshiftd the service is unreachable`() async throws {
         let world = try World()
         #expect(await world.run("list") == .unreachable)
         #expect(world.errors.text.contains("nightshiftd was not found"))
@@ -128,7 +128,7 @@ struct ProgramTests {
         #expect(await world.run("get", "-o", ".", "http://a/1") == .failed)
     }
 
-    @Test func aSuggestedCommandWorksInShells() async throws {
+    @Test func `A suggested command works in shells`() async throws {
         let world = try World()
         #expect(await world.run("get", "-d", "no/it's", "http://a/1") == .failed)
         let line = try #require(world.errors.text.firstMatch(of: /Create it with: (.*)\n/)).1
@@ -136,13 +136,13 @@ struct ProgramTests {
         #expect(FileManager.default.fileExists(atPath: world.path + "/no/it's"))
     }
 
-    @Test func aReversedRangeIsCorrectedInTheMessage() async throws {
+    @Test func `The error about a reversed range contains the corrected range`() async throws {
         let world = try World()
         #expect(await world.run("resume", "5-2") == .usage)
         #expect(world.errors.text.contains("the smaller one: 2-5"), "\(world.errors.text)")
     }
 
-    @Test func aPasswordNeedsATerminal() async throws {
+    @Test func `A password is asked for only on a terminal`() async throws {
         let world = try World()
         let pipe = Pipe()
         #expect(throws: CommandFailure.self) {
@@ -158,7 +158,7 @@ struct ProgramTests {
         #expect(world.output.text.contains("nightshift") && world.output.text.contains("checksum"))
     }
 
-    @Test func doctorExaminesAMachineWithoutAService() async throws {
+    @Test func `doctor checks a machine without a running service`() async throws {
         let world = try World()
         try world.installDaemon("exit 0")
         #expect(await world.run("doctor", "--json") == .whole)
@@ -183,7 +183,7 @@ struct ProgramTests {
 
     // MARK: With a service
 
-    @Test func getFollowsToTheEnd() async throws {
+    @Test func `get follows its transfers to the end`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -319,7 +319,7 @@ struct ProgramTests {
         #expect(await Program.run(world.invocation(arguments)) == .usage)
     }
 
-    @Test func getPrintsAWaitReasonThatNoEventContains() async throws {
+    @Test func `get prints a wait reason that no event contains`() async throws {
         let world = try World()
         let questions = Watched(0)
         let service = try world.service { request in
@@ -704,7 +704,7 @@ struct ProgramTests {
         #expect(world.output.text.hasSuffix("{\"ids\":[20]}\n"))
     }
 
-    @Test func putShowsTheAnswer() async throws {
+    @Test func `put prints the response of the server`() async throws {
         var sent = Samples.completed(14)
         sent.kind = .upload
         let task = sent
@@ -743,7 +743,9 @@ struct ProgramTests {
     }
 
     @Test(arguments: [(Samples.completed(), CLI.ExitStatus.whole), (Samples.failed(), .failed)])
-    func waitEndsWithTheResult(_ task: TaskStatus, _ status: CLI.ExitStatus) async throws {
+    func `The exit code of wait is the result of the transfers`(_ task: TaskStatus, _ status: CLI.ExitStatus)
+        async throws
+    {
         let world = try World()
         let service = try world.service { request in
             request.path == "/v1/status" ? try .json(Samples.status) : try .json(task)
@@ -753,7 +755,7 @@ struct ProgramTests {
         #expect(try JSON.decode(TaskPage.self, from: Data(world.output.text.utf8)).tasks == [task])
     }
 
-    @Test func watchWithoutTasks() async throws {
+    @Test func `watch without unfinished transfers prints a sentence`() async throws {
         let world = try World()
         let service = try world.service { request in
             request.path == "/v1/status" ? try .json(Samples.status) : try .json(TaskPage(tasks: [], next: nil))

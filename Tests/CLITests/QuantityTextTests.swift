@@ -32,7 +32,7 @@ struct QuantityTextTests {
         #expect(QuantityText.countdown(seconds) == text)
     }
 
-    @Test func percentIsWholeOnlyWhenNothingIsMissing() {
+    @Test func `The percentage is 100 only if everything is done`() {
         #expect(QuantityText.percent(done: 999_999, of: 1_000_000) == 99)
         #expect(QuantityText.percent(done: 1_000_000, of: 1_000_000) == 100)
         #expect(QuantityText.percent(done: 5, of: 3) == 100)
@@ -49,7 +49,7 @@ struct QuantityTextTests {
         #expect(QuantityText.bar(done: done, of: total, columns: columns) == text)
     }
 
-    @Test func timeLeftIsKnownOnlyWithARate() {
+    @Test func `The remaining time is known only with a rate`() {
         #expect(QuantityText.secondsLeft(done: 50, of: 100, bytesPerSecond: 10) == 5)
         #expect(QuantityText.secondsLeft(done: 50, of: 100, bytesPerSecond: 0) == nil)
         #expect(QuantityText.secondsLeft(done: 50, of: -1, bytesPerSecond: 10) == nil)

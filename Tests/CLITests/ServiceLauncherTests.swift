@@ -13,7 +13,7 @@ import Testing
 #endif
 
 struct ServiceLauncherTests {
-    @Test func theSearchGoesFromNearToFar() throws {
+    @Test func `The program directory is searched before PATH`() throws {
         let search = DaemonSearch(executable: "/opt/n/bin/nightshift", searchPath: "/usr/bin:relative::/bin")
         #expect(
             search.candidates == [
@@ -22,7 +22,7 @@ struct ServiceLauncherTests {
             ])
     }
 
-    @Test func aServiceThatFailsIsQuoted() async throws {
+    @Test func `The output of a service that fails to start is printed`() async throws {
         let world = try World()
         try world.installDaemon("echo 'database is newer'\nexit 1\n")
         #expect(await world.run("list") == .unreachable)
@@ -36,7 +36,7 @@ struct ServiceLauncherTests {
     }
 
     /// A script replaces the service and records how it was started. The test answers requests.
-    @Test func theServiceIsStartedOnItsOwn() async throws {
+    @Test func `The service is started in its own session without descriptors of the client`() async throws {
         let world = try World()
         try world.installDaemon(
             """
@@ -71,14 +71,14 @@ struct ServiceLauncherTests {
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 
-    @Test func aPathThatIsTooLongIsSaid() async throws {
+    @Test func `A socket path that is too long is reported`() async throws {
         let world = try World()
         let home = world.path + "/" + String(repeating: "x", count: 120)
         #expect(await world.run("list", environment: ["NIGHTSHIFT_HOME": home]) == .unreachable)
         #expect(world.errors.text.contains("107 bytes"))
     }
 
-    @Test func stopWaitsForTheProcess() async throws {
+    @Test func `service stop waits for the end of the process`() async throws {
         let world = try World()
         let child = Process()
         child.executableURL = URL(filePath: "/bin/sleep")

@@ -10,11 +10,11 @@ struct TerminalTextTests {
         ("a\u{2028}b", "a\\u{2028}b"), ("\u{feff}", "\\u{feff}"), ("\u{e000}", "\\u{e000}"),
         ("👩‍🚀", "👩‍🚀"),
     ])
-    func nothingReachesTheTerminalThatMovesIt(_ raw: String, _ shown: String) {
+    func `Control characters and direction marks are escaped`(_ raw: String, _ shown: String) {
         #expect(TerminalText.escaped(raw) == shown)
     }
 
-    @Test func newlinesStayOnlyWhereWanted() {
+    @Test func `Newlines are kept only on request`() {
         #expect(TerminalText.escaped("a\nb\u{1b}", keepingNewlines: true) == "a\nb\\x1b")
     }
 
@@ -27,7 +27,7 @@ struct TerminalTextTests {
         ("film.mkv", 8, "film.mkv"), ("a-long-name.tar.gz", 10, "a-long….gz"), ("日本語の名前", 7, "日本…前"),
         ("abc", 1, "…"), ("abc", 0, ""),
     ])
-    func shorteningKeepsBothEnds(_ text: String, _ columns: Int, _ shown: String) {
+    func `Shortened text keeps both ends`(_ text: String, _ columns: Int, _ shown: String) {
         #expect(TerminalText.shortened(text, to: columns) == shown)
         #expect(TerminalText.width(TerminalText.shortened(text, to: columns)) <= columns)
     }
@@ -36,24 +36,24 @@ struct TerminalTextTests {
         ("film.mkv", 8, "film.mkv"), ("4 times, again in 6 s", 12, "4 times, ag…"), ("日本語", 4, "日…"),
         ("padded      ", 8, "padded  "), ("abc", 1, "…"), ("abc", 0, ""),
     ])
-    func whatIsCutHasASign(_ text: String, _ columns: Int, _ shown: String) {
+    func `Clipped text ends with an ellipsis`(_ text: String, _ columns: Int, _ shown: String) {
         #expect(TerminalText.clipped(text, to: columns) == shown)
         #expect(TerminalText.width(TerminalText.clipped(text, to: columns)) <= columns)
     }
 
-    @Test func aFileThatDidNotGetToItsDestinationKeepsItsName() {
+    @Test func `A transfer without a file at its destination keeps its name`() {
         var task = Samples.failed(3)
         task.file = "/home/ada/.local/state/nightshift/files/3"
         #expect(TaskText.name(task) == "film one.mkv")
         task.destination = Destination(directory: "/gone", filename: "mine.mkv")
         #expect(TaskText.name(task) == "mine.mkv")
-        // A running transfer has no file yet.
+        // The file of an app without a destination has a number as its name.
         task.state = .completed
         task.destination = nil
         #expect(TaskText.name(task) == "film one.mkv")
     }
 
-    @Test func namesAreHarmlessAndWithoutPasswords() {
+    @Test func `Names contain no control characters and no passwords`() {
         #expect(TaskText.name(ofURL: "https://a.example/x/film%20one.mkv?y=/z#w") == "film one.mkv")
         #expect(TaskText.name(ofURL: "https://a.example/evil%1b%5b2J") == "evil\\x1b[2J")
         #expect(TaskText.name(ofURL: "https://bob:secret@a.example/") == "a.example")

@@ -17,7 +17,7 @@ struct URLListTests {
         return batches
     }
 
-    @Test func commentsAndBlankLinesAreSkipped() async throws {
+    @Test func `Comments and blank lines are skipped`() async throws {
         let path = try file("# list\n\n http://a/1 \r\nhttp://a/2\n\t# more\nhttp://a/3")
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
@@ -25,7 +25,7 @@ struct URLListTests {
         #expect(try await batches(list, of: 2) == [["http://a/1", "http://a/2"], ["http://a/3"]])
     }
 
-    @Test func badLinesAreNamedByNumber() throws {
+    @Test func `Invalid lines are reported by number`() throws {
         let path = try file("http://a/1\n# x\nexample.org\nhttp://a/2\nftp://b/\n")
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
@@ -39,7 +39,7 @@ struct URLListTests {
         }
     }
 
-    @Test func aPipeIsReadTwice() async throws {
+    @Test func `A pipe can be read twice`() async throws {
         let pipe = Pipe()
         let text = (0..<3_000).map { "http://a.example/\($0)\n" }.joined()
         // The text is shorter than the 64 KiB that a pipe holds, so writing does not block.
@@ -53,7 +53,7 @@ struct URLListTests {
         #expect(batches[2].last == "http://a.example/2999")
     }
 
-    @Test func aPipeThatDoesNotBlockIsReadToItsEnd() throws {
+    @Test func `A non-blocking pipe is read to its end`() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForReading.fileDescriptor
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
@@ -67,13 +67,13 @@ struct URLListTests {
         #expect(try URLList(path: "-", standardInput: descriptor).validated() == 2)
     }
 
-    @Test func aListThatCannotBeReadIsNoEmptyOne() throws {
+    @Test func `An unreadable list is an error and not an empty list`() throws {
         let descriptor = open("/", O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
         #expect(throws: CommandFailure.self) { _ = try URLList(path: "-", standardInput: descriptor) }
     }
 
-    @Test func linesAcrossPieces() async throws {
+    @Test func `A line may cross the end of a piece`() async throws {
         let urls = (0..<40).map { "http://a/" + String(repeating: "x", count: 4_000 + $0) }
         let path = try file(urls.joined(separator: "\n"))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -128,14 +128,14 @@ struct URLListTests {
         #expect(try await read(bytes) == ["http://a/caf%E9", "http://a/é"])
     }
 
-    @Test func anEndlessLineIsRefused() throws {
+    @Test func `An endless line is refused`() throws {
         let path = try file("http://a/" + String(repeating: "x", count: 300_000))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
         #expect(throws: CommandFailure.self) { try list.validated() }
     }
 
-    @Test func aMissingFileIsAUsageError() {
+    @Test func `A missing file is a usage error`() {
         #expect(throws: CommandFailure.self) { _ = try URLList(path: "/nonexistent/list") }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 struct UnitFilesTests {
     @Test(arguments: [(UnitFiles.socketName, UnitFiles.socket), (UnitFiles.serviceName, UnitFiles.service)])
-    func theProgramWritesWhatThePackageShips(_ name: String, _ text: String) throws {
+    func `The installed units equal those of the package`(_ name: String, _ text: String) throws {
         let file = Fixture.root.appending(path: "packaging/systemd/\(name)")
         #expect(try String(contentsOf: file, encoding: .utf8) == text)
     }
@@ -15,7 +15,7 @@ struct UnitFilesTests {
         ("/x/100%/$HOME/nightshiftd", ":/x/100%%/$HOME/nightshiftd"),
         ("/a $b/nightshiftd", ":\"/a $b/nightshiftd\""),
     ])
-    func anotherPlace(_ daemon: String, _ written: String) {
+    func `The path of the daemon is quoted in the unit`(_ daemon: String, _ written: String) {
         let lines = UnitFiles.service(daemon: daemon).split(separator: "\n")
         #expect(lines.filter { $0.hasPrefix("ExecStart=") } == ["ExecStart=\(written)"])
     }
@@ -71,7 +71,7 @@ struct UnitFilesTests {
         #expect(service.connections <= 2)
     }
 
-    @Test func anotherHomeIsNotForUnits() async throws {
+    @Test func `Units are refused for a home other than the default`() async throws {
         let world = try World()
         #expect(await world.run("service", "install") == .usage)
     }
