@@ -1,10 +1,11 @@
 extension DeliveryEvent {
-    /// How the story of a push ends.
+    /// The final outcome of a push.
     package enum Fate: Sendable, Hashable {
         case delivered
         case discarded
 
-        /// - Parameter name: of an event, as the log stores it; nil for one after which the story continues.
+        /// - Parameter name: the name of an event, as the log stores it. The result is nil for an event that is not
+        ///   final.
         package init?(name: String) {
             if name.hasPrefix("delivered") {
                 self = .delivered

@@ -1,6 +1,6 @@
 package import PushProtocol
 
-/// What becomes of a push, in the words of the delivery log.
+/// An event in the life of a push, as the delivery log records it.
 package enum DeliveryEvent: Sendable, Hashable {
     case received
     case storedOffline
@@ -14,7 +14,7 @@ package enum DeliveryEvent: Sendable, Hashable {
     case deliveredFromStorage
     case discarded(Discard)
 
-    /// With what a push rode along.
+    /// The traffic with which a waiting push was sent.
     package enum Company: Sendable, Hashable {
         case push(PushID)
         case keepAlive
@@ -26,9 +26,9 @@ package enum DeliveryEvent: Sendable, Hashable {
         case disabled
         case expired
         case replaced(by: PushID)
-        /// Newer messages of UnifiedPush needed the room.
+        /// The push was removed to make room for newer messages of UnifiedPush.
         case evicted
-        /// Its sender has taken it back.
+        /// The sender deleted the push.
         case withdrawn
         case notConnected
         case rateLimit
@@ -38,7 +38,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         case connectionEnded
     }
 
-    /// The word that the log stores and prints.
+    /// The name of the event, as the log stores and prints it.
     package var name: String {
         switch self {
         case .received: "received"
@@ -68,7 +68,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         }
     }
 
-    /// What belongs to the word: a time in milliseconds, another push's id, or `keep-alive` and `connect`.
+    /// The detail that belongs to the name: a time in milliseconds, another push's id, or `keep-alive` and `connect`.
     package var detail: String? {
         switch self {
         case .held(let until): "\(until)"
@@ -79,7 +79,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         }
     }
 
-    /// A sentence for people. `time` writes milliseconds since 1970.
+    /// Returns a sentence that describes the event to a person. `time` formats milliseconds since 1970.
     package static func sentence(name: String, detail: String?, time: (Int64) -> String) -> String {
         let detail = detail ?? ""
         return switch name {
@@ -87,27 +87,27 @@ package enum DeliveryEvent: Sendable, Hashable {
         case "stored-offline": "Stored: the device is offline."
         case "stored-power": "Stored: power considerations of the device."
         case "stored-paused": "Stored: the device has paused this topic."
-        case "stored-opportunistic": "Stored: the device takes this topic with the next exchange."
-        case "held": "Held: the rate limit of silent pushes, until \(Int64(detail).map(time) ?? detail)."
+        case "stored-opportunistic": "Stored: the device receives this topic with its next exchange."
+        case "held": "Held by the rate limit of silent pushes until \(Int64(detail).map(time) ?? detail)."
         case "rode-along":
             switch detail {
-            case "keep-alive": "Rode along with a keep-alive."
-            case "connect": "Rode along with the device's connect."
-            default: "Rode along with \(detail)."
+            case "keep-alive": "Sent along with a keep-alive."
+            case "connect": "Sent when the device connected."
+            default: "Sent along with \(detail)."
             }
         case "delivered": "Delivered."
         case "delivered-from-storage": "Delivered from storage."
-        case "discarded-unregistered": "Discarded: the token is not registered any more."
+        case "discarded-unregistered": "Discarded: the token is no longer registered."
         case "discarded-disabled": "Discarded: the device ignores this topic."
         case "discarded-expired": "Discarded: expired."
         case "discarded-replaced": "Discarded: replaced by \(detail)."
-        case "discarded-evicted": "Discarded: newer messages of the registration needed the room."
-        case "discarded-withdrawn": "Discarded: its sender has taken it back."
+        case "discarded-evicted": "Discarded: removed to make room for newer messages."
+        case "discarded-withdrawn": "Discarded: its sender deleted it."
         case "discarded-not-connected": "Discarded: one attempt only, and the device is offline."
-        case "discarded-rate-limit": "Discarded: one attempt only, and the rate limit of silent pushes holds it back."
-        case "discarded-power": "Discarded: one attempt only, and the device is not to be woken for it."
-        case "discarded-not-now": "Discarded: one attempt only, and the device does not take this topic now."
-        case "discarded-busy": "Discarded: one attempt only, and too much is on its way to the device."
+        case "discarded-rate-limit": "Discarded: one attempt only, and the rate limit of silent pushes was reached."
+        case "discarded-power": "Discarded: one attempt only, and the device is saving power."
+        case "discarded-not-now": "Discarded: one attempt only, and the device does not accept this topic now."
+        case "discarded-busy": "Discarded: one attempt only, and the device has too many unacknowledged pushes."
         case "discarded-connection-ended": "Discarded: one attempt only, and the connection ended before it arrived."
         default: name
         }

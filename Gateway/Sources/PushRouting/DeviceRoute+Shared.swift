@@ -1,8 +1,9 @@
 import PushProtocol
 
-/// What is different where several gateways share a store: a push is stored by one, and its device is with another.
+/// The routing that differs when several gateways share a store. One gateway stores a push, and its device may be
+/// connected to another.
 extension DeviceRoute {
-    /// A topic's place in storage, whatever is in it.
+    /// A topic's place in storage, whether or not a push is stored in it.
     struct Place: Hashable {
         var topic: String
         var slot: Slot
@@ -14,18 +15,18 @@ extension DeviceRoute {
 
     struct Newest {
         var sequence: Int64
-        /// The device has it, or nobody wants it.
+        /// Whether the device has acknowledged the push, or the push was discarded.
         var isOver: Bool
     }
 
-    /// Places of which the newest is remembered; the oldest go first.
+    /// The number of places whose newest push is remembered. The oldest are forgotten first.
     private static let placeLimit = 256
 
-    /// What a gateway does with a push whose device may be with another one.
+    /// Decides how a gateway handles a push whose device may be connected to another gateway.
     ///
     /// - Parameters:
     ///   - verdict: the verdict of the store's bucket; nil for a push without a limit.
-    ///   - keepsEach: the answer of ``keepsEach(_:)`` at the gateway that has the device.
+    ///   - keepsEach: the result of ``keepsEach(_:)`` at the gateway to which the device is connected.
     package static func forward(
         _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment
     ) -> Admission {
@@ -38,7 +39,7 @@ extension DeviceRoute {
         return push.lifetime == .once ? .attempt : .store(push.slot(keepsEach: keepsEach), heldUntil: nil, nil)
     }
 
-    /// Another gateway asks whether the device is here for a push that has one attempt.
+    /// Handles a request of another gateway to deliver a push that has one attempt.
     package mutating func offered(
         _ push: Push, _ settings: TokenBucket.Settings, now: Moment
     ) -> (actions: [Action], discard: DeliveryEvent.Discard?) {
@@ -49,7 +50,8 @@ extension DeviceRoute {
         }
     }
 
-    /// `stored` is in the store. It may be told twice, late, or behind what took its place.
+    /// Handles the report that `stored` is in the store. The report may arrive twice, late, or after that of the push
+    /// that replaced it.
     package mutating func arrived(_ stored: StoredPush, now: Moment) -> [Action] {
         guard let connection, isNews(stored), connection.sending[stored.push.id]?.place != stored.place else {
             return []
@@ -67,14 +69,14 @@ extension DeviceRoute {
         return (hindrance.map { [.log(stored.push.id, $0)] } ?? []) + committed(stored, now)
     }
 
-    /// What the store has told may have been missed.
+    /// Loads the stored pushes again, because reports of the store may have been missed.
     package mutating func recheck() -> [Action] {
         guard connection != nil else { return [] }
         mayHaveWaiting = true
         return load(Occasion())
     }
 
-    /// The store has said whether the held push of `topic` passes now.
+    /// Handles the store's verdict on whether the held push of `topic` passes now.
     package mutating func claimed(
         _ topic: String, connection number: UInt64, _ verdict: TokenBucket.Verdict, now: Moment
     ) -> [Action] {
@@ -82,15 +84,15 @@ extension DeviceRoute {
         switch verdict {
         case .passes: return load(Occasion(claimed: [topic]))
         case .waits(let wait):
-            // Another silent push has taken its turn.
+            // Another silent push used the token first.
             return [.wake(connection: number, at: now.wallMilliseconds + Int64((wait * 1_000).rounded(.up)))]
         }
     }
 
-    /// Whether `stored` is not older than what was heard of its place, and not over.
+    /// Whether `stored` is at least as recent as the newest known push of its place, and not finished.
     mutating func isNews(_ stored: StoredPush) -> Bool {
         let place = Place(topic: stored.push.topic, slot: stored.slot)
-        // Nothing newer comes into such a place: only that it is over is remembered.
+        // A unique place never receives a newer push, so only its end is remembered.
         if stored.slot.isUnique { return connection?.newest[place] == nil }
         if let newest = connection?.newest[place] {
             if stored.sequence < newest.sequence || (stored.sequence == newest.sequence && newest.isOver) {
@@ -101,7 +103,7 @@ extension DeviceRoute {
         return true
     }
 
-    /// A silent push that passes takes the place of the one that was held before it.
+    /// Records that a silent push that passes replaces the push that was held before it.
     mutating func noteSilent(_ stored: StoredPush) {
         guard stored.slot == .silent else { return }
         let held = Place(topic: stored.push.topic, slot: .held)
@@ -118,7 +120,7 @@ extension DeviceRoute {
 
     private mutating func note(_ place: Place, _ newest: Newest) {
         if let count = connection?.newest.count, count >= Self.placeLimit, connection?.newest[place] == nil {
-            // Messages go before places that something older might come into again.
+            // Forget unique places first. The others could receive an older push again.
             let oldest = connection?.newest.min { ($0.key.rank, $0.value.sequence) < ($1.key.rank, $1.value.sequence) }?
                 .key
             if let oldest { connection?.newest[oldest] = nil }

@@ -1,54 +1,55 @@
 package import PushProtocol
 
-/// What goes to one device, and when.
+/// Decides which pushes are sent to one device, and when.
 ///
-/// Pure: inputs in, actions out; times are arguments. It holds no payload of what waits: that is read when there is an
-/// occasion for it. Whoever carries the actions out keeps their order: a load sees every store and removal that was
-/// asked for before it.
+/// The type is pure: it takes inputs and times as arguments and returns actions. It holds no payload of a waiting push;
+/// the store is read when waiting pushes may be sent. The caller must execute the actions in order: a load must see
+/// every store and removal that was requested before it.
 package struct DeviceRoute: Sendable {
-    /// A device that is here.
+    /// The connection of a device.
     struct Connection: Sendable {
         var number: UInt64
         var state: DeviceState
         var filters: [String: TopicFilter]
-        /// What was sent and is not acknowledged.
+        /// Pushes that were sent and are not yet acknowledged.
         var sending: [PushID: Sent] = [:]
         var isLoading = false
-        /// Asks for a further load behind the one that is under way.
+        /// The occasion of a further load, which starts when the current load ends.
         var next: Occasion?
-        /// Acknowledged while a load was under way, which may still bring them.
+        /// Pushes acknowledged during the current load, whose result may still contain them.
         var acknowledged: Set<StoredPlace> = []
-        /// Something was stored while a load was under way, which may not bring it.
+        /// Whether a push was stored during the current load, whose result may lack it.
         var mayMiss = false
-        /// What could not be sent because too much was on its way.
+        /// The occasion of pushes that could not be sent because too many were unacknowledged.
         var backlog: Occasion?
-        /// When what the device asks for is read, or was read last; of ``Moment/bootSeconds``.
+        /// The time of the last or the next load that the device requests, in ``Moment/bootSeconds``.
         var asked: Double?
-        /// What the device asks for too soon behind that, until its turn.
+        /// The occasion of requests that came less than ``DeviceRoute/spacing`` after that load, until they are
+        /// handled.
         var deferred: Occasion?
-        /// A keep-alive is answered behind the load that is under way.
+        /// Whether a keep-alive must be answered when the current load ends.
         var owesAnswer = false
-        /// What was heard last of each place; see ``DeviceRoute/isNews(_:)``.
+        /// The newest known push of each place; see ``DeviceRoute/isNews(_:)``.
         var newest: [Place: Newest] = [:]
     }
 
     struct Sent: Sendable {
-        /// Nil for one that has one attempt.
+        /// The push's place in storage; nil for a push that has one attempt.
         var place: StoredPlace?
         var isFromStorage: Bool
         var company: DeliveryEvent.Company?
-        /// Why it is not in storage any more.
+        /// The reason for which the push is no longer in storage.
         var loss: DeliveryEvent.Discard?
-        /// Another push waits that has the same id, which providers choose: an acknowledgement names the id alone.
+        /// Whether another push with the same id waits. Providers choose ids, and an acknowledgement names only the id.
         var hasNamesake = false
     }
 
-    /// Why something may be sent now that waited.
+    /// The reason for which waiting pushes may be sent now.
     package struct Occasion: Sendable, Hashable {
-        /// With what it rides along; nil where only what has its turn may go.
+        /// The traffic with which waiting pushes are sent; nil if only pushes that are due may be sent.
         package var company: DeliveryEvent.Company?
         package var answersKeepAlive = false
-        /// Topics whose held push has its turn, with the store's leave.
+        /// Topics whose held push is due and is permitted by the store.
         package var claimed: Set<String> = []
 
         package init(
@@ -66,24 +67,24 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// What is done with a push that a provider sends.
+    /// The decision on a push that a provider sends.
     package enum Admission: Sendable, Hashable {
         case discard(DeliveryEvent.Discard)
-        /// Send it, and never store it.
+        /// Send the push, and never store it.
         case attempt
-        /// Store it, with these words in its log, and then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
+        /// Store the push, log the event, and then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
         case store(Slot, heldUntil: Int64?, DeliveryEvent?)
     }
 
     package enum Action: Sendable, Hashable {
         case send(Message, connection: UInt64)
-        /// Read what is stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
+        /// Read the pushes stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
         case load(connection: UInt64, Occasion)
-        /// Take the push from storage if it is still this one, and write down why.
+        /// Remove the push from storage if it has not been replaced, and log the events.
         case remove(StoredPlace, [DeliveryEvent])
         case log(PushID, DeliveryEvent)
         case answerKeepAlive(connection: UInt64)
-        /// The device has connected anew.
+        /// Close the connection, because the device has opened a new one.
         case supersede(connection: UInt64)
         /// Call ``DeviceRoute/turn(connection:)`` at this time, milliseconds since 1970.
         case wake(connection: UInt64, at: Int64)
@@ -92,17 +93,17 @@ package struct DeviceRoute: Sendable {
         case claim(topic: String, connection: UInt64)
     }
 
-    /// Pushes that may be on their way to a device.
+    /// The most unacknowledged pushes to a device before stored pushes have to wait.
     package static let window = 64
-    /// Seconds from one reading to the next for which the device asks, by keep-alives and changes, as often as it likes.
+    /// The least seconds between two loads that keep-alives and changes of the device request.
     package static let spacing = 5.0
 
-    /// Whether other gateways store pushes for the device, too. Then the buckets are the store's, and what is stored is
-    /// told by ``DeviceRoute/arrived(_:now:)``, in any order with what is loaded.
+    /// Whether other gateways also store pushes for the device. If so, the store has the buckets, and
+    /// ``DeviceRoute/arrived(_:now:)`` reports stored pushes, in any order relative to loads.
     let isShared: Bool
     var connection: Connection?
     private var buckets: [String: TokenBucket] = [:]
-    /// Whether there may be stored pushes that are not on their way.
+    /// Whether storage may hold pushes that have not been sent.
     var mayHaveWaiting = true
 
     package init(isShared: Bool = false) {
@@ -112,14 +113,14 @@ package struct DeviceRoute: Sendable {
     package var isConnected: Bool { connection != nil }
     package var connectionNumber: UInt64? { connection?.number }
 
-    /// Whether nothing is known of it that a new one would not know.
+    /// Whether a new route would behave the same, so that this one can be discarded.
     package func isForgettable(_ settings: TokenBucket.Settings, now: Moment) -> Bool {
         connection == nil && buckets.values.allSatisfy { $0.isFull(settings, now: now.bootSeconds) }
     }
 
     // MARK: - Pushes
 
-    /// What is done with `push`, which is valid and for this device.
+    /// Decides whether to send, store or discard `push`, which is valid and addressed to this device.
     package mutating func admit(_ push: Push, _ settings: TokenBucket.Settings, now: Moment) -> Admission {
         if push.isExpired(now) { return .discard(.expired) }
         if connection?.filters[push.topic] == .ignored { return .discard(.disabled) }
@@ -147,13 +148,13 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// Whether each alert of `topic` is kept: the device is connected, and the topic is not paused. Otherwise only the newest alert
-    /// of the topic is kept.
+    /// Whether each alert of `topic` is kept, because the device is connected and the topic is not paused. Otherwise
+    /// only the newest alert of the topic is kept.
     package func keepsEach(_ topic: String) -> Bool {
         connection.map { $0.filters[topic] != .paused } ?? false
     }
 
-    /// Why `push` would not go at once; nil where it would.
+    /// Returns the reason for which `push` cannot be sent at once; nil if it can.
     func hindrance(_ push: Push) -> DeliveryEvent? {
         guard let connection else { return .storedOffline }
         switch connection.filters[push.topic] ?? .enabled {
@@ -170,7 +171,7 @@ package struct DeviceRoute: Sendable {
         return isWelcome ? nil : .storedPower
     }
 
-    /// A push that has one attempt.
+    /// Sends a push that has one attempt.
     package mutating func attempt(_ push: Push) -> [Action] {
         guard var connection else { return [.log(push.id, .discarded(.notConnected))] }
         guard connection.sending.count < 2 * Self.window, connection.sending[push.id] == nil else {
@@ -183,7 +184,7 @@ package struct DeviceRoute: Sendable {
         return [send] + load(Occasion(company: .push(push.id)))
     }
 
-    /// `stored` is on the disk, in the place of `replaced`; `evicted` made room for it.
+    /// Handles the commit of `stored`, which replaced `replaced`. The pushes in `evicted` were removed to make room.
     package mutating func committed(
         _ stored: StoredPush, replaced: [PushID], evicted: [PushID] = [], now: Moment
     ) -> [Action] {
@@ -193,7 +194,8 @@ package struct DeviceRoute: Sendable {
         return losses.compactMap { lost($0, $1) } + committed(stored, now)
     }
 
-    /// One that is on its way may still arrive; what became of it is known then.
+    /// Returns the action that logs a removed push. If the push is unacknowledged, it may still arrive, so the outcome
+    /// is logged later.
     private mutating func lost(_ old: PushID, _ why: DeliveryEvent.Discard) -> Action? {
         guard connection?.sending[old] == nil else {
             connection?.sending[old]?.loss = why
@@ -213,14 +215,14 @@ package struct DeviceRoute: Sendable {
             guard let until = stored.heldUntil else { return [] }
             return [.wake(connection: connection.number, at: until)]
         }
-        // The disk may have taken its time.
+        // The push may have expired while it was written.
         guard !stored.push.isExpired(now) else {
             return [.remove(stored.place, [.discarded(.expired)])]
         }
         let isOrdinary = !stored.push.isSilent
         let occasion = Occasion(company: isOrdinary ? .push(stored.push.id) : nil)
         guard connection.sending.count < Self.window else {
-            // It is read when there is room for it.
+            // The push is loaded when fewer are unacknowledged.
             mayHaveWaiting = true
             if connection.isLoading { self.connection?.mayMiss = true }
             hasNoRoom(for: occasion)
@@ -234,8 +236,7 @@ package struct DeviceRoute: Sendable {
         return [send(stored, company: nil, isFromStorage: false)].compactMap(\.self)
     }
 
-    /// Whether `stored` has to wait until a push of the same id is acknowledged that is on its way; or is on its way
-    /// itself.
+    /// Whether `stored` must not be sent now, because a push with the same id, or `stored` itself, is unacknowledged.
     private mutating func waitsForNamesake(_ stored: StoredPush) -> Bool {
         guard let sent = connection?.sending[stored.push.id] else { return false }
         if sent.place != stored.place {
@@ -256,8 +257,8 @@ package struct DeviceRoute: Sendable {
         if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
     }
 
-    /// Reads what waits because the device asks for it: at once, or, behind a reading that is not long ago, together
-    /// with all that it asks for until then. A keep-alive is answered at once all the same.
+    /// Loads waiting pushes at the device's request. If the last load is recent, the load is deferred and covers all
+    /// requests until then; a keep-alive is still answered without waiting for the deferred load.
     private mutating func ask(_ occasion: Occasion, now: Moment) -> [Action] {
         guard let connection else { return [] }
         guard let asked = connection.asked, now.bootSeconds < asked + Self.spacing else {
@@ -296,7 +297,7 @@ package struct DeviceRoute: Sendable {
         return [.load(connection: number, occasion)]
     }
 
-    /// What is stored for the device, in any order.
+    /// Handles the pushes that a load found stored for the device, in any order.
     package mutating func loaded(
         _ rows: [StoredPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
         now: Moment
@@ -309,12 +310,12 @@ package struct DeviceRoute: Sendable {
         let acknowledged = connection?.acknowledged ?? []
         if isShared { for row in rows { noteSilent(row) } }
         let rows = StoredPush.inOrder(rows)
-        // What waits goes before an alert that goes at once, as when that is stored.
+        // Waiting pushes are sent before an alert that can be sent at once, as when an alert is stored.
         let company = occasion.company ?? rows.first { goesByItself($0, now) }.map { .push($0.push.id) }
         for row in rows {
             let push = row.push
             if isShared, !isNews(row) {
-                // A gateway that died may have left a held one behind whose place was taken.
+                // A gateway that crashed may have left a held push that was already replaced.
                 if row.slot == .held { actions.append(.remove(row.place, [])) }
                 continue
             }
@@ -341,7 +342,7 @@ package struct DeviceRoute: Sendable {
                 continue
             }
             if waitsForNamesake(row) { continue }
-            // Another gateway may let one pass at this very moment: the store says which of the two it is.
+            // Another gateway may release the held push at the same time. The store decides which gateway sends it.
             let hasItsTurn = row.slot == .held && !waits
             if isShared, hasItsTurn, company == nil, !occasion.claimed.contains(push.topic) {
                 mayHaveWaiting = true
@@ -354,7 +355,7 @@ package struct DeviceRoute: Sendable {
                 continue
             }
             let ridesWith = waits || (isShared && hasItsTurn) ? company : nil
-            // One that has its turn counts as one that passes; what rides along is free.
+            // A held push that is due takes a token. A push sent along with other traffic takes none.
             if row.slot == .held, ridesWith == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
             let isFromStorage = !isItself || row.slot == .held
             if let send = send(row, company: ridesWith, isFromStorage: isFromStorage) { actions.append(send) }
@@ -374,7 +375,7 @@ package struct DeviceRoute: Sendable {
         return actions
     }
 
-    /// Whether a row is an alert that nothing keeps from being sent.
+    /// Whether a row is an alert that can be sent at once.
     private func goesByItself(_ row: StoredPush, _ now: Moment) -> Bool {
         guard !row.push.isSilent, !row.push.isExpired(now), let connection else { return false }
         return connection.filters[row.push.topic] != .ignored && hindrance(row.push) == nil
@@ -408,7 +409,7 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// The device has the push on its disk.
+    /// Handles the acknowledgement that the device has the push on its disk.
     package mutating func acknowledged(_ id: PushID, connection number: UInt64) -> [Action] {
         guard connection?.number == number, let sent = connection?.sending.removeValue(forKey: id) else { return [] }
         let words: [DeliveryEvent] =
@@ -429,10 +430,10 @@ package struct DeviceRoute: Sendable {
         return actions
     }
 
-    /// The device has kept its connection alive: what waits goes before the answer.
+    /// Handles a keep-alive of the device. Waiting pushes are sent before the answer.
     package mutating func keptAlive(connection number: UInt64, now: Moment) -> [Action] {
         guard let connection, connection.number == number else { return [] }
-        // What other gateways store is told, but a network may lose it: it is read once in a while all the same.
+        // Reports of pushes that other gateways stored may be lost in the network, so a shared store is read regularly.
         guard mayHaveWaiting || connection.isLoading || isShared else { return [.answerKeepAlive(connection: number)] }
         return ask(Occasion(company: .keepAlive, answersKeepAlive: true), now: now)
     }
@@ -451,7 +452,7 @@ package struct DeviceRoute: Sendable {
         return mayHaveWaiting ? ask(Occasion(), now: now) : []
     }
 
-    /// A held push may have its turn, or what the device asked for too soon.
+    /// Loads pushes when a held push may be due, or when a deferred request is due.
     package mutating func turn(connection number: UInt64) -> [Action] {
         guard connection?.number == number else { return [] }
         let deferred = connection?.deferred

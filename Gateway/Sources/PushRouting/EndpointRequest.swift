@@ -1,27 +1,27 @@
 package import PushProtocol
 
-/// A request to an endpoint of UnifiedPush, as its head gives it.
+/// A request to an endpoint of UnifiedPush, parsed from its method, path and header fields.
 ///
-/// Rules of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path is the
-/// capability: whoever has it may send, so other authorization is not looked at.
+/// The rules are those of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path
+/// is the capability: anyone who has it may send, so other authorization is ignored.
 package struct EndpointRequest: Sendable {
     package enum Action: Sendable {
-        /// Asks whether this is an endpoint.
+        /// Asks whether this URL is an endpoint.
         case discover
         case push(MessageHeaders)
-        /// Takes a message back.
+        /// Deletes a stored message.
         case withdraw(PushID)
     }
 
     package var token: String
     package var action: Action
 
-    /// `/up/TOKEN`, and of one message `/up/TOKEN/ID`.
+    /// The path prefix: `/up/TOKEN` is an endpoint, and `/up/TOKEN/ID` is one message.
     private static let prefix = "/up/"
 
     package static func isEndpoint(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
-    /// - Parameter fields: names in lower case.
+    /// - Parameter fields: the header fields, with names in lower case.
     package init(method: String, path: String, fields: [(name: String, value: String)]) throws(EndpointAnswer) {
         let parts = path.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
         guard path.hasPrefix(Self.prefix), let token = parts.first,
@@ -33,12 +33,12 @@ package struct EndpointRequest: Sendable {
             switch method {
             case "GET", "HEAD": action = .discover
             case "POST": action = .push(try MessageHeaders(fields))
-            default: throw EndpointAnswer(405, "An endpoint takes POST and GET.", [("allow", "GET, HEAD, POST")])
+            default: throw EndpointAnswer(405, "Use POST, GET or HEAD for an endpoint.", [("allow", "GET, HEAD, POST")])
             }
         case 2:
             guard let id = PushID(String(parts[1]), lenient: true) else { throw .notFound }
             guard method == "DELETE" else {
-                throw EndpointAnswer(405, "A message can be taken back: DELETE.", [("allow", "DELETE")])
+                throw EndpointAnswer(405, "A message URL accepts only DELETE.", [("allow", "DELETE")])
             }
             action = .withdraw(id)
         default: throw .notFound
@@ -46,12 +46,12 @@ package struct EndpointRequest: Sendable {
     }
 }
 
-/// What a sender says of its message beside the body.
+/// The header fields that describe a message to an endpoint.
 package struct MessageHeaders: Sendable, Hashable {
-    /// Seconds for which it is worth its delivery, as granted; 0 for one attempt.
+    /// The granted time to live in seconds; 0 for a push with one attempt.
     package var lifetime: Int64
     package var urgency: Urgency
-    /// A later message of the same topic replaces one that is stored.
+    /// The topic, within which a later message replaces a stored one.
     package var topic: String?
 
     package enum Urgency: String, Sendable, Hashable, CaseIterable {
@@ -60,8 +60,8 @@ package struct MessageHeaders: Sendable, Hashable {
         case normal
         case high
 
-        /// A dozing device is sent only what is urgent at once, and one that is not in use nothing of low urgency: it
-        /// comes along with the next exchange.
+        /// The push priority. A dozing device receives only urgent messages at once. A device that is not in use
+        /// receives messages of low urgency with its next exchange.
         package var priority: PushPriority {
             switch self {
             case .veryLow, .low: .whenAwake
@@ -71,21 +71,21 @@ package struct MessageHeaders: Sendable, Hashable {
         }
     }
 
-    /// Characters of a topic (RFC 8030, section 5.4).
+    /// The most characters of a topic (RFC 8030, section 5.4).
     private static let topicLength = 32
 
     package init(_ fields: [(name: String, value: String)]) throws(EndpointAnswer) {
         guard let text = try Self.value("ttl", fields) else {
-            throw EndpointAnswer(400, "TTL is missing: the seconds for which the message is kept.")
+            throw EndpointAnswer(400, "The TTL header is missing. It gives the seconds for which the message is kept.")
         }
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-            throw EndpointAnswer(400, "TTL is a number of seconds.")
+            throw EndpointAnswer(400, "TTL must be a number of seconds.")
         }
-        // A number that is too large to be read is longer than the longest.
+        // A number that does not fit into 64 bits is above the longest lifetime.
         lifetime = min(Int64(text) ?? .max, Push.longestLifetime)
         if let text = try Self.value("urgency", fields) {
             guard let urgency = Urgency(rawValue: text.lowercased()) else {
-                throw EndpointAnswer(400, "Urgency is very-low, low, normal or high.")
+                throw EndpointAnswer(400, "Urgency must be very-low, low, normal or high.")
             }
             self.urgency = urgency
         } else {
@@ -97,17 +97,17 @@ package struct MessageHeaders: Sendable, Hashable {
         topic = try Self.value("topic", fields)
         if let topic {
             guard (1...Self.topicLength).contains(topic.utf8.count), topic.utf8.allSatisfy(Self.isOfBase64URL) else {
-                throw EndpointAnswer(400, "A Topic has at most 32 letters, digits, hyphens and underscores.")
+                throw EndpointAnswer(400, "Topic must have 1 to 32 letters, digits, hyphens and underscores.")
             }
         }
     }
 
-    /// Of two fields the meaning would be doubtful.
+    /// Returns the value of a field. A field that occurs twice is ambiguous and is refused.
     private static func value(
         _ name: String, _ fields: [(name: String, value: String)]
     ) throws(EndpointAnswer) -> String? {
         let values = fields.filter { $0.name == name }
-        guard values.count < 2 else { throw EndpointAnswer(400, "There is more than one \(name).") }
+        guard values.count < 2 else { throw EndpointAnswer(400, "The request has more than one \(name) field.") }
         return values.first?.value
     }
 
@@ -121,10 +121,10 @@ package struct MessageHeaders: Sendable, Hashable {
     }
 }
 
-/// What a sender to an endpoint is answered.
+/// The response to a sender's request to an endpoint.
 package struct EndpointAnswer: Error, Sendable {
     package var status: Int
-    /// For a person; JSON for discovery.
+    /// The body: text for a person, or JSON for discovery.
     package var text: String
     package var fields: [(name: String, value: String)]
 
@@ -137,24 +137,24 @@ package struct EndpointAnswer: Error, Sendable {
     package static let discovery = EndpointAnswer(
         200, "{\"unifiedpush\":{\"version\":1}}", [("content-type", "application/json")])
     package static let withdrawn = EndpointAnswer(204)
-    package static let notFound = EndpointAnswer(404, "There is no such endpoint.")
-    package static let gone = EndpointAnswer(410, "The app does not want messages at this endpoint any more.")
-    package static let empty = EndpointAnswer(400, "A message has at least one byte.")
-    package static let tooLarge = EndpointAnswer(413, "A message has at most \(Push.messageLimit) bytes.")
-    package static let noHost = EndpointAnswer(400, "A request of HTTP/1.1 has one Host field.")
+    package static let notFound = EndpointAnswer(404, "This endpoint does not exist.")
+    package static let gone = EndpointAnswer(410, "The app no longer accepts messages at this endpoint.")
+    package static let empty = EndpointAnswer(400, "The message is empty.")
+    package static let tooLarge = EndpointAnswer(413, "The message is longer than \(Push.messageLimit) bytes.")
+    package static let noHost = EndpointAnswer(400, "A request of HTTP/1.1 must have one Host field.")
     package static let unknownCoding = EndpointAnswer(
-        415, "A message is encrypted with aes128gcm (RFC 8291). Devices cannot read other content codings.",
+        415, "The message must be encrypted with aes128gcm (RFC 8291). Devices cannot read other content codings.",
         [("accept-encoding", "aes128gcm")])
-    package static let slow = EndpointAnswer(408, "The rest of the request did not come in time.")
+    package static let slow = EndpointAnswer(408, "The request was not complete in time.")
     package static let unavailable = EndpointAnswer(
-        503, "The gateway cannot take the message now.", [("retry-after", "30")])
+        503, "The gateway cannot accept the message now.", [("retry-after", "30")])
     package static let failed = EndpointAnswer(500, "The message could not be stored.")
 
     package static func accepted(_ push: Push, lifetime: Int64, at location: String) -> EndpointAnswer {
         EndpointAnswer(201, "", [("location", location), ("ttl", "\(lifetime)")])
     }
 
-    /// - Parameter wait: seconds.
+    /// - Parameter wait: the seconds after which the sender may retry.
     package static func tooMany(_ wait: Double) -> EndpointAnswer {
         EndpointAnswer(
             429, "Too many messages for this endpoint.", [("retry-after", "\(max(1, Int(wait.rounded(.up))))")])
@@ -162,10 +162,10 @@ package struct EndpointAnswer: Error, Sendable {
 }
 
 extension Push {
-    /// Bytes of a message for UnifiedPush.
+    /// The most bytes of a message for UnifiedPush.
     package static let messageLimit = 4_096
 
-    /// The message that a sender has for a registration; its body is passed on untouched.
+    /// Creates the push for a sender's message to a registration. The body is passed on unchanged.
     package init(
         _ headers: MessageHeaders, body: [UInt8], device: DeviceID, topic: String, id: PushID, now: Moment
     ) throws(EndpointAnswer) {

@@ -1,21 +1,21 @@
 package import PushProtocol
 
-/// A provider's request, as its head gives it.
+/// A provider's request, parsed from its method, path and header fields.
 ///
 /// Header names are in lower case. The rules are those of Apple's "Sending notification requests to APNs".
 package struct ProviderRequest: Sendable {
-    /// The token in the path, in small letters: some libraries send its digits in capitals, as APNs allows.
+    /// The token in the path, in lower case. Some libraries send its digits in upper case, as APNs allows.
     package var token: String
     package var fields: [(name: String, value: String)]
 
-    /// The fields whose meaning a second one would make doubtful.
+    /// The fields that may occur only once, because a second value would be ambiguous.
     private static let single: Set<String> = [
         "authorization", "apns-id", "apns-expiration", "apns-priority", "apns-topic", "apns-push-type",
         "apns-collapse-id", "content-type",
     ]
 
     package init(method: String, path: String, fields: [(name: String, value: String)]) throws(Rejection) {
-        // A query has no meaning here, and no path of ours has one.
+        // A query has no meaning here, and none of the gateway's paths has one.
         guard path.hasPrefix("/3/device"), !path.contains("?") else { throw .badPath }
         let rest = path.dropFirst("/3/device".count)
         guard rest.isEmpty || rest.hasPrefix("/") else { throw .badPath }
@@ -34,26 +34,26 @@ package struct ProviderRequest: Sendable {
         fields.first { $0.name == name }?.value
     }
 
-    /// The token of `authorization: bearer`.
+    /// Returns the token of `authorization: bearer`.
     package func bearer() throws(Rejection) -> String {
         guard let value = value("authorization") else { throw .missingProviderToken }
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .invalidProviderToken }
-        // One space or several separate the two (RFC 9110, section 11.4).
+        // One or more spaces separate the scheme and the token (RFC 9110, section 11.4).
         return String(parts[1].drop { $0 == " " })
     }
 
-    /// The id that the answer carries, whatever becomes of the request.
+    /// Returns the id that the response carries, whether or not the request succeeds.
     package static func identifier(_ fields: [(name: String, value: String)]) -> PushID? {
         fields.first { $0.name == "apns-id" }.flatMap { PushID($0.value, lenient: true) }
     }
 }
 
-/// What a provider says of its push beside the payload.
+/// The header fields that describe a provider's push.
 package struct PushHeaders: Sendable, Hashable {
-    /// Nil where the gateway makes one.
+    /// The push's id; nil if the gateway generates it.
     package var id: PushID?
-    /// Seconds since 1970; 0 for one attempt; nil where nothing was said.
+    /// Seconds since 1970; 0 for one attempt; nil if the provider sent no expiration.
     package var expiration: Int64?
     package var priority: PushPriority?
     package var type: PushType?
@@ -86,12 +86,12 @@ package struct PushHeaders: Sendable, Hashable {
     }
 }
 
-/// A topic as a provider names it: an app's, with the suffix of a push type.
+/// A topic as a provider names it: an app's topic and the suffix of a push type.
 package struct TopicName: Sendable, Hashable {
-    /// The app's.
+    /// The app's topic.
     package var base: String
 
-    /// - Parameter type: nil where the provider named none.
+    /// - Parameter type: the push type; nil if the provider named none.
     package init(_ name: String, type: PushType?) throws(Rejection) {
         guard (1...ProtocolLimits.topicLength).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {
             throw .badTopic
@@ -113,7 +113,7 @@ package struct TopicName: Sendable, Hashable {
 }
 
 extension PushType {
-    /// What is appended to the app's topic; nil where nothing is.
+    /// The suffix that is appended to the app's topic; nil if the push type has none.
     package var topicSuffix: String? {
         switch self {
         case .alert, .background, .mdm, .unifiedpush: nil
@@ -128,21 +128,21 @@ extension PushType {
         }
     }
 
-    /// Bytes of payload.
+    /// The most bytes of a payload.
     package var payloadLimit: Int { self == .voip ? 5_120 : 4_096 }
 }
 
 extension Push {
-    /// Seconds for which a push is stored at most, and where its provider says nothing.
+    /// The longest time in seconds for which a push is stored. It is also the default if a provider gives none.
     package static let longestLifetime: Int64 = 30 * 86_400
 
-    /// The push that `headers` and `payload` make.
+    /// Creates a push from `headers` and `payload`.
     package init(
         _ headers: PushHeaders, payload: [UInt8], device: DeviceID, topic: String, id: PushID, now: Moment
     ) throws(Rejection) {
         guard !payload.isEmpty else { throw .payloadEmpty }
         guard payload.count <= (headers.type ?? .alert).payloadLimit else { throw .payloadTooLarge }
-        // Bytes that are no JSON object carry nothing for an app.
+        // A payload that is not a JSON object has no meaning for an app.
         guard let facts = PayloadFacts(payload) else { throw .payloadEmpty }
         let type = headers.type ?? (facts.isContentAvailable && !facts.isVisible ? .background : .alert)
         let latest = now.wallSeconds + Self.longestLifetime
@@ -152,7 +152,7 @@ extension Push {
             case 0?: .once
             case let time?: .until(min(time, latest))
             }
-        // An alert that shows nothing is none, whatever its headers say.
+        // An alert without visible content is a silent push, whatever its headers say.
         let isSilent = type == .background || type == .alert && !facts.isVisible
         self.init(
             id: id, device: device, topic: topic, receivedAt: now.wallMilliseconds, lifetime: lifetime,

@@ -2,15 +2,16 @@
 ///
 /// Pure. The signature has been checked before.
 package struct ProviderSession: Sendable, Hashable {
-    /// What a provider's token says, its signature being good.
+    /// The claims of a provider's token whose signature is valid.
     package struct Token: Sendable, Hashable {
         package var key: String
         package var team: String
         /// Seconds since 1970.
         package var issuedAt: Int64
-        /// The first second at which it is no longer good, where it names one (RFC 7519, section 4.1.4).
+        /// The first second at which the token is no longer valid; nil if the token has no such claim (RFC 7519,
+        /// section 4.1.4).
         package var expiresAt: Int64?
-        /// The first second at which it is good, where it names one (RFC 7519, section 4.1.5).
+        /// The first second at which the token is valid; nil if the token has no such claim (RFC 7519, section 4.1.5).
         package var notBefore: Int64?
 
         package init(
@@ -24,9 +25,9 @@ package struct ProviderSession: Sendable, Hashable {
         }
     }
 
-    /// Seconds for which a token is good.
+    /// Seconds for which a token is valid.
     package static let lifetime: Int64 = 3_600
-    /// Seconds that lie at least between a token and the one that follows it.
+    /// The least seconds between the issue of a token and that of its successor.
     package static let renewalInterval: Int64 = 1_200
     /// Seconds by which a provider's clock may be ahead.
     package static let clockSkew: Int64 = 60
@@ -36,7 +37,7 @@ package struct ProviderSession: Sendable, Hashable {
 
     package init() {}
 
-    /// Nil where the provider may send with `token` on this connection.
+    /// Returns the reason for which the provider may not send with `next` on this connection; nil if it may.
     package mutating func judge(_ next: Token, now: Int64) -> Rejection? {
         if isUnusable { return .tooManyProviderTokenUpdates }
         guard max(next.issuedAt, next.notBefore ?? .min) <= now + Self.clockSkew else { return .invalidProviderToken }
@@ -56,14 +57,15 @@ package struct ProviderSession: Sendable, Hashable {
     package var isAuthenticated: Bool { token != nil }
 }
 
-/// How well a provider's connection behaves, and what that costs it.
+/// The balance of errors on a provider's connection, and the limits that follow from it.
 ///
-/// Pure. Errors count up, successes down; a token that was unregistered (410) is no error of its provider.
+/// The type is pure. An error counts up, and a success counts down. A push to an unregistered token (410) is not
+/// counted as an error of the provider.
 package struct ProviderConduct: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
-        /// Errors more than successes from which on there is one stream at a time.
+        /// The surplus of errors over successes from which only one stream at a time is allowed.
         package var slowFrom: Int
-        /// From which on the connection is ended.
+        /// The surplus of errors over successes from which the connection is closed.
         package var endFrom: Int
 
         package init(slowFrom: Int, endFrom: Int) {

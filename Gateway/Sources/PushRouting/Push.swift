@@ -1,6 +1,6 @@
 package import PushProtocol
 
-/// A push that a provider may send: checked, and for a device that is known.
+/// A valid push of an authorized provider, addressed to a known device.
 package struct Push: Sendable, Hashable {
     package var id: PushID
     package var device: DeviceID
@@ -12,11 +12,11 @@ package struct Push: Sendable, Hashable {
     package var priority: PushPriority
     package var type: PushType
     package var collapseID: String?
-    /// Wakes the app and shows nothing.
+    /// Whether the push wakes the app and shows nothing.
     package var isSilent: Bool
     package var payload: [UInt8]
 
-    /// For how long a push is worth its delivery.
+    /// The time for which delivery of a push is attempted.
     package enum Lifetime: Sendable, Hashable {
         /// One attempt, never stored.
         case once
@@ -47,7 +47,7 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// Whether it is worth nothing any more.
+    /// Whether the push has expired.
     package func isExpired(_ now: Moment) -> Bool {
         switch lifetime {
         case .once: false
@@ -55,9 +55,9 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// The place in which it is stored when no rate limit holds it.
+    /// Returns the place in which the push is stored if no rate limit holds it.
     ///
-    /// - Parameter keepsEach: ``DeviceRoute/keepsEach(_:)`` of its topic.
+    /// - Parameter keepsEach: the result of ``DeviceRoute/keepsEach(_:)`` for the push's topic.
     package func slot(keepsEach: Bool) -> Slot {
         guard type != .unifiedpush else { return collapseID.map { .named($0) } ?? .message(id) }
         if isSilent { return .silent }
@@ -73,7 +73,7 @@ package struct Push: Sendable, Hashable {
 
 /// A reading of the clocks.
 package struct Moment: Sendable, Hashable {
-    /// Seconds that have passed, asleep or not, since some moment before.
+    /// Seconds since an arbitrary start, including time spent asleep.
     package var bootSeconds: Double
     /// Milliseconds since 1970.
     package var wallMilliseconds: Int64
@@ -86,22 +86,22 @@ package struct Moment: Sendable, Hashable {
     package var wallSeconds: Int64 { wallMilliseconds / 1_000 }
 }
 
-/// A place that a topic has in a device's storage. What is stored in a place replaces what was there.
+/// A place of a topic in a device's storage. A push that is stored in a place replaces the previous one.
 package enum Slot: Sendable, Hashable {
-    /// The latest alert for the topic, of those that came while the device was away.
+    /// The latest alert for the topic, among those that came while the device was not connected.
     case latest
-    /// An alert that came while its device was connected. It replaces none, and none replaces it.
+    /// An alert that came while its device was connected. It replaces no other alert and is never replaced.
     case alert(PushID)
-    /// The latest silent push that has passed the rate limit.
+    /// The latest silent push that the rate limit let pass.
     case silent
     /// The silent push that the rate limit holds back.
     case held
-    /// A message of UnifiedPush, which replaces none.
+    /// A message of UnifiedPush, which replaces no other message.
     case message(PushID)
-    /// The message of UnifiedPush for a topic of its sender (RFC 8030, section 5.4).
+    /// The message of UnifiedPush for one topic of its sender (RFC 8030, section 5.4).
     case named(String)
 
-    /// A short text that is part of a key: letters, digits, hyphens and underscores.
+    /// A short text for use in a key. It has only letters, digits, hyphens and underscores.
     package var text: String {
         switch self {
         case .latest: "latest"
@@ -129,7 +129,7 @@ package enum Slot: Sendable, Hashable {
         }
     }
 
-    /// Whether several of one topic are kept, up to ``KeptMessages``.
+    /// Whether a topic may have several pushes of this kind, up to ``KeptMessages``.
     package var isKept: Bool {
         switch self {
         case .latest, .silent, .held: false
@@ -137,7 +137,7 @@ package enum Slot: Sendable, Hashable {
         }
     }
 
-    /// Whether nothing newer comes into the same place.
+    /// Whether no newer push can be stored in the same place.
     package var isUnique: Bool {
         switch self {
         case .alert, .message: true
@@ -148,16 +148,16 @@ package enum Slot: Sendable, Hashable {
     package var isAlert: Bool { if case .alert = self { true } else { false } }
 }
 
-/// How many messages of UnifiedPush and how many alerts are kept for a device; the oldest make room for new ones.
+/// The limits on stored messages of UnifiedPush and stored alerts of a device. The oldest make room for new ones.
 package enum KeptMessages {
-    /// Of one registration.
+    /// The most messages of one registration.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// The bounds of all registrations of a device together, and of the alerts that came while it was connected.
+    /// The limit for all registrations of a device together, and for the alerts that came while it was connected.
     package static let countOfDevice = 1_000
     package static let bytesOfDevice = 4 << 20
 
-    /// Which of a device's messages and alerts stay, and why the others do not. Their sequences say which are newer.
+    /// Returns which messages and alerts of a device are kept, and why the others are not. A higher sequence is newer.
     package static func bounded(
         _ messages: [StoredPush]
     ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
@@ -207,7 +207,7 @@ package enum KeptMessages {
     }
 }
 
-/// Where a stored push is: enough to take it, and never a newer one, from storage.
+/// The place and identity of a stored push. They suffice to remove this push, and never a newer one, from storage.
 package struct StoredPlace: Sendable, Hashable {
     package var id: PushID
     package var topic: String
@@ -223,8 +223,8 @@ package struct StoredPlace: Sendable, Hashable {
 }
 
 extension StoredPush {
-    /// The order in which pushes go to their device. A store may count those that are kept apart from the others: between the two
-    /// kinds the time at which they came decides.
+    /// Sorts pushes into the order in which they are sent to their device. A store may number the pushes that are kept
+    /// apart separately, so pushes of different kinds are ordered by their time of arrival.
     package static func inOrder(_ rows: [StoredPush]) -> [StoredPush] {
         let rows = rows.sorted { $0.sequence < $1.sequence }
         var kept = rows.filter(\.slot.isKept)[...]
@@ -247,9 +247,9 @@ extension StoredPush {
 package struct StoredPush: Sendable, Hashable {
     package var push: Push
     package var slot: Slot
-    /// Counts up with every push that is stored: the order in which they came.
+    /// A number that grows with every stored push, in order of arrival.
     package var sequence: Int64
-    /// Milliseconds since 1970 at which a held one has its turn.
+    /// The time in milliseconds since 1970 at which a held push is due.
     package var heldUntil: Int64?
 
     package init(push: Push, slot: Slot, sequence: Int64, heldUntil: Int64?) {

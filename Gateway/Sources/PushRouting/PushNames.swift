@@ -1,9 +1,9 @@
 package import PushProtocol
 
-/// The payloads that providers have sent lately under ids of their own.
+/// The payloads that providers have recently sent under ids that they chose.
 ///
-/// A device takes a second push with an id that it knows for a repetition, and shows nothing. With another payload it is no
-/// repetition, and its provider has to learn so.
+/// A device treats a second push with a known id as a repetition and shows nothing. If the payload differs, it is not a
+/// repetition, and the provider must be informed.
 package struct PushNames: Sendable {
     private struct Name: Hashable {
         var push: PushID
@@ -11,16 +11,16 @@ package struct PushNames: Sendable {
     }
 
     private let limit: Int
-    /// Digests of payloads, of the newest pushes and of those before them.
+    /// Digests of the payloads of the newest pushes. `older` holds those of the pushes before them.
     private var newest: [Name: Int] = [:]
     private var older: [Name: Int] = [:]
 
-    /// - Parameter limit: pushes that are remembered at least; at most twice as many.
+    /// - Parameter limit: the least number of pushes that are remembered; at most twice as many are.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether `push` names no other payload for this device; remembers this one.
+    /// Returns false if this device has received another payload under the id `push`. Otherwise records the payload.
     package mutating func take(_ push: PushID, device: DeviceID, payload: [UInt8]) -> Bool {
         let name = Name(push: push, device: device)
         var hasher = Hasher()
@@ -32,7 +32,7 @@ package struct PushNames: Sendable {
         return true
     }
 
-    /// Forgets a push that was not taken.
+    /// Forgets a push that was not accepted.
     package mutating func forget(_ push: PushID, device: DeviceID) {
         let name = Name(push: push, device: device)
         newest[name] = nil

@@ -1,4 +1,4 @@
-/// Why a provider's request is refused: the documented statuses and reasons of APNs.
+/// A reason for which a provider's request is refused: the documented statuses and reasons of APNs.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"

@@ -1,9 +1,9 @@
-/// How many silent pushes of one app pass to one device.
+/// The rate limit of silent pushes from one app to one device.
 package struct TokenBucket: Sendable, Hashable, Codable {
     package struct Settings: Sendable, Hashable {
-        /// Pushes that pass at once.
+        /// The number of pushes that pass at once.
         package var capacity: Double
-        /// Seconds for which one push has to wait behind another in the long run.
+        /// The average seconds between two pushes over a long time.
         package var interval: Double
 
         package init(capacity: Double, interval: Double) {
@@ -11,19 +11,19 @@ package struct TokenBucket: Sendable, Hashable, Codable {
             self.interval = interval
         }
 
-        /// Two an hour, and both at once.
+        /// Two pushes an hour, which may come together.
         package static let standard = Settings(capacity: 2, interval: 1_800)
     }
 
-    /// Whether one more passes.
+    /// The answer to whether one more push passes.
     package enum Verdict: Sendable, Hashable {
         case passes
-        /// Seconds until it would.
+        /// Seconds until one more push would pass.
         case waits(Double)
     }
 
     private var level: Double
-    /// Seconds, of the clock that the caller uses, at which `level` was so.
+    /// The time for which `level` holds, in seconds of the caller's clock.
     private var since: Double
 
     package init(_ settings: Settings, now: Double) {
@@ -39,7 +39,7 @@ package struct TokenBucket: Sendable, Hashable, Codable {
         return true
     }
 
-    /// Seconds until one more passes.
+    /// Returns the seconds until one more push passes.
     package func wait(_ settings: Settings, now: Double) -> Double {
         max(0, (1 - level(settings, now)) * settings.interval)
     }
@@ -49,7 +49,7 @@ package struct TokenBucket: Sendable, Hashable, Codable {
     }
 
     private func level(_ settings: Settings, _ now: Double) -> Double {
-        // Rounding must not keep a push back at the very moment that was named for it.
+        // Rounding must not hold a push at exactly the time that was announced for it.
         min(settings.capacity, level + max(0, now - since) / settings.interval + 1e-9)
     }
 }

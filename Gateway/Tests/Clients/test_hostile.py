@@ -249,7 +249,7 @@ class Hostile(unittest.TestCase):
 
     def test_pipelined(self):
         """R5: Requests of a stranger that come in one piece are answered one by one, until its errors are too many."""
-        missing = b"There is no such endpoint."
+        missing = b"This endpoint does not exist."
         for _ in range(20):
             connection = stranger(self.gateway)
             # A large body, so that the gateway reads much at once from then on.

@@ -42,7 +42,7 @@ private final class StatusHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        guard head.namesHost else { return later(context, .badRequest, "A request of HTTP/1.1 has one Host field.\n") }
+        guard head.namesHost else { return later(context, .badRequest, "A request of HTTP/1.1 must have one Host field.\n") }
         let gateway = self.gateway
         switch head.path {
         case "/healthz":
