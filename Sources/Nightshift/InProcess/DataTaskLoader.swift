@@ -231,7 +231,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         download.resume()
     }
 
-    // MARK: - Secrets
+    // MARK: - Redirects, cookies and challenges
 
     /// Removes fields that are not known to be harmless before a redirect to another origin. FoundationNetworking would
     /// keep all fields. Each URL gets the cookies that the storage has for it at that time.

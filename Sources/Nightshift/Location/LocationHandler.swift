@@ -323,7 +323,7 @@ final class LocationHandler: Sendable {
         }
     }
 
-    // MARK: - States
+    // MARK: - States of regions
 
     /// Notifies one manager's delegate on which side of a region's boundary the device is.
     func requestState(of region: CLRegion, for manager: CLLocationManager) {

@@ -36,7 +36,7 @@ final class PushHandler: Sendable {
         state.withLock { $0.connection = connection }
     }
 
-    // MARK: - What the app wants
+    // MARK: - Requests of the app
 
     /// - Parameter receiver: Receives the token.
     func register(for receiver: any CommandReceiver) {
@@ -100,7 +100,7 @@ final class PushHandler: Sendable {
         state.withLock { $0.isUnregistered = true }
     }
 
-    // MARK: - What the service says
+    // MARK: - Notices of the service
 
     func receive(_ notice: PushNotice) {
         let receiver = state.withLock { state -> (any CommandReceiver)? in

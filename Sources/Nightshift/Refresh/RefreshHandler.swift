@@ -76,7 +76,7 @@ final class RefreshHandler: Sendable {
         Notice.print("The interval of background fetches has no effect: \(advice).")
     }
 
-    // MARK: - Whether the app is refreshed
+    // MARK: - Availability
 
     /// The availability that the service reported. Nil if the service does not report it within ``patience``.
     var availability: RefreshAvailability? {
@@ -115,9 +115,9 @@ final class RefreshHandler: Sendable {
         return isChange
     }
 
-    // MARK: - The app's entry
+    // MARK: - The app's desktop entry
 
-    /// What the app's desktop entry says.
+    /// The desktop entry of the app, as far as it is known.
     enum Entry {
         case known(AppManifest?)
         /// The service could not be reached or did not answer.
