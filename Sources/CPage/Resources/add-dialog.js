@@ -1,4 +1,4 @@
-// Adding transfers: URLs, where they go, and what is known of them.
+// Adding transfers: URLs, their destination, and details such as checksums.
 
 import { h, fill, text, dialog, act, toast } from "./dom.js";
 import { post } from "./api.js";
@@ -13,7 +13,7 @@ export function urls(typed) {
 const mostPerRequest = 1000;
 
 /**
- * Reads a list of URLs, several to a line if one likes. Lines that begin with `#` are comments.
+ * Reads a list of URLs. A line may have several. Lines that begin with `#` are comments.
  *
  * Returns {found: [{url, line}], wrong: [{line, words}]}.
  */
@@ -52,7 +52,7 @@ export function parseFields(typed) {
 
 const lengths = { 32: "md5", 40: "sha-1", 64: "sha-256", 96: "sha-384", 128: "sha-512" };
 
-/** Reads hexadecimal digits, with or without the algorithm before them. Null where it is neither. */
+/** Reads a checksum, with or without its algorithm. Null if it is not valid. */
 export function parseChecksum(typed) {
   const match = /^(?:(md5|sha-?(?:1|256|384|512))[:= ])?\s*([0-9a-f]+)$/i.exec(typed.trim());
   const algorithm = match && lengths[match[2].length];
@@ -60,7 +60,7 @@ export function parseChecksum(typed) {
   return algorithm && (!named || named === algorithm) ? { algorithm, hex: match[2].toLowerCase() } : null;
 }
 
-/** The folder with the home folder in the place of `~`; null where it is no absolute path. */
+/** The folder, with `~` replaced by the home folder; null if it is not an absolute path. */
 export function absoluteFolder(typed) {
   const path = typed.trim();
   if (path === "~" || path.startsWith("~/")) return words.home ? words.home + path.slice(1) : null;
@@ -96,7 +96,7 @@ export function addDialog(pasted = "") {
   };
   area.addEventListener("input", recount);
 
-  /** Shows what is wrong, and leads to the first of it. */
+  /** Shows the mistakes, and moves the focus to the first one. */
   function complain(list, node, line = 0) {
     const shown = list.slice(0, 5).map(one => h("li", {}, one.line ? `Line ${one.line}: ${one.words}` : one.words));
     if (list.length > 5) shown.push(h("li", {}, `${list.length - 5} more.`));
@@ -109,7 +109,7 @@ export function addDialog(pasted = "") {
     }
   }
 
-  /** The tasks to add; null where something is wrong, which is shown. */
+  /** The tasks to add; null if there are mistakes, which are shown. */
   function tasks() {
     const list = parseList(area.value);
     const header = parseFields(fields.value);
@@ -154,7 +154,7 @@ export function addDialog(pasted = "") {
     toast(list.length === 1 ? "1 transfer is added." : `${list.length} transfers are added.`);
   }
 
-  /** Says which line was refused. Lines that were added before it are taken away. */
+  /** Shows which line was refused. Lines that have been added before it are removed from the list. */
   function refused(error, left, added) {
     const index = /^\/tasks\/(\d+)(\/.*)?$/.exec(error.pointer ?? "");
     const one = index && left[Number(index[1])];

@@ -51,7 +51,7 @@ export const segment = encodeURIComponent;
 
 let paths = null;
 
-/** Whether the service has this route, by its own description, which is read once. */
+/** Whether the service has this route, according to its OpenAPI description, which is read once. */
 export async function has(path) {
   paths ??= get("/v1/openapi.json").then(description => new Set(Object.keys(description.paths ?? {})));
   try {

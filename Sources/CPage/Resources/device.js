@@ -60,7 +60,7 @@ export function device(root) {
   section(more, "/v1/location", "Location", answer => [...answer.sources.map(source => [source.name, source
     .sentence]), ...answer.apps.flatMap(app => [[app.name || app.app, app.sentence], ...app.regions.map(region => [
     region.region.identifier, regionStates[region.state],
-    region.lastCrossing && `last crossed ${moment(region.lastCrossing)}`])])]);
+    region.lastCrossing && `last event ${moment(region.lastCrossing)}`])])]);
   return () => end();
 }
 
@@ -171,7 +171,7 @@ function trialForm() {
   return {
     node,
     show(device) {
-      // A value without a source can have a test value, too.
+      // A value without a source can also have a test value.
       const keys = [...new Set([...device.values.map(value => value.key), ...Object.keys(words.deviceKeys)])];
       if (key.options.length !== keys.length) {
         fill(key, keys.map(name => h("option", { value: name }, names[name] ?? name)));

@@ -2,7 +2,7 @@
 
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The text with characters that cannot be seen, or that turn the direction of others, written as `\u{202e}`. */
+/** The text with invisible characters and direction marks written as `\u{202e}`. */
 export const visible = value => String(value).replace(invisible, character =>
   `\\u{${character.codePointAt(0).toString(16)}}`);
 
@@ -138,7 +138,7 @@ export function toast(words, isBad = false) {
   setTimeout(() => node.remove(), isBad ? 12000 : 5000);
 }
 
-/** How long an action can be undone, in milliseconds. The time stands still under the pointer and the focus. */
+/** The milliseconds in which an action can be undone. The time is paused while the pointer or the focus is on the button. */
 const undoTime = 8000;
 const pendingActions = new Set();
 

@@ -75,18 +75,18 @@ export function shortName(task, most = 80) {
 
 const shortWaits = {
   starting: "about to start",
-  connectionLimit: "its host has enough connections",
-  serviceLimit: "enough transfers are running",
+  connectionLimit: "no free connection to its host",
+  serviceLimit: "the maximum number of transfers is running",
   retry: "the last attempt failed",
-  retryAfter: "the server asked for a pause",
-  hostBackoff: "its server fails repeatedly",
+  retryAfter: "the server asked for a delay",
+  hostBackoff: "its host is failing",
   slow: "it was very slow, and others run instead",
 };
 
 /** Whether a task has ended. */
 export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
 
-/** One sentence: why it is where it is. */
+/** One sentence about the state of a transfer and its reason. */
 export function taskSentence(task) {
   switch (task.state) {
     case "waiting": {
@@ -154,9 +154,9 @@ export const stateNames = {
 export const appStateNames = {
   notRunning: "not running",
   inactive: "inactive",
-  active: "in front",
+  active: "active",
   background: "background",
-  suspended: "frozen",
+  suspended: "suspended",
 };
 
 /** A sentence of the service with its times in this machine's time zone. */
@@ -212,9 +212,9 @@ export function decision(entry) {
 
 export const regionStates = { inside: "inside", outside: "outside", unknown: "not known to be inside or outside" };
 
-const pushStates = { waiting: "waits", running: "the app handles it", handled: "handled", shown: "shown",
+const pushStates = { waiting: "waiting", running: "being handled by the app", handled: "handled", shown: "shown",
   discarded: "discarded" };
 
-/** What became of a push, in one line. */
+/** One line about a push and its result. */
 export const pushLine = push =>
   `${moment(push.received)}: ${push.isSilent ? "silent" : "alert"}, ${pushStates[push.state]}. ${push.sentence}`;

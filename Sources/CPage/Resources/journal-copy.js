@@ -9,8 +9,8 @@ const patience = 5000;
 /**
  * The entries since a moment: in order, each once, and without a gap.
  *
- * What comes while the pages are read waits until they have been. Where they could not be read to their end, or entries were
- * missed, all is read again.
+ * Entries that arrive while the pages are read wait until the pages have been read. If the pages could not be read to the end, or if
+ * entries were missed, all are read again.
  */
 export class JournalCopy {
   entries = [];
@@ -20,11 +20,11 @@ export class JournalCopy {
   #seconds = 0;
   #reading = 0;
   #isWhole = false;
-  /** The number of the newest entry that is here, or was too old to be. */
+  /** The number of the newest entry that was read, even if it was too old to be kept. */
   #last = 0;
   #timer = 0;
 
-  /** @param {() => void} changed is called after each page, at the end, and for what is new */
+  /** @param {() => void} changed is called after each page, at the end, and for new entries */
   constructor(changed) {
     this.#changed = changed;
     this.#ends = [
@@ -41,7 +41,7 @@ export class JournalCopy {
     return this.#isWhole;
   }
 
-  /** Reads anew what the last `seconds` have brought; all for 0. */
+  /** Reads all entries of the last `seconds` again, or of all time for 0. */
   async read(seconds) {
     const mine = ++this.#reading;
     clearTimeout(this.#timer);
@@ -69,7 +69,7 @@ export class JournalCopy {
     if (!this.#follow()) this.#changed();
   }
 
-  /** Whether there was anything to be told. */
+  /** Adds new entries, and returns whether there were any. */
   #follow() {
     if (this.isReading || !this.#isWhole) return false;
     // The page was hidden for so long that some of the newest entries are missing.
@@ -79,7 +79,7 @@ export class JournalCopy {
     }
     const more = state.entries.filter(entry => entry.id > this.#last);
     if (!more.length) return false;
-    // Earlier entries are gone, with the journal that they were of.
+    // Together with the learned use, earlier entries of the journal were deleted.
     if (more.some(entry => entry.decision === "learnedForgotten")) {
       this.read(this.#seconds);
       return true;

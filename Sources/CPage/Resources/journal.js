@@ -66,7 +66,7 @@ export function runs(entries) {
 
 export function journal(root) {
   let shown = 0;
-  // Showing takes time in proportion to the entries: while they are read, the list is shown when it has doubled.
+  // Drawing takes time in proportion to the entries. While they are read, the list is drawn only when it has doubled.
   const copy = new JournalCopy(() => {
     if (!copy.isReading || copy.entries.length >= 2 * shown) show();
   });

@@ -3,7 +3,7 @@
 
 import { h, attribute } from "./dom.js";
 
-/** How long the order is held after the last movement of a pointer or key, in milliseconds. */
+/** The milliseconds for which the order is held after the last movement of a pointer or key. */
 const holdTime = 10_000;
 
 export class VirtualList {

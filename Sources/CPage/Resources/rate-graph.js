@@ -30,7 +30,7 @@ export class RateGraph {
     this.draw(now);
   }
 
-  /** Forgets all samples: what was is not what is. */
+  /** Deletes all samples, which are out of date. */
   clear() {
     this.samples = [];
     this.draw(0);

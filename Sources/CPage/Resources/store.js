@@ -17,9 +17,9 @@ export const state = {
   sessions: new Map(),
   /** The newest entries of the journal that came while this page was open. */
   entries: [],
-  /** The number of the last that came while this page did not follow, or is not kept any more. */
+  /** The number of the last entry that this page missed or no longer keeps. */
   forgotten: 0,
-  /** The time of the last word from the service. */
+  /** The time of the last message from the service. */
   heardAt: null,
   loaded: 0,
   isLoaded: false,

@@ -91,7 +91,7 @@ export function painter(canvas, view, scheme) {
     return list;
   }
 
-  /** A task that was removed has but its number. */
+  /** A removed transfer has only its number. */
   const name = id => {
     const task = state.tasks.get(id);
     return task ? taskName(task) : `Transfer ${id}`;
@@ -235,7 +235,7 @@ export function painter(canvas, view, scheme) {
           const use = span.value;
           bar(span, y, 14, colors[!use.isAvailable ? "offline" : use.isExpensive ? "expensive" : "network"], width,
             !use.isAvailable ? "no network" :
-            `${use.kind ?? "network"}${use.isExpensive ? ", costs by the byte" : ""}`, colors, use.isExpensive ?
+            `${use.kind ?? "network"}${use.isExpensive ? ", metered" : ""}`, colors, use.isExpensive ?
             colors.onBar : colors.onNetwork ?? colors.onBar);
         }
         break;
@@ -303,7 +303,7 @@ export function painter(canvas, view, scheme) {
     return `${short}…`;
   }
 
-  /** What is drawn at a place, the uppermost. */
+  /** The topmost bar or mark at a position. */
   const at = (x, y) => hits.findLast(hit => x >= hit.x && x <= hit.x + hit.width && y >= hit.y && y <= hit.y + hit.height);
   return { paint, at, margin: () => left + right, left: () => left };
 }

@@ -108,7 +108,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       .from) / Math.max(1, canvas.clientWidth)));
   }
 
-  /** A journal that is younger than the range fills the picture, until somebody zooms. */
+  /** If the journal is shorter than the range, it fills the picture until the user zooms. */
   function fitYoung(start, now) {
     if (isFitted || !copy.entries.length) return;
     isFitted = true;
@@ -209,7 +209,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   function inWords() {
     const unknown = (picture.to - picture.from - picture.device.reduce((sum, span) => sum + span.to - span.from, 0)) /
       1000;
-    const device = [sums(picture.device, deviceWords), unknown >= 1 && `not known ${duration(unknown)}`].filter(
+    const device = [sums(picture.device, deviceWords), unknown >= 1 && `unknown ${duration(unknown)}`].filter(
       Boolean).join(", ");
     canvas.setAttribute("aria-label",
       `Timeline. The device: ${device || "unknown"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
@@ -236,7 +236,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       "network"
     ]);
     if (picture.network.some(span => span.value.isAvailable && span.value.isExpensive)) items.push(["expensive",
-      "costs by the byte"
+      "metered network"
     ]);
     if (picture.network.some(span => !span.value.isAvailable)) items.push(["offline", "no network"]);
     for (const [value, name] of Object.entries(appWords))

@@ -1,4 +1,4 @@
-// Actions on transfers: on one or on several. What is destroyed is said before, or can be undone.
+// Actions on one or several transfers. An action that deletes data asks first or can be undone.
 
 import { confirm, act, toast, undoable } from "./dom.js";
 import { get, post, postLeaving } from "./api.js";
@@ -30,7 +30,7 @@ export const single = {
   restore: async () => removal?.pending.undo()
 };
 
-/** The button that a row leads with: {icon, words, run}. */
+/** The main button of a row: {icon, words, run}. */
 export function mainAction(task) {
   if (task.state === "removed") return { icon: "undo", words: "Undo the removal", run: single.restore };
   if (task.state === "suspended") return { icon: "play", words: "Resume", run: single.resume };
@@ -63,7 +63,7 @@ export async function cancel(task, node) {
 
 let removal = null;
 
-/** Takes ended transfers off the list at once, and out of the service when the time to undo is over. */
+/** Removes ended transfers from the list at once, and from the service when the time to undo is over. */
 export function removeTasks(tasks) {
   if (!tasks.length) return;
   if (!removal) {
@@ -82,7 +82,7 @@ export function removeTasks(tasks) {
   removal.pending.restart();
 }
 
-/** Whether the finished file is in the service's own folder, and goes with the transfer. */
+/** Whether the complete file is in the service's own folder, and is deleted with the transfer. */
 const isKeptByService = task => task.kind !== "upload" && task.state === "completed" && !task.destination;
 
 function removalWords(tasks) {

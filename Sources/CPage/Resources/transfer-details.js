@@ -1,4 +1,4 @@
-// One transfer: why it is where it is, its settings, its address, and what happened.
+// One transfer: its state with the reason, its settings, its address, and its history.
 
 import { h, fill, text, button, dialog, act, toast } from "./dom.js";
 import { patch } from "./api.js";
@@ -70,7 +70,7 @@ function settings(task) {
       "bytes per second: 500K, 1.5M")));
 }
 
-/** Another address for a download: a mirror, or a link that is valid again. */
+/** The new address of a download, such as a mirror or a renewed link. */
 function address(task) {
   if (task.state === "completed" || task.state === "cancelled" || task.kind === "upload" || task.file) return null;
   const url = h("input", { class: "field", id: "retarget", type: "url", required: true, placeholder: "https://…",

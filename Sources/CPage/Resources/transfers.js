@@ -1,4 +1,4 @@
-// Transfers: a live list of any length, in the order one wants, with what can be done to one, to several or to all.
+// Transfers: a live, sorted list of any length, with actions on one, several or all.
 
 import { h, fill, text, attribute, button, act } from "./dom.js";
 import { state, listen } from "./store.js";
@@ -25,7 +25,7 @@ const part = task => {
 const currentRate = task => state.link === "live" && task.state === "running" ? task.bytesPerSecond ?? 0 : 0;
 const collator = new Intl.Collator(undefined, { numeric: true });
 
-/** Orders of the list; each ends with the number, so that it is the same every time. */
+/** Orders of the list. Each ends with the number, so that equal rows have a fixed order. */
 const orders = [
   ["state", "By state", (a, b) => order[a.state] - order[b.state] || (isOver(a) ? b.id - a.id : a.id - b.id)],
   ["newest", "Newest first", (a, b) => b.id - a.id],
@@ -176,7 +176,7 @@ const isSought = task => taskName(task).toLowerCase().includes(sought) || task.u
 
 // MARK: - Several
 
-/** What can be done to the selected transfers. It lies over the list's end, so that no row moves when it appears. */
+/** The actions on the selected transfers. They cover the end of the list, so that no row moves when they appear. */
 function selectionBar(items, changed) {
   const count = h("span", { class: "number", role: "status" });
   const chosenTasks = isIn => [...selected].map(id => state.tasks.get(id)).filter(task => task && isIn(task));
@@ -259,7 +259,7 @@ function makeRow(node, item, select) {
   return parts;
 }
 
-/** Gives a button another picture and label, if it has not got them. */
+/** Sets the picture and the label of a button if they differ. */
 function relabel(node, shape, words) {
   if (node.dataset.shape === `${shape} ${words}`) return;
   node.dataset.shape = `${shape} ${words}`;
@@ -283,7 +283,7 @@ function showRow(parts, task, node) {
   text(parts.sentence, sentence);
   attribute(parts.sentence, "title", sentence);
   text(parts.amount, total > 0 ? `${size(done)} of ${size(total)}` : done > 0 ? size(done) : "");
-  // Without the service nobody knows how fast a transfer is.
+  // Without the service the rate of a transfer is unknown.
   text(parts.rate, currentRate(task) > 0 ? rate(task.bytesPerSecond) : "");
   text(parts.left, isLive ? timeLeft(task) : "");
   const scale = `scaleX(${part(task).toFixed(4)})`;

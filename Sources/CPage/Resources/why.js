@@ -1,4 +1,4 @@
-// Why: one question, about a transfer, an app, a push or a region, and the service's own explanation.
+// Why: the service's explanation of the state of a transfer, an app, a push or a region.
 
 import { h, fill } from "./dom.js";
 import { get, optional, segment } from "./api.js";
@@ -78,7 +78,7 @@ async function explain(question) {
   return await pushNamed(wanted) ?? await regionNamed(wanted);
 }
 
-/** A push by the id that its provider has. */
+/** The explanation of a push, found by its id. */
 async function pushNamed(wanted) {
   const apps = (await optional("/v1/push"))?.apps ?? [];
   for (const app of apps) {
@@ -88,7 +88,7 @@ async function pushNamed(wanted) {
   return null;
 }
 
-/** A region by its identifier, of every app that watches one of this name. */
+/** The explanation of a region, for every app with a region of this identifier. */
 async function regionNamed(wanted) {
   const apps = (await optional("/v1/location"))?.apps ?? [];
   const found = apps.flatMap(app => app.regions.filter(region => region.region.identifier.toLowerCase() === wanted)
@@ -96,17 +96,17 @@ async function regionNamed(wanted) {
   return found.length ? found.map(([app, region]) => [
     h("h2", {}, `${region.region.identifier} of ${app.name || app.app}`),
     h("p", { class: "answer" }, `The device is ${regionStates[region.state]}. ${app.sentence}`),
-    h("dl", { class: "facts" }, h("dt", {}, "Crossed"), h("dd", {}, String(region.crossings)), region.lastCrossing && [
-      h("dt", {}, "Last time"), h("dd", {}, moment(region.lastCrossing))])
+    h("dl", { class: "facts" }, h("dt", {}, "Events"), h("dd", {}, String(region.crossings)), region.lastCrossing && [
+      h("dt", {}, "Last event"), h("dd", {}, moment(region.lastCrossing))])
   ]) : null;
 }
 
-/** What else there is to know of an app. */
+/** Further facts about an app. */
 async function moreOf(id) {
   const [push, location] = await Promise.all([optional(`/v1/push/${segment(id)}`), optional(
     `/v1/location/${segment(id)}`)]);
   const lines = [];
-  if (push?.isRegistered || push?.pushes.length) lines.push(["Remote notifications", push.sentence], ["Last ones",
+  if (push?.isRegistered || push?.pushes.length) lines.push(["Remote notifications", push.sentence], ["Last pushes",
     push.pushes.slice(-5).reverse().map(pushLine).join(" ")]);
   if (location?.regions.length || location?.monitorsSignificantChanges) lines.push(["Location", location.sentence], [
     "Regions", location.regions.map(region => `${region.region.identifier}: ${regionStates[region.state]}`).join("; ")
