@@ -31,6 +31,9 @@ gateway := --package-path Gateway --scratch-path .build-gateway-release $(static
 gatewaybinaries := $(shell pwd)/.build-gateway-release/release
 # Whether a benchmark's parts need the gateway: all of them, or that of pushes.
 gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
+# The documents and the files that they link to. They are installed with their paths, so that the links between them work.
+documents := README.md CHANGELOG.md CONTRIBUTING.md .gitmessage LICENSE scripts/demo-push.sh \
+	$(sort $(shell find docs Examples Sources/Nightshift/Nightshift.docc -type f -not -path '*/.*'))
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
@@ -116,7 +119,7 @@ install: release
 	$(binaries)/nightshift manual >$(DESTDIR)$(mandir)/nightshift.1
 	$(binaries)/nightshiftd --experimental-dump-help | $(binaries)/nightshift manual - >$(DESTDIR)$(mandir)/nightshiftd.1
 	chmod 644 $(DESTDIR)$(mandir)/nightshift.1 $(DESTDIR)$(mandir)/nightshiftd.1
-	install -m 644 LICENSE README.md CHANGELOG.md docs/*.md $(DESTDIR)$(docdir)/
+	for file in $(documents); do install -D -m 644 $$file $(DESTDIR)$(docdir)/$$file || exit 1; done
 	@echo
 	@echo 'Installed. The service starts with the first "nightshift get URL". To let systemd keep it:'
 	@echo '    systemctl --user daemon-reload && systemctl --user enable --now nightshiftd.service'
@@ -133,7 +136,7 @@ install-gateway: gateway-release
 	install -D -m 755 $(gatewaybinaries)/nightshift-gateway $(DESTDIR)$(bindir)/nightshift-gateway
 	install -d $(DESTDIR)$(systemunitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
 		$(DESTDIR)$(mandir) $(DESTDIR)$(gatewaydocdir)
-	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=file:$(gatewaydocdir)/push-gateway.md|' \
+	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=file:$(gatewaydocdir)/docs/push-gateway.md|' \
 		packaging/systemd/nightshift-gateway.service >$(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	chmod 644 $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script bash >$(DESTDIR)$(bashdir)/nightshift-gateway
@@ -141,7 +144,7 @@ install-gateway: gateway-release
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script fish >$(DESTDIR)$(fishdir)/nightshift-gateway.fish
 	$(gatewaybinaries)/nightshift-gateway manual >$(DESTDIR)$(mandir)/nightshift-gateway.1
 	chmod 644 $(DESTDIR)$(mandir)/nightshift-gateway.1
-	install -m 644 LICENSE docs/push-gateway.md $(DESTDIR)$(gatewaydocdir)/
+	for file in $(documents); do install -D -m 644 $$file $(DESTDIR)$(gatewaydocdir)/$$file || exit 1; done
 	@echo
 	@echo 'Installed. It needs a certificate and its key in /etc/nightshift-gateway, tls.pem and tls.key; then:'
 	@echo '    systemctl daemon-reload && systemctl enable --now nightshift-gateway && nightshift-gateway doctor'

@@ -60,14 +60,19 @@ struct Markdown {
         return anchors
     }
 
+    /// The path from the root that a link in the file at `path` leads to.
+    static func target(of link: String, at path: String) -> String {
+        let file = String(link.prefix { $0 != "#" })
+        guard !file.isEmpty else { return path }
+        let folder = URL(filePath: "/" + path).deletingLastPathComponent()
+        return String(folder.appending(path: file).standardizedFileURL.path.dropFirst())
+    }
+
     /// The links of the file at `path` whose targets do not exist.
     func brokenLinks(at path: String, in tree: SourceTree) -> [String] {
         localLinks.filter { link in
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-            let folder = URL(filePath: "/" + path).deletingLastPathComponent()
-            let target =
-                parts[0].isEmpty
-                ? path : String(folder.appending(path: String(parts[0])).standardizedFileURL.path.dropFirst())
+            let target = Self.target(of: link, at: path)
             guard tree.exists(target) else { return true }
             guard parts.count == 2, target.hasSuffix(".md") else { return false }
             guard let text = try? tree.text(target) else { return true }

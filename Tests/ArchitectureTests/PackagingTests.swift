@@ -51,6 +51,36 @@ import Testing
         for page in pages { #expect(installed.contains("$(DESTDIR)$(mandir)/\(page)")) }
     }
 
+    @Test func `Every link of an installed document leads to an installed file`() throws {
+        let tree = SourceTree.current
+        let installed = try Self.documents()
+        try #require(installed.contains("README.md") && installed.contains("docs/cli.md"))
+        for path in installed where path.hasSuffix(".md") {
+            let broken = Markdown(try tree.text(path)).localLinks.filter { link in
+                let target = Markdown.target(of: link, at: path)
+                return !installed.contains { $0 == target || $0.hasPrefix(target + "/") }
+            }
+            #expect(broken == [], "\(path)")
+        }
+    }
+
+    /// The value of `documents` in the Makefile: the paths of the files that are installed as documents.
+    private static func documents() throws -> [String] {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [
+            "make", "--no-print-directory", "-C", SourceTree.current.root.path(percentEncoded: false),
+            "--eval=print-documents: ; @echo $(documents)", "print-documents",
+        ]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace).map { String($0) }
+    }
+
     /// The lines below a target, with names of units that a loop goes through written out.
     private static func recipe(of target: String, in makefile: String) throws -> String {
         let start = try #require(makefile.range(of: "\n\(target):"))

@@ -81,7 +81,7 @@ class Unit(unittest.TestCase):
             path = os.path.join(folder, "nightshift-gateway.service")
             with open(UNIT) as file, open(path, "w") as copy:
                 copy.write(file.read().replace("/usr/bin/nightshift-gateway", BINARY).replace(
-                    "file:/usr/share/doc/nightshift/push-gateway.md", "man:true(1)"))
+                    "file:/usr/share/doc/nightshift-gateway/docs/push-gateway.md", "man:true(1)"))
             result = subprocess.run(
                 ["systemd-analyze", "verify", "--man=no", path], capture_output=True, encoding="utf-8")
             lines = [line for line in result.stderr.split("\n") if "nightshift-gateway" in line]
