@@ -1,7 +1,8 @@
 package import Foundation
 package import FoundationNetworking
 
-// The library `Nightshift` has initialisers of the same names, which hide these from whoever sees it: it reaches them from here.
+// The library `Nightshift` declares initialisers with the same names, which hide FoundationNetworking's. The library
+// calls FoundationNetworking's initialisers through these.
 
 extension URLSession {
     /// FoundationNetworking's own `init(configuration:delegate:delegateQueue:)`.

@@ -1,3 +1,3 @@
-// As UIKit brings Foundation along.
+// UIKit also imports Foundation for the app.
 @_exported public import Foundation
 @_exported public import Nightshift

@@ -1,7 +1,7 @@
 public import Foundation
 @_exported public import Nightshift
 
-// UIKit's names for what an app without windows needs of it.
+// UIKit's names for the types that an app without windows needs.
 
 public typealias UIApplication = Application
 public typealias UIApplicationDelegate = ApplicationDelegate
@@ -9,14 +9,14 @@ public typealias UIBackgroundTaskIdentifier = BackgroundTaskIdentifier
 public typealias UIBackgroundFetchResult = BackgroundFetchResult
 public typealias UIBackgroundRefreshStatus = BackgroundRefreshStatus
 
-/// The name of `UIBackgroundTaskIdentifier.invalid` that Apple's articles still use.
+/// The older name of `UIBackgroundTaskIdentifier.invalid`, which Apple's articles still use.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let UIBackgroundTaskInvalid = UIBackgroundTaskIdentifier.invalid
 
-/// The class that Xcode's template lets an app delegate inherit from; nothing is handled here.
+/// The base class of the app delegate in Xcode's template. It handles no events.
 ///
-/// `main()` makes the delegate, so its own initialiser is a required one: `required override init()`, which compiles on Apple's systems
-/// too, instead of `override init()`.
+/// `main()` makes the delegate, so a delegate with its own initialiser must declare it as `required override init()`
+/// instead of `override init()`. This also compiles on Apple's systems.
 @preconcurrency @MainActor open class UIResponder: NSObject {
     public nonisolated required override init() {
         super.init()

@@ -1,5 +1,6 @@
-/// A name for the property `window` that Xcode's template gives an app delegate. There are no windows here: an app that shows some uses
-/// another toolkit, and says with ``Application/enterForeground()`` and ``Application/enterBackground()`` when it is seen.
+/// The type of the property `window` that Xcode's template gives an app delegate. This library has no windows. An app
+/// with windows uses another toolkit, and reports with ``Application/enterForeground()`` and
+/// ``Application/enterBackground()`` whether it is visible.
 @preconcurrency @MainActor open class UIWindow: UIResponder {
     public nonisolated required init() {
         super.init()
