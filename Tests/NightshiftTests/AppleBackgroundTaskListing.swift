@@ -2,9 +2,9 @@ import NightshiftUIKit
 
 /// Row L2: the listing of Apple's article "Extending your app's background execution time".
 ///
-/// As it stands there, but for a line break behind a dot, which no Swift compiler takes, and for `NSData`, which Foundation on
-/// Linux does not let into another thread in Swift 6. Unchecked, since the article writes `backgroundTaskID` on two queues,
-/// one after the other.
+/// The listing is unchanged except for two places. A line break after a dot is removed, because the Swift compiler
+/// rejects it. `NSData` is replaced, because Swift 6 does not allow Foundation's on Linux to be sent to another thread.
+/// The class is unchecked, because the article writes `backgroundTaskID` on two queues, one after the other.
 final class DataSender: NSObject, @unchecked Sendable {
     var backgroundTaskID: UIBackgroundTaskIdentifier?
     private let send: @Sendable (Data) -> Void

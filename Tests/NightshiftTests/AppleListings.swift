@@ -1,11 +1,11 @@
 import Foundation
 import Nightshift
 
-/// Row T7: the listings of Apple's article "Downloading files in the background", with one import more.
+/// Row T7: the listings of Apple's article "Downloading files in the background", with one additional import.
 ///
-/// Everything here compiles as it stands in an iOS app; that it does is half of the test.
+/// All code here compiles unchanged in an iOS app. That it also compiles on Linux is half of the test.
 final class ViewController: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app: used by one thread.
+    // Unchecked as in an app, because only one thread uses it.
     lazy var urlSession: URLSession = {
         let config = URLSessionConfiguration.background(withIdentifier: "MySession")
         config.isDiscretionary = true
@@ -52,7 +52,7 @@ final class ViewController: NSObject, URLSessionDownloadDelegate, @unchecked Sen
     }
 }
 
-/// The one line that Linux wants.
+/// The only line that Linux requires in addition.
 extension ViewController: URLSessionBackgroundDelegate {
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }

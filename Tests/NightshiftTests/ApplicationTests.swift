@@ -4,9 +4,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Rows L1 and T7: the app's life, and being woken for a session.
+/// Rows L1 and T7: the states of an app, and wakes for a session.
 @Suite @MainActor struct ApplicationTests {
-    /// An app that has come to its launch, with its delegate.
+    /// Launches an app with a delegate.
     private func launched(
         _ process: AppProcess, _ environment: [String: String] = [:]
     ) -> (application: Application, delegate: AppDelegate) {
@@ -26,7 +26,7 @@ import Testing
         return command
     }
 
-    @Test func `L1: A launch by the user becomes active; every transition reaches the delegate and is acknowledged`()
+    @Test func `L1: A user's launch makes the app active; transitions are reported and acknowledged`()
         async throws
     {
         let world = try World()
@@ -41,7 +41,7 @@ import Testing
         for (number, state) in [(1, AppState.background), (2, .active), (3, .inactive), (4, .active), (4, .active)] {
             world.service.command(command(Int64(number), .enter) { $0.state = state })
             acknowledged.append(Int64(number))
-            // Each of them: what the app enters by itself before a command comes is undone by it.
+            // Each state is awaited, because the app may itself have entered a state before the command arrives.
             try await world.service.state.wait(for: "an acknowledgement") { [acknowledged] in
                 $0.acknowledgedCommands == acknowledged
             }
@@ -55,8 +55,8 @@ import Testing
         try await world.service.state.wait(for: "its report") { $0.states == [.active, .background] }
     }
 
-    /// For longer than any of them is tried: the channel is the same as before.
-    @Test func `L1 L2: What a service was too slow for is told when it answers again`() async throws {
+    /// The service is too slow for longer than any of the requests is retried. The channel remains the same.
+    @Test func `L1 L2: Reports for which the service was too slow are sent when it responds again`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         application.launch(environment: [:])
@@ -65,7 +65,7 @@ import Testing
         let lines = ["POST /v1/process/acknowledge", "POST /v1/process/state", "DELETE /v1/process/background-tasks/1"]
         world.service.state.update { state in
             for line in lines { state.refusals[line] = .unavailable("It is busy.") }
-            // It is given up in the first place, and by all of them together.
+            // The first report, and all of them together, are given up.
             state.gates["GET /v1/status"] = Gate()
         }
         world.service.command(command(1, .enter) { $0.state = .inactive })
@@ -88,8 +88,8 @@ import Testing
         #expect(world.service.state.read { $0.channels.count } == 1)
     }
 
-    /// Told late, the state that the app had before would take it from the front.
-    @Test func `L1: A state that the service was too slow for is not told behind a command to enter another`()
+    /// If the app's earlier state were reported late, it would take the app out of the foreground.
+    @Test func `L1: A late report of a state is not sent after a command to enter another state`()
         async throws
     {
         let (world, status) = (try World(), Gate())
@@ -102,7 +102,7 @@ import Testing
             for line in [report, cancellation] { state.refusals[line] = .unavailable("It is busy.") }
             state.gates["GET /v1/status"] = status
         }
-        // What is told behind the state, when the service answers again.
+        // This request is sent after the report of the state, when the service responds again.
         Thread.detachNewThread {
             BGTaskScheduler(connection: connection).cancel(taskRequestWithIdentifier: "task")
         }
@@ -120,8 +120,9 @@ import Testing
         #expect(world.service.state.read { $0.states } == [.active])
     }
 
-    /// The first acknowledgement is under way to a service that ends; its end comes behind the command of the next one.
-    @Test func `L1: A command that comes again while it is being acknowledged is acknowledged to who asks now`()
+    /// The first acknowledgement is sent to a service that is ending. It fails after the command of the next service
+    /// has arrived.
+    @Test func `L1: A command repeated during its acknowledgement is acknowledged to the new channel`()
         async throws
     {
         let (world, gate, line) = (try World(), Gate(), "POST /v1/process/acknowledge")
@@ -175,7 +176,7 @@ import Testing
         #expect(
             delegate.recorder.heard.read { $0 } == ["1 finished 'content'", "1 completed", "finished events"])
         #expect(world.service.state.read { $0.acknowledgedCommands } == [])
-        // The same command over another connection is the same command.
+        // The same command on another connection must not be handled again.
         world.service.command(wake)
         let completion = try #require(delegate.completions.first)
         completion()
@@ -186,8 +187,8 @@ import Testing
         #expect(world.service.state.read { $0.snapshot } == Data("PNG".utf8))
     }
 
-    /// Numbers of commands begin anew with each service.
-    @Test func `L1: What was acknowledged to a service that is gone does not complete a command of the next one`()
+    /// Each instance of the service numbers its commands from the beginning.
+    @Test func `L1: An acknowledgement to an ended service does not complete a command of the next one`()
         async throws
     {
         let acknowledge = "POST /v1/process/acknowledge"
@@ -213,7 +214,7 @@ import Testing
         #expect(world.service.state.read { $0.acknowledgedCommands } == [7])
     }
 
-    @Test func `L1: A refusal of the old channel leaves the next one, of which the service has said nothing yet`()
+    @Test func `L1: A refusal of the old channel does not close the next one, which has no greeting yet`()
         async throws
     {
         let world = try World()
@@ -226,7 +227,7 @@ import Testing
             state.log.count { $0 == "GET /v1/process/commands" }
         }
         try await world.service.state.wait(for: "the next channel") { openings($0) == 2 }
-        // Whoever has used the old one hears late that nobody knows it.
+        // A caller that has used the old channel learns late that the service no longer knows the channel.
         connection.dropChannel(old)
         gate.open()
         let next = try connection.openChannel(until: .now + .seconds(60))
@@ -234,7 +235,7 @@ import Testing
         #expect(world.service.state.read(openings) == 2)
     }
 
-    @Test func `T7: Session events are finished only behind the last message`() async throws {
+    @Test func `T7: Session events are finished only after the last message`() async throws {
         let world = try World()
         let process = world.process()
         let (application, delegate) = launched(process)
@@ -242,7 +243,7 @@ import Testing
         let session = process.session(delegate.recorder)
         session.downloadTask(with: url()).resume()
         session.downloadTask(with: url()).resume()
-        // The command overtakes the messages.
+        // The command arrives before the messages.
         world.service.command(
             command(1, .handleEvents) { command in
                 command.session = "org.example.photos"
@@ -257,10 +258,10 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
     }
 
-    @Test func `T7: What comes before the app has come to its launch is told behind it`() async throws {
+    @Test func `T7: Commands that arrive before the app's launch are delivered after it`() async throws {
         let world = try World()
         let process = world.process()
-        // As a delegate does that makes a session, or registers a task, as a property.
+        // This happens if a delegate makes a session, or registers a task, in a property.
         _ = try process.connection.openChannel(until: .now + .seconds(20))
         world.service.command(
             command(1, .handleEvents) { command in
@@ -268,7 +269,7 @@ import Testing
                 command.through = 1
             })
         world.service.command(command(2, .enter) { $0.state = .active })
-        // Taken behind the others, and acknowledged at once where there is no app.
+        // The snapshot command is handled after the others, and is acknowledged at once if there is no app.
         world.service.command(command(3, .snapshot))
         try await world.service.state.wait(for: "the last command") { $0.acknowledgedCommands.contains(3) }
         let (application, delegate) = launched(process, ["NIGHTSHIFT_LAUNCH": "background"])
@@ -298,7 +299,7 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.suffix(3) } == ["1 completed", "finished events", "invalid"])
     }
 
-    @Test func `T7: An app without a handler of its own completes when its session has everything`() async throws {
+    @Test func `T7: An app without an events handler completes when its session has all messages`() async throws {
         let world = try World()
         let process = world.process()
         let application = Application(connection: process.connection)
@@ -316,7 +317,7 @@ import Testing
         #expect(recorder.heard.read { $0.last } == "finished events")
     }
 
-    @Test func `T11: A wake is completed for a delegate that cannot hear that its events are finished`() async throws {
+    @Test func `T11: A wake is completed if the delegate cannot be notified that its events are finished`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -334,13 +335,13 @@ import Testing
                 command.session = "org.example.photos"
                 command.through = try world.service.end(number)
                 world.service.command(command)
-                // Nobody calls the handler that the app was given.
+                // The completion handler that the app received is never called.
                 try await world.service.state.wait(for: "the acknowledgement") {
                     $0.acknowledgedCommands == Array(1...number)
                 }
                 try #require(ends.read { $0 } == Int(number))
             }
-            // Too late, and said once all the same.
+            // The calls are too late, and the advice must still be printed only once.
             await MainActor.run { for completion in delegate.completions { completion() } }
             var command = ProcessCommand(number: 3, action: .enter)
             command.state = .background
@@ -355,7 +356,7 @@ import Testing
             "\(said)")
     }
 
-    @Test func `T11: A wake that no delegate method takes is completed at once, and again where that was lost`()
+    @Test func `T11: A wake without a delegate method is completed at once, also when it is repeated`()
         async throws
     {
         let world = try World()
@@ -373,7 +374,7 @@ import Testing
         try await world.service.state.wait(for: "it once more") { $0.acknowledgedCommands == [1, 1] }
     }
 
-    @Test func `L1: In the background never-resumed tasks are handed over before the service may stop the app`()
+    @Test func `L1: Never-resumed tasks are sent before the service may stop an app in the background`()
         async throws
     {
         let world = try World()
@@ -425,7 +426,7 @@ import Testing
 
 private final class PlainDelegate: ApplicationDelegate {}
 
-/// A session's delegate as it comes from an iOS app: with the method, without the conformance.
+/// A session's delegate from an iOS app. It has the method, but not the conformance.
 private final class DeafDelegate: NSObject, URLSessionDownloadDelegate, Sendable {
     let onEnd: @Sendable () -> Void
 

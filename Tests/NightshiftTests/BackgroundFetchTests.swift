@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R1: being woken to fetch what is new, and what the app says of that.
+/// Row R1: wakes to fetch new content, and the results that the app reports.
 @Suite @MainActor struct BackgroundFetchTests {
     @discardableResult
     private func launch(_ delegate: any ApplicationDelegate, in world: World) -> Application {
@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         (BackgroundFetchResult.newData, RefreshResult.newData), (.noData, .noData), (.failed, .failed),
     ])
-    func `R1: A fetch is acknowledged with what the delegate says, once`(
+    func `R1: A fetch is acknowledged once, with the delegate's result`(
         _ said: BackgroundFetchResult, _ acknowledged: RefreshResult
     ) async throws {
         let world = try World()
@@ -44,7 +44,7 @@ import Testing
         #expect(world.service.state.read { $0.acknowledgedCommands } == [1, 2])
     }
 
-    @Test func `R1: A delegate may wait for its fetch instead of calling a handler`() async throws {
+    @Test func `R1: A delegate may implement the asynchronous form of a fetch`() async throws {
         let world = try World()
         launch(WaitingDelegate(), in: world)
         try await connected(world)
@@ -52,7 +52,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .failed] }
     }
 
-    @Test func `R1: A fetch that comes before the launch has ended waits for it`() async throws {
+    @Test func `R1: A fetch that arrives before the end of the launch waits for it`() async throws {
         let world = try World()
         let process = world.process()
         try process.connection.openChannel(until: .now + .seconds(60))
@@ -70,7 +70,7 @@ import Testing
         try await delegate.heard.wait(for: "the fetch") { $0 == ["launched", "fetch"] }
     }
 
-    @Test func `R1: A fetch whose acknowledgement was lost is not begun again, whatever its command's number`()
+    @Test func `R1: A fetch whose acknowledgement was lost is not repeated under any command number`()
         async throws
     {
         let world = try World()
@@ -79,7 +79,7 @@ import Testing
         try await connected(world)
         world.service.wake(1, .fetch, wake: 7)
         try await delegate.heard.wait(for: "the fetch") { $0.last == "fetch" }
-        // A service that was started anew counts its commands from the beginning.
+        // A restarted service numbers its commands from the beginning.
         world.service.wake(2, .fetch, wake: 7)
         world.service.wake(1, .fetch, wake: 7)
         delegate.handlers.first?(.noData)
@@ -93,7 +93,7 @@ import Testing
         try await delegate.heard.wait(for: "the next fetch") { $0.count == 3 }
     }
 
-    @Test func `R9: A fetch that no method hears of ends with no data, and one line says why`() async throws {
+    @Test func `R9: A fetch without a delegate method ends with no data, and one line says why`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -113,7 +113,7 @@ import Testing
         #expect(said.components(separatedBy: "DeafDelegate does not implement the method").count == 2, "\(said)")
     }
 
-    @Test func `R1: The expiration of a fetch is acknowledged, and the fetch stays the app's to complete`() async throws
+    @Test func `R1: The expiration of a fetch is acknowledged, and the app can still complete the fetch`() async throws
     {
         let world = try World()
         let delegate = CallingDelegate()
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: - The interval
 
-    @Test func `R1: The interval is told behind the caller's back, and again when the service has come back`()
+    @Test func `R1: The interval is sent asynchronously, and again when the service is back`()
         async throws
     {
         let world = try World()
@@ -163,7 +163,7 @@ import Testing
             ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
             ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
         ] as [(Set<BackgroundMode>, [String], String)])
-    func `R9: An interval that the entry lets have no effect is no error; a line names the key, once`(
+    func `R9: An interval that the desktop entry makes ineffective is reported once, with the key`(
         _ modes: Set<BackgroundMode>, _ tasks: [String], _ key: String
     ) async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -177,7 +177,7 @@ import Testing
                 application.setMinimumBackgroundFetchInterval(120)
                 kept.append(application)
             }
-            // Said one after the other, with the advice in between.
+            // The intervals are sent one after the other, and the advice is printed in between.
             try await world.service.state.wait(for: "both") { $0.refresh.intervals.last == .seconds(120) }
             await MainActor.run { kept.last?.setMinimumBackgroundFetchInterval(180) }
             try await world.service.state.wait(for: "the last") { $0.refresh.intervals.last == .seconds(180) }
@@ -188,12 +188,12 @@ import Testing
         #expect(said.contains(key), "\(said)")
     }
 
-    // MARK: - The user's switch
+    // MARK: - The user's setting
 
-    @Test func `R1: The status is the service's word, and changes are posted`() async throws {
+    @Test func `R1: The status is the one that the service reports, and changes are posted`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
-        // The first words are waited for.
+        // Reading the status waits for the service's greeting.
         #expect(application.backgroundRefreshStatus == .available)
         let posts = Watched(0)
         let observer = NotificationCenter.default.addObserver(
@@ -213,7 +213,7 @@ import Testing
         #expect(application.backgroundRefreshStatus == .restricted)
     }
 
-    @Test func `R1: Without a service the status is restricted, and is waited for once`() async throws {
+    @Test func `R1: Without a service the status is restricted, and only the first reading waits`() async throws {
         let world = try World()
         world.service.stop()
         let application = Application(connection: world.process().connection)
@@ -228,7 +228,7 @@ import Testing
     }
 }
 
-/// Applications live as long as their process; nobody else holds them.
+/// Applications that must exist until their process ends, and that are not retained elsewhere.
 @MainActor private var kept: [Application] = []
 
 @MainActor private final class CallingDelegate: ApplicationDelegate {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Row L2: the book of background tasks, alone.
+/// Row L2: the ledger of background tasks as a value.
 @Suite @MainActor struct BackgroundTaskLedgerTests {
-    @Test func `L2: Time that runs out while a task is asked for reaches its handler when the app has it`() {
+    @Test func `L2: If time runs out while a task is requested, its handler is called once the app has it`() {
         var ledger = BackgroundTaskLedger()
         var calls = 0
         let number = ledger.add("a") { calls += 1 }
@@ -23,7 +23,7 @@ import Testing
         #expect(due == [] && !isQuietLate)
     }
 
-    @Test func `L2: A question without an answer is taken back`() {
+    @Test func `L2: A task whose request was not answered is ended at the service`() {
         var ledger = BackgroundTaskLedger()
         _ = ledger.refuse(ledger.add("refused", nil), mayBeKnown: false)
         #expect(ledger.news == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(ledger.news == nil)
     }
 
-    @Test func `L2: The end of a task whose beginning is just being told is told behind it`() throws {
+    @Test func `L2: The end of a task is reported after its beginning, even during that report`() throws {
         var ledger = BackgroundTaskLedger()
         let (first, second) = (ledger.add("first", nil), ledger.add("second", nil))
         for number in [first, second] {
@@ -53,7 +53,7 @@ import Testing
         #expect(told == [.beginning(BackgroundTaskRequest(number: second, name: "second")), .end(first)])
     }
 
-    @Test(arguments: 1...50) func `L2: No walk calls a handler twice, early or late, or loses an end`(_ seed: UInt64) {
+    @Test(arguments: 1...50) func `L2: No walk calls a handler twice, too early or too late, or loses the end of a task`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ledger = BackgroundTaskLedger()
         var asked: Set<Int64> = []

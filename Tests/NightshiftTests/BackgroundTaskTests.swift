@@ -8,7 +8,7 @@ private let path = "/v1/process/background-tasks"
 
 /// Row L2: background tasks, as the service and the app see them.
 @Suite struct BackgroundTaskTests {
-    @Test func `L2: A task begins with the service's answer, and ends behind the caller's back, in order`() async throws
+    @Test func `L2: A task begins with the service's answer, and ends are reported asynchronously in order`() async throws
     {
         let world = try World()
         let application = Application(connection: world.process().connection)
@@ -31,7 +31,7 @@ private let path = "/v1/process/background-tasks"
     @Test(arguments: [
         Problem.noBackgroundTime("It is over."), .invalid("The name is too long."), .tooMany("1000 are open."),
     ])
-    func `L2: A refusal is .invalid, with its reason`(_ problem: Problem) async throws {
+    func `L2: A refused task is invalid, and the app gets the reason`(_ problem: Problem) async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         world.service.state.update { $0.refusals["POST \(path)"] = problem }
@@ -49,7 +49,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [2: "b"])
     }
 
-    @Test func `L2: Two hundred tasks from eight threads`() async throws {
+    @Test func `L2: Eight threads can begin and end two hundred tasks`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let begun = Watched<[BackgroundTaskIdentifier]>([])
@@ -74,7 +74,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasksBegun.count } == 200)
     }
 
-    @Test func `L2: A lost answer does not make two tasks of one`() async throws {
+    @Test func `L2: A request that is repeated after a lost answer does not create a second task`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         world.service.state.update { $0.unanswered["POST \(path)"] = 2 }
@@ -82,7 +82,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasksBegun.map(\.number) } == [1, 1, 1])
     }
 
-    /// As an object that stands for a background task does, which ends the task with itself.
+    /// An object that represents a background task and ends it when it is released.
     private final class Ending: Sendable {
         let application: Application
         let isGone = Watched(false)
@@ -101,7 +101,7 @@ private let path = "/v1/process/background-tasks"
         return (application.beginBackgroundTask(withName: "a") { withExtendedLifetime(ending) {} }, isGone)
     }
 
-    @Test func `L2: What only a task's handler holds may end tasks when it goes`() async {
+    @Test func `L2: An object that only a task's handler holds may end tasks when it is released`() async {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let application = Application(connection: world.process().connection)
@@ -116,16 +116,16 @@ private let path = "/v1/process/background-tasks"
         }
     }
 
-    // MARK: - The service is away
+    // MARK: - Without the service
 
-    /// The open tasks were told, and before the end: more than once where an answer took long, since that may be repeated.
+    /// Expects that the open tasks were reported before the end. A report can be repeated if its answer took long.
     private func expectTold(_ count: Int, before end: String, _ world: World) {
         let done = world.service.state.read { $0.done }
         #expect(done.last == end && done.count > count, "\(done)")
         #expect(done.dropLast().allSatisfy { $0 == "POST \(path)" }, "\(done)")
     }
 
-    @Test func `L2: A service that comes back hears of the open tasks before anything else`() async throws {
+    @Test func `L2: When the service is back, the open tasks are reported before anything else`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let tasks = (1...4).map { application.beginBackgroundTask(withName: "\($0)") }
@@ -144,9 +144,9 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [2: "2", 4: "4"])
     }
 
-    /// The end of a task is under way when the service is started anew: it gets there before the channel does, is looked at when the
-    /// channel is open, and the open tasks are told only then.
-    @Test func `L2: What was meant for a service that is gone is not done by the next one before it knows the tasks`()
+    /// The end of a task is being sent when the service restarts. The request arrives before the channel, is handled
+    /// when the channel is open, and only then are the open tasks reported.
+    @Test func `L2: A restarted service does not handle earlier requests before it knows the open tasks`()
         async throws
     {
         let world = try World()
@@ -160,7 +160,7 @@ private let path = "/v1/process/background-tasks"
             return state.channels
         }
         application.endBackgroundTask(tasks[1])
-        // A beginning whose answer took long may come once more before it.
+        // A beginning whose answer took long may arrive again before the end.
         try await world.service.state.wait(for: "the end") { $0.log.contains("DELETE \(path)/2") }
         let before = world.service.state.update { state in
             defer { for channel in channels { channel.close() } }
@@ -168,7 +168,7 @@ private let path = "/v1/process/background-tasks"
         }
         try await world.service.state.wait(for: "the first task") { $0.log[before...].contains("POST \(path)") }
         end.open()
-        // Answered, one way or the other.
+        // The end is answered, with success or not.
         try await eventually("the end is answered") {
             world.service.state.read { $0.open["DELETE \(path)/2"] == 0 }
         }
@@ -178,7 +178,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [1: "1", 3: "3"])
     }
 
-    @Test func `L2: Without a service an app in the foreground has its tasks, and the service is told later`()
+    @Test func `L2: Without a service, an app in the foreground gets its tasks, which are reported later`()
         async throws
     {
         let world = try World()
@@ -196,8 +196,8 @@ private let path = "/v1/process/background-tasks"
         #expect(application.beginBackgroundTask(withName: "c").rawValue == 3)
     }
 
-    /// It was busy for longer than the beginning of a task waits, and the channel is the same as before.
-    @Test func `L2: A service that was only too slow hears of a task, and of its end, when it answers again`()
+    /// The service is busy for longer than the beginning of a task waits. The channel remains the same.
+    @Test func `L2: A service that was too slow gets a task and its end when it responds again`()
         async throws
     {
         let world = try World()
@@ -213,7 +213,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.channels.count } == 1)
     }
 
-    @Test @MainActor func `L2: Without a service an app in the background has none`() async throws {
+    @Test @MainActor func `L2: Without a service, an app in the background gets no tasks`() async throws {
         let world = try World()
         world.service.stop()
         let application = Application(connection: world.process().connection)
@@ -221,12 +221,12 @@ private let path = "/v1/process/background-tasks"
         #expect(application.beginBackgroundTask(withName: "a") == .invalid)
         #expect(application.backgroundTaskRefusal != nil)
         try world.service.start()
-        // The service may have heard the question: it is told that nobody waits for the answer.
+        // The service may have received the request, so the end is reported too.
         try await world.service.state.wait(for: "the end") { $0.log.contains("DELETE \(path)/1") }
         #expect(world.service.state.read { $0.backgroundTasksBegun }.isEmpty)
     }
 
-    // MARK: - Time running out
+    // MARK: - Expiration
 
     @Test func `L2: Handlers run on the main thread, once each, oldest first, before the acknowledgement`() async throws
     {
@@ -239,7 +239,7 @@ private let path = "/v1/process/background-tasks"
                 dispatchPrecondition(condition: .onQueue(.main))
                 let acknowledged = world.service.state.read { $0.acknowledgedCommands }
                 heard.update { $0.append("\(number)" + (acknowledged.isEmpty ? "" : " after the acknowledgement")) }
-                // The third one ends the fourth, and never its own; the second one ends itself.
+                // The second handler ends its own task. The third one ends the fourth task, but not its own.
                 if number == 2 { application.endBackgroundTask(tasks.read { $0[1] }) }
                 if number == 3 { application.endBackgroundTask(tasks.read { $0[3] }) }
             }
@@ -253,7 +253,8 @@ private let path = "/v1/process/background-tasks"
         #expect(heard.read { $0 } == ["2", "3", "5"])
         try await world.service.state.wait(for: "the ends") { $0.backgroundTasks.count == 3 }
         #expect(world.service.state.read { $0.backgroundTasks.keys.sorted() } == [3, 5, 6])
-        // Again, as after a lost acknowledgement; then for the next stint, with one new task.
+        // The command is repeated, as after a lost acknowledgement. Then it is sent for the next background run, with
+        // one new task.
         world.service.command(expire)
         try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledgedCommands == [1, 1] }
         _ = application.beginBackgroundTask(withName: "7") { heard.update { $0.append("7") } }
@@ -262,7 +263,7 @@ private let path = "/v1/process/background-tasks"
         #expect(heard.read { $0 } == ["2", "3", "5", "7"])
     }
 
-    @Test func `L2: A task that the returned service refuses has its handler called`() async throws {
+    @Test func `L2: If the returned service refuses a task, the task's handler is called`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let calls = Watched(0)

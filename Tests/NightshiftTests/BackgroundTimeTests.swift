@@ -11,7 +11,7 @@ import Testing
     import Musl
 #endif
 
-/// Row L2: how much time there is, read from the service's word without asking.
+/// Row L2: the remaining time, read from the service's clock file without a request.
 @Suite struct BackgroundTimeTests {
     private static func now() -> Int64 {
         var now = timespec()
@@ -23,7 +23,7 @@ import Testing
         withUnsafeBytes(of: clock.word) { Array($0) }
     }
 
-    @Test func `L2: The time that is left is true to 50 ms and asks nobody`() async throws {
+    @Test func `L2: The remaining time is correct to 50 ms, and reading it sends no request`() async throws {
         let world = try World()
         let file = try world.directory.write(Self.bytes(.counting(until: Self.now() + 30_000_000_000)), to: "clock")
         world.service.state.update { $0.hello.clock = file }
@@ -50,7 +50,7 @@ import Testing
         #expect(world.service.state.read { $0.log.count } == asked)
     }
 
-    @Test func `L2: A returned service's new file is the one that counts`() async throws {
+    @Test func `L2: After a restart of the service, its new clock file is used`() async throws {
         let world = try World()
         let file = try world.directory.write(Self.bytes(.standing(1_000_000_000)), to: "clock")
         world.service.state.update { $0.hello.clock = file }
@@ -58,13 +58,13 @@ import Testing
         _ = application.beginBackgroundTask(withName: "a")
         #expect(application.backgroundTimeRemaining == 1)
         world.service.stop()
-        // Replaced as a whole: who still has the old one mapped sees the old one.
+        // The file is replaced, so a process that has the old one mapped still sees the old one.
         let new = try world.directory.write(Self.bytes(.standing(2_000_000_000)), to: "new")
         try #require(rename(new, file) == 0)
         #expect(application.backgroundTimeRemaining == 1)
         try world.service.start()
         try await eventually("the new file is read") { application.backgroundTimeRemaining == 2 }
-        // A service that limits nothing names none.
+        // A service that does not limit the time names no file.
         world.service.state.update { $0.hello.clock = nil }
         world.service.breakStreams()
         try await eventually("the file is let go of") {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test @MainActor func `L2: An app that begins in the background knows its time when it is told of its launch`()
+    @Test @MainActor func `L2: An app launched in the background can read its time when it is notified of its launch`()
         async throws
     {
         let world = try World()
@@ -83,7 +83,7 @@ import Testing
         #expect(application.backgroundTimeRemaining == 9)
     }
 
-    @Test func `L2: Without a file there is no limit`() throws {
+    @Test func `L2: Without a clock file, the time is unlimited`() throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         #expect(application.backgroundTimeRemaining == .greatestFiniteMagnitude)

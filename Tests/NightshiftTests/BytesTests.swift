@@ -13,7 +13,7 @@ import Testing
 
     private func address(_ path: String) -> URL { url(origin.url(path)) }
 
-    @Test func `T1: The bytes of a response come whole and in order`() async throws {
+    @Test func `T1: The bytes of a response arrive completely and in order`() async throws {
         let content = SeededContent(seed: 5, size: 3_000_000)
         origin.serve("/file", .seeded(size: content.size, seed: 5))
         let (bytes, response) = try await URLSession.shared.bytes(from: address("/file"))
@@ -23,7 +23,7 @@ import Testing
         #expect(found == content.bytes(0..<content.size))
     }
 
-    @Test func `T1: Lines end with CR, LF or both, and empty ones are left out`() async throws {
+    @Test func `T1: Lines end with CR, LF or both, and empty lines are omitted`() async throws {
         origin.serve("/lines", .text("a\r\nb\n\nc ä\rd"))
         let (bytes, _) = try await URLSession(configuration: .ephemeral).bytes(for: URLRequest(url: address("/lines")))
         var lines: [String] = []
@@ -31,7 +31,7 @@ import Testing
         #expect(lines == ["a", "b", "c ä", "d"])
     }
 
-    @Test func `T1: A response that asks for credentials is a result, or answered`() async throws {
+    @Test func `T1: A response that asks for credentials is the result unless it is answered`() async throws {
         let resource = Resource.seeded(size: 10, seed: 1, .requireBasic(user: "u", password: "p"))
         origin.serve("/secret", resource)
         let (_, refused) = try await URLSession.shared.bytes(from: address("/secret"))
@@ -43,7 +43,7 @@ import Testing
         #expect(count == 10)
     }
 
-    @Test func `T1: A body that breaks off is an error after its bytes`() async throws {
+    @Test func `T1: An incomplete body throws an error after its bytes`() async throws {
         origin.serve("/cut", .seeded(size: 1_000, seed: 1, .cutAfter(400)))
         let (bytes, _) = try await URLSession.shared.bytes(from: address("/cut"))
         var count = 0
@@ -53,7 +53,7 @@ import Testing
         #expect(count == 400)
     }
 
-    @Test func `T1: Cancelling the reader ends a load that waits`() async throws {
+    @Test func `T1: Cancelling the reader ends a waiting load`() async throws {
         origin.serve("/stalled", .seeded(size: 1_000, seed: 1, .stallAfter(10)))
         let (bytes, _) = try await URLSession.shared.bytes(from: address("/stalled"))
         let hasBegun = Watched(false)
@@ -69,7 +69,7 @@ import Testing
         await #expect(throws: URLError.self) { _ = try await early.value }
     }
 
-    @Test func `T7: A background session has no bytes`() async {
+    @Test func `T7: A background session does not support bytes`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let session = AppProcess(home: "/no/such/home").session(Recorder(), identifier: "bytes")
             _ = try await session.bytes(from: url())

@@ -7,7 +7,7 @@ import Testing
 
 /// Row T9: the service's commands to handle a session's events.
 @Suite struct CommandHandlerTests {
-    @Test func `T9: Events are finished when the app was told of this command, not of another for the session`()
+    @Test func `T9: Events finish after the app gets this command, not another one for the session`()
         async throws
     {
         let world = try World()
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `T9: A wake for a session that has ended since is completed when the app was told of it`() async throws {
+    @Test func `T9: A wake for an ended session is completed when the app has received it`() async throws {
         let world = try World()
         let process = world.process()
         let receiver = PatientReceiver()
@@ -53,7 +53,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
     }
 
-    /// As an app whose delegate does not handle them itself.
+    /// The commands are completed as in an app whose delegate does not implement the method.
     @Test func `T9: Each command is completed by its own events`() async throws {
         let world = try World()
         let process = world.process()
@@ -66,7 +66,7 @@ import Testing
         for number: Int64 in 1...2 {
             var command = ProcessCommand(number: number, action: .handleEvents)
             command.session = "org.example.photos"
-            // The command overtakes the messages.
+            // The command arrives before the messages.
             command.through = number
             world.service.command(command)
         }
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// An app whose main thread has not come to what it is asked to do.
+/// An app whose main thread has not executed its requests yet.
 private final class PatientReceiver: CommandReceiver {
     let completions = Watched<[@Sendable () -> Void]>([])
     let told = Watched<[@Sendable () -> Void]>([])

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Nightshift
 
-/// Files that a server has sent in a coding that nobody asked for.
+/// Files that a server has sent in a content coding that was not requested.
 @Suite struct ContentCodingTests {
-    /// "hello, hello, hello\n" as gzip, as zlib's format and without a frame.
+    /// "hello, hello, hello\n" as gzip, in zlib's format, and as raw deflate.
     private static let text = "hello, hello, hello\n"
     private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
     private static let zlib = "eJzLSM3JyddRyECiuABLBwbf"
     private static let raw = "y0jNycnXUchAorgA"
-    /// 65,600 zeros without a frame: the last byte of it holds more than one piece of output has room for.
+    /// 65,600 zeros as raw deflate. Its last byte holds more data than one output buffer can take.
     private static let zeros =
         "7cExAQAAAMKg9U9tCF+gAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Dc="
@@ -25,7 +25,7 @@ import Testing
         let (seen, kept) = (Watched<Data?>(nil), Watched<Data?>(nil))
         let delegate = Recorder(onFile: { location in
             seen.update { $0 = try? Data(contentsOf: location) }
-            // The service's own file is there until the message is acknowledged.
+            // The service's own file exists until the message is acknowledged.
             kept.update { $0 = try? Data(contentsOf: URL(filePath: file)) }
         })
         world.process().session(delegate).downloadTask(with: url(path)).resume()
@@ -42,7 +42,7 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
         #expect(kept.read { $0 } == bytes)
         let location = try #require(delegate.locations.read { $0.first })
-        // It goes when the delegate's methods have returned, which is after they were heard.
+        // The file is deleted when the delegate's methods have returned, which is after the delegate recorded them.
         try await eventually("the delegate's file is gone") {
             !FileManager.default.fileExists(atPath: location.path(percentEncoded: false))
         }
@@ -52,12 +52,12 @@ import Testing
     private func data(_ text: String) throws -> Data { try #require(Data(base64Encoded: text)) }
 
     @Test(arguments: [("gzip", gzip), ("x-gzip", gzip), (" GZIP ", gzip), ("deflate", zlib), ("deflate", raw)])
-    func `T7: Apps are given what is in a coded body`(coding: String, bytes: String) async throws {
+    func `T7: Apps get the decoded content of a coded body`(coding: String, bytes: String) async throws {
         #expect(try await delivered(data(bytes), coding: coding) == Data(Self.text.utf8))
     }
 
-    /// FoundationNetworking counts decoded bytes, and expects no number of them.
-    @Test func `T7: The bytes written of a coded body are those of its file`() async throws {
+    /// FoundationNetworking counts decoded bytes, and reports no expected number.
+    @Test func `T7: For a coded body, the bytes written are the bytes of the decoded file`() async throws {
         let world = try World()
         let file = "\(world.service.home)/state/files/coded"
         let bytes = try data(Self.gzip)
@@ -78,18 +78,18 @@ import Testing
         #expect(task.countOfBytesReceived == 20 && task.progress.fractionCompleted == 1)
     }
 
-    @Test func `T7: What the last bits of a body hold is given as well`() async throws {
+    @Test func `T7: Data in the last bits of a body is delivered too`() async throws {
         let bytes = try data(Self.zeros)
         #expect(try await delivered(bytes, coding: "deflate") == Data(count: 65_600))
         #expect(try await delivered(bytes.dropLast(1), coding: "deflate") == bytes.dropLast(1))
     }
 
-    @Test func `T7: Members of a gzip file follow each other`() async throws {
+    @Test func `T7: All members of a gzip file are decoded`() async throws {
         let two = try data(Self.gzip) + data(Self.gzip)
         #expect(try await delivered(two, coding: "gzip") == Data((Self.text + Self.text).utf8))
     }
 
-    @Test func `T7: What is no such coding, or a compressed file itself, is given as it is`() async throws {
+    @Test func `T7: Other codings, and files that are compressed themselves, are delivered unchanged`() async throws {
         let plain = Data("plain".utf8)
         #expect(try await delivered(plain, coding: "gzip") == plain)
         #expect(try await delivered(plain, coding: "br") == plain)
@@ -108,7 +108,7 @@ import Testing
         return try Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]) + data(Self.zeros) + Data(trailer)
     }
 
-    @Test func `T7: A file that swells several hundredfold ends its own task, and the next one is delivered`()
+    @Test func `T7: A file that expands several hundredfold fails its task, and the next one is delivered`()
         async throws
     {
         let member = try zerosMember()
@@ -119,7 +119,7 @@ import Testing
         let session = world.process().session(delegate)
         for number in 1...2 { session.downloadTask(with: url("http://example.org/\(number)")).resume() }
         try Data(repeating: 0x61, count: 1).write(to: URL(filePath: "\(folder)/2"))
-        // 125 MiB, of which no more than 64 may be written.
+        // The file expands to 125 MiB, of which at most 64 MiB may be written.
         let bomb = Data((0..<2_000).flatMap { _ in member })
         try bomb.write(to: URL(filePath: "\(folder)/1"))
         for number in [Int64(1), 2] {

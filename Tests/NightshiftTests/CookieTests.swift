@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Spec section 2.1: httpCookieStorage, httpShouldSetCookies and the policy.
+/// Spec section 2.1: `httpCookieStorage`, `httpShouldSetCookies` and the accept policy.
 @Suite struct CookieTests {
     private func stored(
         _ policy: HTTPCookie.AcceptPolicy, _ prepare: (inout URLRequest) -> Void = { _ in }
@@ -31,20 +31,20 @@ import Testing
         return (storage.cookies ?? []).map { "\($0.domain) \($0.name)=\($0.value)" }.sorted()
     }
 
-    @Test func `T1: Cookies of a response and of redirects are in the app's storage before its delegate hears`()
+    @Test func `T1: Cookies of responses and redirects are stored before the delegate is notified`()
         async throws
     {
         #expect(try await stored(.always) == ["example.org sid=2", "login.example.net far=1"])
     }
 
-    @Test func `T1: The policy and the request say which`() async throws {
+    @Test func `T1: The accept policy and the request decide which cookies are stored`() async throws {
         #expect(try await stored(.never) == [])
         #expect(try await stored(.onlyFromMainDocumentDomain) == ["example.org sid=2"])
         #expect(try await stored(.always) { $0.httpShouldHandleCookies = false } == [])
     }
 
     @Test(arguments: [(true, true, true), (false, true, false), (true, false, false)])
-    func `T1: Cookies go along redirects where the session and the request handle them`(
+    func `T1: Cookies are sent after redirects if the session and the request handle them`(
         session: Bool, request: Bool, expected: Bool
     ) async throws {
         let world = try World()
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T1: Cookies that a session does not accept do not go along redirects either`(hasStorage: Bool) async throws {
+    func `T1: Cookies that a session does not accept are not sent after redirects`(hasStorage: Bool) async throws {
         let world = try World()
         let session = world.process().session(Recorder()) { configuration in
             if hasStorage {
@@ -70,7 +70,7 @@ import Testing
         #expect(request.handlesCookies == nil)
     }
 
-    @Test func `T1: A cookie that Foundation's parser traps at is stored, and its task goes on`() async throws {
+    @Test func `T1: A cookie at which Foundation's parser traps is stored, and its task continues`() async throws {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let delegate = Recorder()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `T1: A data task outlives such a cookie as well`() async throws {
+    @Test func `T1: A cookie at which Foundation's parser traps does not end a data task`() async throws {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let origin = try OriginServer()
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `T1: What a cookie says of itself is in the storage`() async throws {
+    @Test func `T1: The attributes of a cookie are stored`() async throws {
         let world = try World()
         let delegate = Recorder()
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
@@ -126,7 +126,7 @@ import Testing
         #expect(second.expiresDate == nil)
     }
 
-    @Test func `T1: Data tasks get and send cookies, along redirects too`() async throws {
+    @Test func `T1: Data tasks store and send cookies, also after redirects`() async throws {
         let world = try World()
         let origin = try OriginServer()
         let cookie = HTTPField("Set-Cookie", "sid=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT; Path=/")
@@ -152,7 +152,7 @@ import Testing
         #expect(sent == [["lang=de", "sid=2"], ["lang=de", "sid=2"], ["own=1"]])
     }
 
-    @Test func `T1: Fields that were joined by commas are told from dates`() {
+    @Test func `T1: A comma between joined fields is distinguished from a comma in a date`() {
         let joined = "a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT, b=2; Path=/,c=x,y, d"
         #expect(
             SetCookie.fields(joined: joined) == [
@@ -161,7 +161,8 @@ import Testing
         #expect(SetCookie.fields(joined: "\u{1F600}=") == ["\u{1F600}="])
     }
 
-    /// Of each kind one that may go to `/dir/file` in clear and one that may not.
+    /// Makes a storage with cookies of each kind: one that may be sent to `/dir/file` without TLS, and one that may
+    /// not.
     private func filled(_ host: String) throws -> HTTPCookieStorage {
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
         let kinds: [(name: String, path: String, more: [HTTPCookiePropertyKey: Any])] = [
@@ -182,7 +183,7 @@ import Testing
         ("http://example.org/dir/file", "below=1; all=1"), ("https://example.org/dir/file", "below=1; all=1; secret=1"),
         ("http://example.org/account", "account=1; all=1"),
     ])
-    func `T1: Of the storage's cookies those go along that may`(address: String, expected: String) async throws {
+    func `T1: A request gets the cookies of the storage that match its URL`(address: String, expected: String) async throws {
         let world = try World()
         let storage = try filled("example.org")
         let session = world.process().session(Recorder()) { $0.httpCookieStorage = storage }
@@ -191,7 +192,7 @@ import Testing
         #expect(request.headers?.first("Cookie") == expected)
     }
 
-    @Test func `T1: A cookie that is over does not go along`() async throws {
+    @Test func `T1: An expired cookie is not sent`() async throws {
         let world = try World()
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
         let properties: [HTTPCookiePropertyKey: Any] = [
@@ -208,7 +209,7 @@ import Testing
         #expect(request.headers?.first("Cookie") == nil)
     }
 
-    @Test func `T1: Data tasks send what may go to each place, behind redirects too`() async throws {
+    @Test func `T1: Data tasks send the matching cookies to each URL, also after redirects`() async throws {
         let world = try World()
         let (origin, other) = (try OriginServer(), try OriginServer())
         origin.serve("/dir/file", .text("", .redirect(to: other.url("/account"))))
