@@ -317,7 +317,8 @@ import Testing
         #expect(recorder.heard.read { $0.last } == "finished events")
     }
 
-    @Test func `T11: A wake is completed if the delegate cannot be notified that its events are finished`() async throws {
+    @Test func `T11: A wake is completed if the delegate cannot be notified that its events are finished`() async throws
+    {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()

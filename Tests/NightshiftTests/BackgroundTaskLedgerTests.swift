@@ -53,7 +53,8 @@ import Testing
         #expect(told == [.beginning(BackgroundTaskRequest(number: second, name: "second")), .end(first)])
     }
 
-    @Test(arguments: 1...50) func `L2: No walk calls a handler twice, too early or too late, or loses the end of a task`(_ seed: UInt64) {
+    @Test(arguments: 1...50)
+    func `L2: No walk calls a handler twice, too early or too late, or loses the end of a task`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ledger = BackgroundTaskLedger()
         var asked: Set<Int64> = []

@@ -8,7 +8,8 @@ private let path = "/v1/process/background-tasks"
 
 /// Row L2: background tasks, as the service and the app see them.
 @Suite struct BackgroundTaskTests {
-    @Test func `L2: A task begins with the service's answer, and ends are reported asynchronously in order`() async throws
+    @Test func `L2: A task begins with the service's answer, and ends are reported asynchronously in order`()
+        async throws
     {
         let world = try World()
         let application = Application(connection: world.process().connection)

@@ -183,7 +183,9 @@ import Testing
         ("http://example.org/dir/file", "below=1; all=1"), ("https://example.org/dir/file", "below=1; all=1; secret=1"),
         ("http://example.org/account", "account=1; all=1"),
     ])
-    func `T1: A request gets the cookies of the storage that match its URL`(address: String, expected: String) async throws {
+    func `T1: A request gets the cookies of the storage that match its URL`(address: String, expected: String)
+        async throws
+    {
         let world = try World()
         let storage = try filled("example.org")
         let session = world.process().session(Recorder()) { $0.httpCookieStorage = storage }
