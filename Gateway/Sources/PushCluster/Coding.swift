@@ -3,8 +3,8 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// A push as it is kept: a line of JSON, and its payload as it came. Keys that are unknown are skipped, so that
-/// gateways of two versions work side by side.
+/// The stored form of a push: a line of JSON, followed by the payload as it was received. Unknown keys are ignored, so
+/// that gateways of two versions can share a store.
 enum KeptPush {
     private struct Line: Codable {
         var id: String
@@ -29,7 +29,7 @@ enum KeptPush {
         return Array(data) + [0x0A] + push.payload
     }
 
-    /// Nil for what makes no sense.
+    /// Decodes a push; nil if the bytes are invalid.
     static func decode(_ bytes: [UInt8]) -> (push: Push, slot: Slot?, heldUntil: Int64?)? {
         guard let end = bytes.firstIndex(of: 0x0A),
             let line = try? JSONDecoder().decode(Line.self, from: Data(bytes[..<end])),
@@ -49,7 +49,7 @@ enum KeptPush {
     }
 }
 
-/// What the log keeps of a push at one time.
+/// The stored form of a log note on one push at one time.
 struct KeptNote: Codable {
     struct Event: Codable {
         var name: String
@@ -60,7 +60,7 @@ struct KeptNote: Codable {
     var events: [Event]
     var device: String?
     var topic: String?
-    /// Where the push is stored, if nothing holds it back.
+    /// The slot in which the push is stored if no rate limit holds it.
     var slot: String?
     var payload: Data?
 
@@ -86,7 +86,7 @@ struct KeptNote: Codable {
     }
 }
 
-/// A device, with the tokens of its apps: one value, so that what belongs together changes at once.
+/// The stored form of a device with its apps' tokens. They are one value, so that they change together.
 struct KeptDevice: Codable {
     struct Token: Codable {
         var token: String
@@ -115,7 +115,7 @@ struct KeptDevice: Codable {
         }
     }
 
-    /// Topics for which something may be stored.
+    /// The topics for which pushes may be stored.
     var topics: [String] { tokens.filter { $0.endedAt == nil }.map(\.topic) }
 
     mutating func end(_ token: String, by end: TokenRecord.End, at: Int64) {
@@ -126,11 +126,11 @@ struct KeptDevice: Codable {
 }
 
 extension KeptDevice {
-    /// What a device's wish for a token comes to.
+    /// The result of a device's request for a token.
     struct Registration {
         var token: String
         var ended: String?
-        /// Tokens whose owner need not be known any more.
+        /// Tokens whose owner need no longer be remembered.
         var forgotten: [String] = []
     }
 
@@ -144,13 +144,14 @@ extension KeptDevice {
             end(current.token, by: .replaced, at: at)
         } else {
             let count = tokens.count { $0.endedAt == nil }
-            guard count < limit else { throw StoreError(.refused, "The device has \(count) tokens.") }
+            guard count < limit else { throw StoreError(.refused, "The limit of \(limit) tokens is reached.") }
         }
         tokens.append(Token(token: fresh, topic: topic, createdAt: at))
         return Registration(token: fresh, ended: current?.token, forgotten: prune(topic, limit))
     }
 
-    /// Takes away the tokens that ended longest ago, which need not answer that they have: of `topic`, and of all.
+    /// Removes the tokens that ended longest ago beyond the limits for `topic` and for the device, and returns them.
+    /// The gateway no longer answers that they have ended.
     private mutating func prune(_ topic: String, _ limit: Int) -> [String] {
         func ended() -> [Token] {
             tokens.filter { $0.endedAt != nil }
@@ -169,7 +170,7 @@ struct KeptEnrolment: Codable {
     var expiresAt: Int64
 }
 
-/// The form of the store as a whole.
+/// The parameters with which the store was created.
 struct KeptForm: Codable {
     var version: Int
     var streams: Int

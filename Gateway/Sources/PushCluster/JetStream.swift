@@ -1,13 +1,13 @@
 import Foundation
 import PushStore
 
-/// What JetStream is asked, and what it answers.
+/// Requests to JetStream, and its responses.
 ///
-/// Reads go to a stream's leader (`STREAM.MSG.GET`), never to a replica that may be behind.
+/// Reads go to a stream's leader (`STREAM.MSG.GET`), because a replica may lag.
 struct JetStream: Sendable {
     let connection: NATSConnection
 
-    /// The API's words have underscores.
+    /// The decoder of JetStream's API, whose keys have underscores.
     static var decoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -28,15 +28,16 @@ struct JetStream: Sendable {
         static let wrongLastSequence = 10_071
         static let noMessage = 10_037
         static let streamNotFound = 10_059
-        /// "no suitable peers for placement", with the status 400.
+        /// The error code of "no suitable peers for placement", with the status 400.
         static let noPeers = 10_005
 
-        /// Whether waiting helps: there is no leader or no quorum, or servers of the cluster have not found each other yet.
+        /// Whether a retry may succeed: there is no leader or no quorum, or servers of the cluster have not found each
+        /// other yet.
         var isTemporary: Bool { code == 503 || errCode == Self.noPeers }
 
         var error: StoreError {
             let text = "NATS: \(description ?? "error \(code)")"
-            // Also where a disk is full: a later attempt may succeed.
+            // The status 500 includes a full disk: a later attempt may succeed.
             return StoreError(isTemporary || code == 500 ? .unavailable : .other, text)
         }
     }
@@ -48,10 +49,10 @@ struct JetStream: Sendable {
         var data: [UInt8]
     }
 
-    /// What a write was answered with.
+    /// The result of a write.
     enum Written: Sendable {
         case at(UInt64)
-        /// Another one has written meanwhile.
+        /// Another client has written to the subject in the meantime.
         case overtaken
     }
 
@@ -74,15 +75,15 @@ struct JetStream: Sendable {
 
     typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
-    /// Seconds for which what can be repeated is tried again: longer than streams need to find a new leader.
+    /// Seconds for which a repeatable request is retried. Streams find a new leader in less time.
     static let patience = 20.0
     private static let pause = 0.25
 
     // MARK: - Writing
 
-    /// Puts a message into the stream of its subject; completes when the stream's replicas have it.
+    /// Publishes a message to the stream of its subject. Completes when a majority of the stream's replicas has it.
     ///
-    /// - Parameter last: the sequence of the subject's last message, where it must still be this one.
+    /// - Parameter last: the sequence that the subject's last message must have; nil to write in any case.
     func write(
         _ subject: String, _ data: [UInt8], last: UInt64? = nil, isRemoval: Bool = false,
         completion: @escaping Completion<Written>
@@ -90,8 +91,9 @@ struct JetStream: Sendable {
         var headers: [(name: String, value: String)] = []
         if let last {
             headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)"))
-            // In a cluster, nats-server 2.9.10 compares before the replicas agree, and two that come together both
-            // pass. Ids are compared behind the agreement: of all writes over one value, one is the first.
+            // In a cluster, nats-server 2.9.10 compares the sequence before the replicas agree, so two concurrent
+            // writes both pass. It compares message ids after the agreement, so only one of all writes over one value
+            // succeeds.
             headers.append(("Nats-Msg-Id", "\(subject):\(last)"))
         }
         if isRemoval { headers.append(("KV-Operation", "DEL")) }
@@ -99,7 +101,7 @@ struct JetStream: Sendable {
             completion(
                 result.flatMap { bytes in
                     guard let answer = try? Self.decoder.decode(Acknowledgement.self, from: Data(bytes)) else {
-                        return .failure(StoreError(.other, "NATS answered what nobody understands."))
+                        return .failure(StoreError(.other, "NATS sent an invalid response."))
                     }
                     if answer.error?.errCode == Failure.wrongLastSequence || answer.duplicate == true {
                         return .success(.overtaken)
@@ -118,7 +120,7 @@ struct JetStream: Sendable {
 
     // MARK: - Reading
 
-    /// The last message of a subject.
+    /// Reads the last message of a subject.
     func last(_ subject: String, in stream: String, completion: @escaping Completion<Kept?>) {
         get(#"{"last_by_subj":"\#(subject)"}"#, in: stream, completion: completion)
     }
@@ -127,7 +129,7 @@ struct JetStream: Sendable {
         try await wait { last(subject, in: stream, completion: $0) }
     }
 
-    /// The first message of subjects that `filter` matches, at `sequence` or behind it.
+    /// Reads the first message at or after `sequence` whose subject matches `filter`.
     func next(
         _ filter: String, from sequence: UInt64, in stream: String, completion: @escaping Completion<Kept?>
     ) {
@@ -142,7 +144,7 @@ struct JetStream: Sendable {
         get(#"{"seq":\#(sequence)}"#, in: stream, completion: completion)
     }
 
-    /// The messages of subjects that `filter` matches, the oldest first.
+    /// Returns the messages whose subjects match `filter`, oldest first.
     func all(_ filter: String, in stream: String, limit: Int = .max) async throws(StoreError) -> [Kept] {
         var all: [Kept] = []
         var sequence: UInt64 = 1
@@ -175,7 +177,7 @@ struct JetStream: Sendable {
         var error: Failure?
     }
 
-    /// Takes the message with this sequence, and no other, out of its stream. One that is gone already is no error.
+    /// Removes the message with this sequence from its stream. A message that is already removed is not an error.
     func remove(_ sequence: UInt64, in stream: String, completion: @escaping @Sendable (StoreError?) -> Void) {
         let request = #"{"seq":\#(sequence),"no_erase":true}"#
         ask("STREAM.MSG.DELETE.\(stream)", request, as: Removal.self) { result in
@@ -190,7 +192,8 @@ struct JetStream: Sendable {
 
     // MARK: - The API
 
-    /// Asks the API. What it is asked here can be asked twice; a stream that has no leader gets one in a while.
+    /// Sends a request to the API and retries it for a while, because a stream without a leader will elect one. The
+    /// requests made here can be repeated safely.
     func ask<Value: Decodable & Sendable>(
         _ name: String, _ request: String, as type: Value.Type, completion: @escaping Completion<Value>
     ) {
@@ -215,7 +218,7 @@ struct JetStream: Sendable {
                     failure = error.error
                 } else {
                     guard let value = try? Self.decoder.decode(type, from: data) else {
-                        let text = "NATS answered what nobody understands."
+                        let text = "NATS sent an invalid response."
                         return completion(.failure(StoreError(.other, text)))
                     }
                     return completion(.success(value))

@@ -3,10 +3,10 @@ import Foundation
 import PushStore
 import Synchronization
 
-/// One connection to a cluster of NATS servers, which finds another server by itself.
+/// A connection to a cluster of NATS servers. It reconnects to another server automatically.
 ///
-/// Requests are answered in any order, many at a time. Thread-safe. Completions come on threads of the library, and
-/// never before the call that they belong to has returned.
+/// Many requests may be pending at a time and are answered in any order. Thread-safe. Completions are called on threads
+/// of libnats, and only after the call that they belong to has returned.
 final class NATSConnection: Sendable {
     typealias Completion = @Sendable (Result<[UInt8], StoreError>) -> Void
 
@@ -20,26 +20,26 @@ final class NATSConnection: Sendable {
         var last: UInt64 = 0
         var pending: [UInt64: Pending] = [:]
         var isTimed = false
-        /// What waits to be sent, and is answered by nobody.
+        /// The number of messages without a reply that wait to be sent.
         var unsent = 0
-        /// Called when a server is found again.
+        /// Called after a reconnection.
         var returned: (@Sendable () -> Void)?
     }
 
-    /// libnats locks what is behind it.
+    /// A pointer to an object of libnats, which does its own locking.
     private struct Handle: @unchecked Sendable {
         var pointer: OpaquePointer
     }
 
-    static let gone = StoreError(.unavailable, "No NATS server answers.")
+    static let gone = StoreError(.unavailable, "No NATS server responds.")
 
     private let inbox: String
     private let state = Mutex(State())
     private let handle = Mutex<Handle?>(nil)
     private let replies = Mutex<NATSSubscription?>(nil)
-    /// Answers what fails at once, behind the call.
+    /// Completes requests that fail at once, after the call has returned.
     private let queue = DispatchQueue(label: "nightshift.nats")
-    /// Sends, in the order in which it was asked. A server that does not read holds up this queue, and no caller.
+    /// Sends messages in the order of the calls. A server that does not read blocks this queue, but no caller.
     private let sending = DispatchQueue(label: "nightshift.nats.sending")
 
     /// Connects to one of the servers.
@@ -61,7 +61,7 @@ final class NATSConnection: Sendable {
         var options: OpaquePointer?
         try check(natsOptions_Create(&options))
         defer { natsOptions_Destroy(options) }
-        // It lives as long as the program: a connection that ends calls back at any time.
+        // The connection lives as long as the program, because a closing connection may call back at any time.
         let closure = Unmanaged.passRetained(connection).toOpaque()
         let servers = settings.servers.map { strdup($0.url) }
         defer { for server in servers { free(server) } }
@@ -74,9 +74,9 @@ final class NATSConnection: Sendable {
         try check(natsOptions_SetTimeout(options, 3_000))
         try check(natsOptions_SetPingInterval(options, 5_000))
         try check(natsOptions_SetMaxPingsOut(options, 2))
-        // Without one, a server that does not read holds up every call, and the pings that would find it out.
+        // Without a deadline, a server that does not read would block every call, including the pings that detect this.
         try check(natsOptions_SetWriteDeadline(options, 2_000))
-        // Thousands of subscriptions share four threads.
+        // Let thousands of subscriptions share four threads.
         try check(natsOptions_UseGlobalMessageDelivery(options, true))
         if let authority = settings.authority {
             try check(natsOptions_SetSecure(options, true))
@@ -91,12 +91,12 @@ final class NATSConnection: Sendable {
         try check(
             natsOptions_SetReconnectedCB(
                 options, { _, closure in NATSConnection.from(closure)?.reconnected() }, closure))
-        // The library prints to standard error what no handler takes; what fails is answered where it was asked.
+        // Without a handler, the library prints errors to standard error. Callers receive their errors as results.
         try check(natsOptions_SetErrorHandler(options, { _, _, _, _ in }, nil))
         var pointer: OpaquePointer?
         let status = natsConnection_Connect(&pointer, options)
         guard status == NATS_OK, let pointer else {
-            // What the library says may have parts of a URL in it that it cannot read.
+            // The library's error text may contain parts of a URL that it cannot parse.
             let hasSecret = settings.servers.contains(where: \.hasSecret)
             let words = hasSecret ? nil : nats_GetLastError(nil).map { String(cString: $0) }
             let reason = words ?? String(cString: natsStatus_GetText(status))
@@ -118,7 +118,7 @@ final class NATSConnection: Sendable {
 
     // MARK: - The connection
 
-    /// Is called when it has found a server again.
+    /// Sets the function to call after a reconnection.
     func whenReturned(_ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.returned = body }
     }
@@ -140,7 +140,7 @@ final class NATSConnection: Sendable {
         returned?()
     }
 
-    /// Requests that wait for their answers, and what waits to be sent.
+    /// The number of requests without an answer and of messages that wait to be sent.
     var depth: Int { state.withLock { $0.pending.count + $0.unsent } }
 
     func close() {
@@ -156,7 +156,7 @@ final class NATSConnection: Sendable {
         disconnected()
     }
 
-    /// Returns when the server has read what was sent before.
+    /// Returns when the server has read all messages sent before.
     func flush() throws(StoreError) {
         sending.sync {}
         guard let pointer = handle.withLock({ $0 })?.pointer else { throw Self.gone }
@@ -172,7 +172,7 @@ final class NATSConnection: Sendable {
         return try NATSSubscription(pointer, subject, body)
     }
 
-    /// Sends what nobody answers. Nothing is said where it does not arrive.
+    /// Sends a message that needs no answer. Its loss is not reported.
     func publish(_ subject: String, _ data: [UInt8]) {
         let isConnected = state.withLock { state in
             if state.isConnected { state.unsent += 1 }
@@ -186,7 +186,7 @@ final class NATSConnection: Sendable {
         }
     }
 
-    /// Sends what is answered, and calls `completion` with the answer.
+    /// Sends a request, and calls `completion` with the answer.
     func request(
         _ subject: String, _ data: [UInt8], headers: [(name: String, value: String)] = [],
         timeout: Duration = .seconds(5), completion: @escaping Completion
@@ -203,7 +203,7 @@ final class NATSConnection: Sendable {
         }
         guard let number else { return queue.async { completion(.failure(Self.gone)) } }
         sending.async { [self] in
-            // One that was given up meanwhile is not sent.
+            // Do not send a request that has timed out in the meantime.
             guard state.withLock({ $0.pending[number] != nil }) else { return }
             if send(subject, data, headers, reply: "\(inbox).\(number)") != NATS_OK {
                 queue.async { self.take(number)?(.failure(Self.gone)) }
@@ -242,10 +242,10 @@ final class NATSConnection: Sendable {
         completion(message.isFromNobody ? .failure(StoreError(.unavailable, Self.nobody)) : .success(message.bytes))
     }
 
-    /// What is said of a request that nobody listens for.
-    static let nobody = "Nobody is there to answer."
+    /// The error message for a request without a subscriber.
+    static let nobody = "No subscriber answered the request."
 
-    /// Ends requests whose time is up, for as long as there are any.
+    /// Ends requests that have timed out, as long as any are pending.
     private func watch() {
         queue.asyncAfter(deadline: .now() + 0.5) { [self] in
             let (late, goesOn) = state.withLock { state in
@@ -265,7 +265,7 @@ final class NATSConnection: Sendable {
     }
 }
 
-/// A message, for as long as its handler runs.
+/// A message, which is valid only while its handler runs.
 struct NATSMessage {
     fileprivate let pointer: OpaquePointer
 
@@ -283,13 +283,13 @@ struct NATSMessage {
         return String(cString: value)
     }
 
-    /// Where its answer is published; nil where none is wanted.
+    /// The subject to which an answer is published; nil if none is expected.
     var reply: String? { natsMsg_GetReply(pointer).map { String(cString: $0) } }
 }
 
-/// What is heard of a subject, until it is ended.
+/// A subscription to a subject. It ends when the object is released.
 final class NATSSubscription: @unchecked Sendable {
-    // Set once, and only handed to libnats, which locks it.
+    // This is set once, and only passed to libnats, which does its own locking.
     private let pointer: OpaquePointer
 
     private final class Body {
@@ -318,7 +318,7 @@ final class NATSSubscription: @unchecked Sendable {
             throw NATSConnection.gone
         }
         self.pointer = pointer
-        // The last call of its handler has returned then.
+        // At that point the last call of the handler has returned.
         natsSubscription_SetOnCompleteCB(
             pointer, { if let closure = $0 { Unmanaged<Body>.fromOpaque(closure).release() } }, closure.toOpaque())
     }

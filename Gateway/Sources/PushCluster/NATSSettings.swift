@@ -1,6 +1,6 @@
-/// Where a cluster of NATS servers is, and how it keeps what it is given.
+/// The address and the replication settings of a cluster of NATS servers.
 package struct NATSSettings: Sendable, Hashable {
-    /// `nats://host:port`, or `tls://` with ``authority``. A user and a password may stand before the host.
+    /// A server's URL: `nats://host:port`, or `tls://` with ``authority``. A user and a password may precede the host.
     package struct Server: Sendable, Hashable, CustomStringConvertible {
         package var url: String
 
@@ -10,7 +10,7 @@ package struct NATSSettings: Sendable, Hashable {
 
         package var hasSecret: Bool { url.contains("@") }
 
-        /// Without what stands before the host.
+        /// The URL without the user and the password.
         package var description: String {
             guard let at = url.lastIndex(of: "@") else { return url }
             let scheme = ["nats://", "tls://"].first { url.hasPrefix($0) } ?? ""
@@ -19,15 +19,15 @@ package struct NATSSettings: Sendable, Hashable {
     }
 
     package var servers: [Server]
-    /// Servers that have each message. A message is acknowledged when most of them have it.
+    /// The number of servers that store each message. A message is acknowledged when a majority of them has it.
     package var replicas: Int
-    /// Streams among which devices are spread; fixed when the store is made.
+    /// The number of streams among which devices are distributed. It is fixed when the store is created.
     package var streams: Int
-    /// Who signs the servers' certificates, in PEM.
+    /// The certificates in PEM of the authority that signs the servers' certificates.
     package var authority: String?
     /// The file with the user's JWT and seed.
     package var credentials: String?
-    /// Entries of the delivery log; nil leaves a log that is there as it is.
+    /// The most entries of the delivery log; nil leaves the limit of an existing log unchanged.
     package var logLimit: Int?
 
     package init(servers: [String], replicas: Int = 3, streams: Int = 4, logLimit: Int? = nil) {
@@ -37,7 +37,7 @@ package struct NATSSettings: Sendable, Hashable {
         self.logLimit = logLimit
     }
 
-    /// The servers of a text with commas; nil where one of them is none.
+    /// Parses server URLs that are separated by commas; nil if one of them is invalid.
     package static func servers(_ text: String) -> [String]? {
         let servers = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         return servers.allSatisfy { $0.hasPrefix("nats://") || $0.hasPrefix("tls://") } ? servers : nil

@@ -3,16 +3,17 @@ package import PushProtocol
 import PushRouting
 package import PushStore
 
-/// Messages of UnifiedPush, and alerts that came while their devices were connected: all of them wait, in the order in which they
-/// came, under one subject a topic.
+/// Storage of messages of UnifiedPush, and of alerts that came while their devices were connected. All pushes of a
+/// topic are stored under one subject, in order of arrival.
 ///
-/// The servers keep somewhat more than ``KeptMessages``; what is read is within it, and the rest is removed then.
+/// The servers store somewhat more than ``KeptMessages`` allows. A read returns only what is within the limits, and
+/// removes the rest.
 extension NATSStore {
-    /// A message of so many is the occasion to remove what a device has more than is kept.
+    /// Every so many messages, the pushes of a device that exceed its limits are removed.
     private static let sample: UInt64 = 64
 
-    /// All that stands under a registration's subject, oldest first. Each is read by its name and the sequence of the
-    /// one before it, which looks at no other subject.
+    /// Reads all pushes under a registration's subject, oldest first. Each is read by its exact subject, from the
+    /// sequence after the previous one, so that the server searches no other subject.
     func kept(
         for device: DeviceID, topic: String, completion: @escaping JetStream.Completion<[StoredPush]>
     ) {
@@ -35,7 +36,8 @@ extension NATSStore {
         }
     }
 
-    /// What a device is sent of its messages; what is more than is kept, or has a newer one of its topic, is removed.
+    /// Returns the pushes to send to a device. Removes those that exceed the limits or have been replaced by a newer
+    /// message of the same topic.
     func bounded(_ messages: [StoredPush], of device: DeviceID) -> [StoredPush] {
         let (kept, lost) = KeptMessages.bounded(messages)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
@@ -45,7 +47,7 @@ extension NATSStore {
         return kept
     }
 
-    /// Behind the write: a message that replaces others removes them, and once in a while what is too much goes.
+    /// Removes the messages that a written message replaces, and from time to time those that exceed the limits.
     func makeRoom(_ push: Push, _ slot: Slot, _ sequence: UInt64) {
         if sequence.isMultiple(of: Self.sample) { return waiting(for: push.device) { _ in } }
         guard case .named = slot else { return }
@@ -75,7 +77,7 @@ extension NATSStore {
 }
 
 extension Array {
-    /// Those for which `isWanted` holds, and the others.
+    /// Returns the elements for which `isWanted` holds, and the others.
     func divided(_ isWanted: (Element) -> Bool) -> ([Element], [Element]) {
         (filter(isWanted), filter { !isWanted($0) })
     }

@@ -4,9 +4,9 @@ import PushRouting
 package import PushStore
 import Synchronization
 
-/// Every line of the log is in a stream that forgets the oldest. Nobody waits for it to be kept.
+/// The delivery log. Its stream discards the oldest lines. Callers do not wait until a line is durable.
 extension NATSStore {
-    /// - Parameter slot: the slot in which the push is stored, where it is.
+    /// - Parameter slot: the slot in which the push is stored; nil if it is not stored.
     func publish(_ note: LogNote, slot: Slot? = nil) {
         guard let data = try? Self.encode(KeptNote(note, slot: slot)) else { return }
         connection.publish(Subjects.log(note.push), data)
@@ -26,7 +26,7 @@ extension NATSStore {
         return entries
     }
 
-    /// What nobody has written down: a push that waits for its device, or whose place another one has taken.
+    /// Returns an outcome that was not logged: the push waits for its device, or another push has replaced it.
     private func fate(
         of push: PushID, _ device: DeviceID, _ topic: String, _ slot: Slot, _ entries: [LogEntry]
     ) async throws(StoreError) -> LogEntry? {
@@ -45,7 +45,7 @@ extension NATSStore {
         return LogEntry(entry: last.entry, push: push, at: last.at, event: event.name, detail: event.detail)
     }
 
-    /// What is in the push's place.
+    /// Returns the push that is stored in the slot of `push`.
     private func stored(
         _ push: PushID, _ device: DeviceID, _ topic: String, _ slot: Slot
     ) async throws(StoreError) -> StoredPush? {

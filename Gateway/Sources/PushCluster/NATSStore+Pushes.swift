@@ -22,13 +22,13 @@ extension NATSStore {
                 if slot.isKept { self.makeRoom(push, slot, sequence) }
                 let stored = StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
                 completion(.success(Stored(stored: stored)))
-            case .success(.overtaken): completion(.failure(StoreError(.other, "The store takes no push.")))
+            case .success(.overtaken): completion(.failure(StoreError(.other, "The store could not store the push.")))
             case .failure(let error): completion(.failure(error))
             }
         }
     }
 
-    /// A silent push that passes takes the place of the one that was held before it.
+    /// Removes the push that was held before a silent push that passes, because the new push replaces it.
     private func removeHeld(_ push: Push, before sequence: UInt64) {
         let stream = subjects.stream(of: push.device, .held)
         jetStream.last(subjects.push(push.device, topic: push.topic, slot: .held), in: stream) { result in
@@ -44,7 +44,7 @@ extension NATSStore {
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void
     ) {
         publish(note)
-        // By its sequence, which no newer push has.
+        // Remove it by its sequence, so that no newer push is removed.
         let stream = subjects.stream(of: device, place.slot)
         jetStream.remove(UInt64(max(0, place.sequence)), in: stream, completion: completion)
     }
@@ -52,7 +52,8 @@ extension NATSStore {
     package func waiting(
         for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
     ) {
-        // Each place by its name: a search for all that begin with the device would look at every device's.
+        // Each place is read by its exact subject. A search by the device's prefix would examine the subjects of all
+        // devices.
         jetStream.last(Subjects.device(device), in: Subjects.devices) { result in
             do throws(StoreError) {
                 let kept = try result.get().flatMap { try? JSONDecoder().decode(KeptDevice.self, from: Data($0.data)) }
@@ -77,7 +78,7 @@ extension NATSStore {
                     return others + self.bounded(kept, of: device)
                 })
         }
-        // A gateway that did not hear that the device is elsewhere sees it here.
+        // A gateway that missed the device's connection to another gateway learns of it here.
         jetStream.last(Subjects.seen(device), in: Subjects.seen) { result in
             if case .success(let kept?) = result { self.heard(device, epoch: kept.sequence) }
             gathering.add(result.map { _ in nil })
@@ -109,7 +110,7 @@ extension NATSStore {
 
     // MARK: - One attempt
 
-    /// What may keep a push from the connection that it was offered to.
+    /// The reasons for which the gateway with the connection may refuse an offered push.
     private static let reasons: [String: DeliveryEvent.Discard] = Dictionary(
         [DeliveryEvent.Discard.disabled, .expired, .notConnected, .rateLimit, .power, .notNow, .busy].map {
             (DeliveryEvent.discarded($0).name, $0)
@@ -130,7 +131,7 @@ extension NATSStore {
 
     // MARK: - Silent pushes
 
-    /// Attempts while other gateways take from the same bucket.
+    /// The most attempts to take a token while other gateways use the same bucket.
     private static let attempts = 50
 
     package func takeSilent(
@@ -157,14 +158,14 @@ extension NATSStore {
                 return completion(.success(.waits(bucket.wait(settings, now: now))))
             }
             guard let data = try? JSONEncoder().encode(bucket) else { return }
-            // Of two that took from the same level, one has passed.
+            // If two gateways take from the same level, only one write succeeds.
             self.jetStream.write(subject, Array(data), last: kept?.sequence ?? 0) { result in
                 switch result {
                 case .success(.at): completion(.success(.passes))
                 case .success(.overtaken) where attempts > 1:
                     self.take(subject, settings, now, attempts - 1, completion)
                 case .success(.overtaken):
-                    completion(.failure(StoreError(.unavailable, "Too many gateways take from one bucket.")))
+                    completion(.failure(StoreError(.unavailable, "Too many gateways used the same bucket at once.")))
                 case .failure(let error): completion(.failure(error))
                 }
             }
@@ -172,7 +173,7 @@ extension NATSStore {
     }
 }
 
-/// Puts together what several requests give; fails with the first that fails.
+/// Collects the results of several requests. It fails with the first error.
 final class Gathering<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []

@@ -44,7 +44,7 @@ extension NATSStore {
         let found = try await change(Subjects.registry("key", id), in: Subjects.registry, KeyRecord.self) {
             (key) throws(StoreError) in key.revokedAt = key.revokedAt ?? at
         }
-        if found == nil { throw StoreError(.refused, "There is no key '\(id)'.") }
+        if found == nil { throw StoreError(.refused, "The key '\(id)' does not exist.") }
     }
 
     package func addTopic(_ topic: TopicRecord) async throws(StoreError) {
@@ -75,10 +75,11 @@ extension NATSStore {
         }
     }
 
-    /// Attempts to change a value that others change, too.
+    /// The most attempts to change a value that other gateways also change.
     private static let attempts = 50
 
-    /// Changes the value of `subject`, whoever else does; nil where there is none.
+    /// Changes the value of `subject`, and retries if another gateway changes it at the same time. Returns nil if there
+    /// is no value.
     func change<Value: Codable & Sendable>(
         _ subject: String, in stream: String, _ type: Value.Type,
         _ body: (inout Value) throws(StoreError) -> Void
@@ -93,7 +94,7 @@ extension NATSStore {
             if data == before { return value }
             if case .at = try await jetStream.write(subject, data, last: kept.sequence) { return value }
         }
-        throw StoreError(.unavailable, "Too many change the same value.")
+        throw StoreError(.unavailable, "Too many gateways changed the same value at once.")
     }
 
     // MARK: - Enrolment
@@ -101,7 +102,7 @@ extension NATSStore {
     package func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) async throws(StoreError) {
         let data = try Self.encode(KeptEnrolment(name: name, expiresAt: expiresAt))
         guard case .at = try await jetStream.write(Subjects.enrolment(hash), data, last: 0) else {
-            throw StoreError(.refused, "The code is there already.")
+            throw StoreError(.refused, "The code already exists.")
         }
     }
 
@@ -113,13 +114,13 @@ extension NATSStore {
             let enrolment = try? JSONDecoder().decode(KeptEnrolment.self, from: Data(kept.data)),
             enrolment.expiresAt > now
         else { return nil }
-        // Of two gateways that have read the code, one finds it unchanged.
+        // If two gateways have read the code, only one finds it unchanged.
         guard case .at = try await jetStream.write(subject, [], last: kept.sequence, isRemoval: true) else {
             return nil
         }
         let device = KeptDevice(publicKey: Data(key), name: name ?? enrolment.name, createdAt: now)
         guard case .at = try await jetStream.write(Subjects.device(id), try Self.encode(device), last: 0) else {
-            throw StoreError(.other, "The device is there already.")
+            throw StoreError(.other, "The device already exists.")
         }
         return device.record(id)
     }
@@ -142,7 +143,7 @@ extension NATSStore {
     }
 
     package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
-        // That it was seen is written when it is attached.
+        // The time of the connection is written by `attach`.
         try await kept(id)?.record(id)
     }
 
@@ -159,7 +160,7 @@ extension NATSStore {
 
     package func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String] {
         var ended: [String] = []
-        // What is stored is found by the topics, which go with the tokens.
+        // Read the stored pushes first: they are found by the topics of the tokens, which are ended here.
         let waiting = try await self.waiting(for: id)
         let found = try await change(Subjects.device(id), in: Subjects.devices, KeptDevice.self) {
             (device) throws(StoreError) in
@@ -167,7 +168,7 @@ extension NATSStore {
             ended = device.tokens.filter { $0.endedAt == nil }.map(\.token)
             for token in ended { device.end(token, by: .unregistered, at: at) }
         }
-        if found == nil { throw StoreError(.refused, "There is no device '\(id)'.") }
+        if found == nil { throw StoreError(.refused, "The device '\(id)' does not exist.") }
         discard(waiting, of: id, at: at)
         return ended
     }
@@ -202,7 +203,7 @@ extension NATSStore {
         {
             return (current.token, nil)
         }
-        // Whose it is, first: a token that is in use is always found.
+        // Write the owner first, so that the owner of a token in use can always be found.
         _ = try await jetStream.write(Subjects.token(of: fresh), Array(Subjects.name(device).utf8))
         var registration = KeptDevice.Registration(token: fresh)
         do throws(StoreError) {
@@ -211,7 +212,7 @@ extension NATSStore {
                 registration = try kept.register(
                     topic, fresh: fresh, isFreshWanted: isFreshWanted, limit: limit, at: at)
             }
-            if found == nil { throw StoreError(.refused, "There is no device '\(device)'.") }
+            if found == nil { throw StoreError(.refused, "The device '\(device)' does not exist.") }
         } catch {
             if error.code == .refused { try? await forget(fresh) }
             throw error

@@ -25,7 +25,7 @@ extension NATSStore: GatewayStore {
         _ = try await jetStream.write(Subjects.probe, [])
     }
 
-    /// What is over is the servers' work: streams have ages and sizes, and a push that has expired is not delivered.
+    /// Does nothing. The servers limit the age and size of streams, and expired pushes are not delivered.
     package func tidy(now: Moment, logLimit: Int) async throws(StoreError) {}
 
     package func check() async throws(StoreError) -> String? {
@@ -38,7 +38,7 @@ extension NATSStore: GatewayStore {
                 let lag = replica.lag.map { " by \($0)" } ?? ""
                 return replica.name + (replica.offline == true ? ", which is offline," : "") + lag
             }
-            if !late.isEmpty { findings.append("\(plan.name) is behind on \(late.joined(separator: ", ")).") }
+            if !late.isEmpty { findings.append("The replicas of \(plan.name) lag on \(late.joined(separator: ", ")).") }
         }
         return findings.isEmpty ? nil : findings.joined(separator: " ")
     }

@@ -4,17 +4,18 @@ import PushRouting
 package import PushStore
 import Synchronization
 
-/// What gateways on several machines share: JetStream streams, each kept by several NATS servers.
+/// A store that gateways on several machines share. It uses JetStream streams, each replicated on several NATS servers.
 ///
-/// A gateway keeps nothing that another one needs. Thread-safe.
+/// A gateway holds no state that another gateway needs. Thread-safe.
 package final class NATSStore: Sendable {
     /// A device that is connected to this gateway.
     struct Attachment: Sendable {
         var connection: UInt64
         let subscription: NATSSubscription
-        /// The sequence under which this connection was written down: the latest of all gateways counts.
+        /// The sequence of the record of this connection. Among all gateways, the connection with the highest sequence
+        /// is current.
         var epoch: UInt64?
-        /// The latest that was heard before this one's was known.
+        /// The highest sequence reported by other gateways before `epoch` was known.
         var heard: UInt64 = 0
     }
 
@@ -25,18 +26,19 @@ package final class NATSStore: Sendable {
     let attachments = Mutex<[DeviceID: Attachment]>([:])
     private let listener = Mutex<(any StoreListener)?>(nil)
     private let heard = Mutex<[NATSSubscription]>([])
-    /// The sequence up to which everything that each of these streams tells has been heard or read.
+    /// For each of these streams, the sequence up to which all messages were received or read.
     private let known = Mutex<[String: UInt64]>([:])
     let followers = Mutex<(count: Int, subscription: NATSSubscription?)>((0, nil))
 
-    /// Seconds after a stream has a new leader until what may have been missed is read: the leader has taken in then
-    /// what the one before it had acknowledged.
+    /// Seconds between the election of a stream's leader and the read of messages that may have been missed. By then,
+    /// the new leader has applied what the previous one had acknowledged.
     private static let settling = 1.0
 
-    /// Connects to the servers, and makes the streams that are missing.
+    /// Connects to the servers, and creates the missing streams.
     package init(_ settings: NATSSettings) async throws(StoreError) {
         guard (1...5).contains(settings.replicas), (1...1_024).contains(settings.streams) else {
-            throw StoreError(.refused, "NATS keeps each stream on one to five servers; a store has 1 to 1024 streams.")
+            throw StoreError(
+                .refused, "NATS stores each stream on 1 to 5 servers, and a store must have 1 to 1024 streams.")
         }
         self.settings = settings
         subjects = Subjects(streams: settings.streams)
@@ -47,23 +49,24 @@ package final class NATSStore: Sendable {
         }
         try await agree()
         for plan in StreamPlan.all(settings) { try await jetStream.prepare(plan) }
-        // Whoever asks this store for something reads it behind this: only what comes later can be missed.
+        // Callers read the store only after this, so that only later changes can be missed.
         for stream in [Subjects.registry, Subjects.devices] {
             let last = try await jetStream.information(of: stream).state?.lastSeq ?? 0
             known.withLock { $0[stream] = last }
         }
     }
 
-    /// All gateways spread devices over streams in the same way.
+    /// Checks that all gateways distribute devices over streams in the same way.
     private func agree() async throws(StoreError) {
         let form = KeptForm(version: 1, streams: settings.streams)
         let subject = Subjects.registry("store", "form")
         if let data = try? JSONEncoder().encode(form) { _ = try await jetStream.write(subject, Array(data), last: 0) }
         guard let kept = try await jetStream.last(subject, in: Subjects.registry) else {
-            throw StoreError(.unavailable, "NATS does not say how the store is made.")
+            throw StoreError(.unavailable, "NATS did not return the form of the store.")
         }
         guard let found = try? JSONDecoder().decode(KeptForm.self, from: Data(kept.data)), found.version == 1 else {
-            throw StoreError(.newerVersion, "The store was made by a newer version. Nothing was changed.")
+            throw StoreError(
+                .newerVersion, "The store was made by a newer version and was not changed. Install that version again.")
         }
         guard found.streams == form.streams else {
             throw StoreError(.refused, "The store has \(found.streams) streams for pushes, not \(form.streams).")
@@ -72,7 +75,7 @@ package final class NATSStore: Sendable {
 
     var ear: (any StoreListener)? { listener.withLock { $0 } }
 
-    // MARK: - What others do
+    // MARK: - Changes by other gateways
 
     package func listen(_ listener: any StoreListener) {
         self.listener.withLock { $0 = listener }
@@ -99,7 +102,8 @@ package final class NATSStore: Sendable {
         ear?.changed(id, tokens: device.tokens.map(\.token), isRevoked: device.revokedAt != nil)
     }
 
-    /// Behind a gap, nothing more counts as known until ``catchUp()`` has read what is missing.
+    /// Records a message as received. After a gap, later messages do not count until ``catchUp()`` has read the missing
+    /// ones.
     private func hasHeard(_ message: NATSMessage, of stream: String) {
         guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
         known.withLock { known in
@@ -118,7 +122,7 @@ package final class NATSStore: Sendable {
         }
     }
 
-    /// The first message of a stream that may not have been heard.
+    /// Returns the first message of a stream that may have been missed.
     private func unknown(in stream: String) async throws(StoreError) -> JetStream.Kept? {
         let last = known.withLock { $0[stream] ?? 0 }
         return try await jetStream.next(">", from: last + 1, in: stream)
@@ -137,7 +141,7 @@ package final class NATSStore: Sendable {
         connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }
     }
 
-    // MARK: - Devices that are here
+    // MARK: - Connected devices
 
     package func attach(_ device: DeviceID, connection number: UInt64, at: Int64) {
         let isHere = attachments.withLock { attachments in
@@ -157,7 +161,8 @@ package final class NATSStore: Sendable {
         see(device, number, at: at, until: .now + .seconds(JetStream.patience))
     }
 
-    /// Writes down that the device is here; its place in the order of all such writes is that of its connections.
+    /// Records that the device is connected to this gateway. The order of these records is the order of the device's
+    /// connections.
     private func see(_ device: DeviceID, _ number: UInt64, at: Int64, until end: ContinuousClock.Instant) {
         jetStream.write(Subjects.seen(device), Array("\(at)".utf8)) { result in
             switch result {
@@ -183,7 +188,7 @@ package final class NATSStore: Sendable {
         if isOver { supersede(device, number) }
     }
 
-    /// A connection of the device was written down under `epoch`.
+    /// Handles the report that a connection of the device was recorded under the sequence `epoch`.
     func heard(_ device: DeviceID, epoch: UInt64) {
         let over: UInt64? = attachments.withLock { attachments in
             guard let attachment = attachments[device] else { return nil }
@@ -194,8 +199,8 @@ package final class NATSStore: Sendable {
         if let over { supersede(device, over) }
     }
 
-    /// Ends a connection of a device that is at another gateway now. From here on this gateway does not answer for the device, however
-    /// long the connection takes to close.
+    /// Ends a connection of a device that is now connected to another gateway. From here on, this gateway does not
+    /// answer for the device, however long the connection takes to close.
     private func supersede(_ device: DeviceID, _ number: UInt64) {
         detach(device, connection: number)
         ear?.superseded(device, connection: number, Refusal(.replaced, "The device has connected again."))
@@ -203,11 +208,11 @@ package final class NATSStore: Sendable {
 
     private func drop(_ device: DeviceID, _ number: UInt64) {
         detach(device, connection: number)
-        ear?.superseded(device, connection: number, Refusal(.trouble, "The gateway's storage fails."))
+        ear?.superseded(device, connection: number, Refusal(.trouble, "The gateway's storage failed."))
     }
 
     package func detach(_ device: DeviceID, connection number: UInt64) {
-        // Its subscription ends with the last that is held of it, outside the lock.
+        // The subscription ends when its last reference is released, which must happen outside the lock.
         let ended = attachments.withLock { attachments -> Attachment? in
             guard attachments[device]?.connection == number else { return nil }
             return attachments.removeValue(forKey: device)

@@ -2,7 +2,7 @@ import Foundation
 import PushRouting
 import PushStore
 
-/// A stream as it has to be.
+/// The required configuration of a stream.
 struct StreamPlan: Encodable, Sendable {
     struct Republish: Encodable, Sendable {
         var src: String
@@ -14,7 +14,7 @@ struct StreamPlan: Encodable, Sendable {
     var subjects: [String]
     var maxMsgsPerSubject: Int64 = 1
     var maxMsgs: Int64?
-    /// Nanoseconds.
+    /// The longest age of a message, in nanoseconds; 0 for no limit.
     var maxAge: Int64 = 0
     var storage = "file"
     var discard = "old"
@@ -27,8 +27,8 @@ struct StreamPlan: Encodable, Sendable {
 
     static func all(_ settings: NATSSettings) -> [StreamPlan] {
         let replicas = settings.replicas
-        // What the stream's leader tells again is told behind the write, and by the server that answers reads: who has
-        // subscribed and then reads has either read a message or is told it.
+        // The stream's leader republishes a message after the write, and it also answers reads. A client that
+        // subscribes and then reads therefore misses nothing: it either reads a message or receives it.
         var plans = (0..<settings.streams).map { number in
             StreamPlan(
                 name: Subjects.stream(number), subjects: ["nightshift.push.\(number).*.*.*"], maxAge: 31 * day,
@@ -37,7 +37,7 @@ struct StreamPlan: Encodable, Sendable {
                     src: "nightshift.push.\(number).*.*.*",
                     dest: "nightshift.live.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}"))
         }
-        // Somewhat more than is read: a message may wait for the removal of the one that it replaces.
+        // The limit is above that of reads, because a replaced message may not have been removed yet.
         plans += (0..<settings.streams).map { number in
             StreamPlan(
                 name: Subjects.keptStream(number), subjects: ["nightshift.kept.\(number).*.*"],
@@ -62,7 +62,7 @@ struct StreamPlan: Encodable, Sendable {
             StreamPlan(
                 name: Subjects.tokens, subjects: ["$KV.nightshift_tokens.*"], numReplicas: replicas,
                 allowRollupHdrs: true))
-        // A code is good for a week at most.
+        // A code is valid for at most a week.
         plans.append(
             StreamPlan(
                 name: Subjects.enrolments, subjects: ["$KV.nightshift_enrolments.*"], maxAge: 8 * day,
@@ -72,7 +72,7 @@ struct StreamPlan: Encodable, Sendable {
                 name: Subjects.seen, subjects: ["nightshift.seen.*"], numReplicas: replicas,
                 republish: Republish(
                     src: "nightshift.seen.*", dest: "nightshift.live.{{wildcard(1)}}.here", headersOnly: true)))
-        // A bucket is full after an hour, and a full one is none.
+        // A bucket is full after an hour. A full bucket need not be stored.
         plans.append(
             StreamPlan(
                 name: Subjects.buckets, subjects: ["nightshift.bucket.*.*"], maxAge: day / 12, storage: "memory",
@@ -87,7 +87,7 @@ struct StreamPlan: Encodable, Sendable {
     }
 }
 
-/// What a stream says of itself.
+/// The configuration and state of a stream.
 struct StreamInformation: Decodable, Sendable {
     struct Configuration: Decodable, Sendable {
         var numReplicas: Int
@@ -107,7 +107,7 @@ struct StreamInformation: Decodable, Sendable {
             var name: String
             var current: Bool
             var offline: Bool?
-            /// Operations that the leader has and this one has not.
+            /// The number of operations by which the replica lags behind the leader.
             var lag: Int?
         }
 
@@ -129,14 +129,14 @@ extension JetStream {
         return answer
     }
 
-    /// Makes what is missing; refuses a stream that is kept by fewer servers than was asked for.
+    /// Creates the stream if it is missing. Refuses an existing stream that has too few replicas.
     func prepare(_ plan: StreamPlan) async throws(StoreError) {
         let found = try await ask("STREAM.INFO.\(plan.name)", "", as: StreamInformation.self)
         if let configuration = found.config {
             guard configuration.numReplicas >= plan.numReplicas else {
                 throw StoreError(
                     .refused,
-                    "The stream \(plan.name) is kept by \(configuration.numReplicas) servers, not \(plan.numReplicas).")
+                    "The stream \(plan.name) has \(configuration.numReplicas) replicas, not \(plan.numReplicas).")
             }
             let isAsPlanned =
                 configuration.maxMsgs == plan.maxMsgs ?? configuration.maxMsgs
@@ -145,7 +145,7 @@ extension JetStream {
             return
         }
         guard found.error?.errCode == Failure.streamNotFound else {
-            throw found.error?.error ?? StoreError(.other, "NATS says nothing of \(plan.name).")
+            throw found.error?.error ?? StoreError(.other, "NATS returned no configuration of the stream \(plan.name).")
         }
         try await send("CREATE", plan)
     }
@@ -155,7 +155,7 @@ extension JetStream {
         let text = String(decoding: request, as: UTF8.self)
         let answer = try await ask("STREAM.\(verb).\(plan.name)", text, as: StreamInformation.self)
         guard let error = answer.error else { return }
-        // Another gateway that starts may have been first.
+        // Another gateway may have created the stream at the same time.
         if try await ask("STREAM.INFO.\(plan.name)", "", as: StreamInformation.self).config != nil { return }
         throw error.error
     }

@@ -13,7 +13,7 @@ struct Subjects: Sendable {
     static let buckets = "NIGHTSHIFT_BUCKETS"
     static let log = "NIGHTSHIFT_LOG"
 
-    /// The stream with what stands in `slot`.
+    /// The stream that stores a device's pushes of `slot`.
     func stream(of device: DeviceID, _ slot: Slot) -> String {
         slot.isKept ? Self.keptStream(number(of: device)) : Self.stream(number(of: device))
     }
@@ -23,7 +23,8 @@ struct Subjects: Sendable {
     static let streams = "NIGHTSHIFT_PUSH_"
     static let keptStreams = "NIGHTSHIFT_KEPT_"
 
-    /// Each place of an app's topic has a subject; what is kept of a topic shares one, be it alerts or messages of UnifiedPush.
+    /// The subject of a place. Each place of an app's topic has its own subject, except that all alerts or messages of
+    /// a topic that are kept share one.
     func push(_ device: DeviceID, topic: String, slot: Slot) -> String {
         let end = "\(number(of: device)).\(Self.name(device)).\(Self.token(topic))"
         return slot.isKept ? "nightshift.kept.\(end)" : "nightshift.push.\(end).\(Self.token(slot.text))"
@@ -34,13 +35,13 @@ struct Subjects: Sendable {
 
     private func number(of device: DeviceID) -> Int { Int(device.low % UInt64(streams)) }
 
-    /// Whatever is told of a device to the gateway that has it: what its streams tell again, and what is asked.
+    /// The subject for messages to the gateway to which a device is connected: republished pushes, and requests.
     static func live(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).>" }
     static func once(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).once" }
     static func keeps(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).keeps" }
     static func seen(_ device: DeviceID) -> String { "nightshift.seen.\(name(device))" }
 
-    /// Where gateways try whether a write becomes durable; no device has this name.
+    /// The subject to which gateways write to test that writes become durable. No device has this name.
     static let probe = "nightshift.seen.probe"
 
     static func bucket(_ device: DeviceID, topic: String) -> String {
@@ -60,7 +61,7 @@ struct Subjects: Sendable {
         "$KV.nightshift_enrolments.\(hash.map { digits($0) }.joined())"
     }
 
-    /// An id as one token, without hyphens.
+    /// Returns an id as one token, without hyphens.
     static func name(_ identifier: Identifier) -> String { identifier.bytes.map { digits($0) }.joined() }
 
     static func identifier(_ name: some StringProtocol) -> Identifier? {
@@ -70,8 +71,8 @@ struct Subjects: Sendable {
         return Identifier(high: high, low: low)
     }
 
-    /// Any text as one token of a subject, another one for each text: what has a meaning in subjects is `=` and its
-    /// hexadecimal digits.
+    /// Encodes any text as one token of a subject. Characters that have a meaning in subjects become `=` and their
+    /// hexadecimal digits, so that different texts have different tokens.
     static func token(_ text: String) -> String {
         var token = ""
         for byte in text.utf8 {
@@ -80,7 +81,7 @@ struct Subjects: Sendable {
             default: token += "=" + digits(byte)
             }
         }
-        // An empty token would join its neighbours.
+        // An empty token is not allowed in a subject.
         return token.isEmpty ? "=" : token
     }
 
@@ -91,6 +92,6 @@ struct Subjects: Sendable {
 }
 
 extension NATSStore {
-    /// Any text as one token of a subject.
+    /// Encodes any text as one token of a subject.
     package static func token(_ text: String) -> String { Subjects.token(text) }
 }

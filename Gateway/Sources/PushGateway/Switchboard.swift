@@ -234,7 +234,7 @@ package final class Switchboard: Sendable {
             case .failure(let error):
                 // The device comes back, and asks again.
                 self.logger.error("What is stored could not be read.", metadata: ["reason": "\(error)"])
-                self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage fails."))
+                self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage failed."))
             }
         }
     }

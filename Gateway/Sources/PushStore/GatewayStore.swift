@@ -1,21 +1,22 @@
 package import PushProtocol
 package import PushRouting
 
-/// What a gateway asks of its store: who may send what to whom, what is stored, and what became of each push.
+/// The operations of a store that a gateway uses. A store holds providers, devices, pending pushes and the delivery
+/// log.
 ///
-/// Operations with a completion return at once, and never complete before they return. What is asked for a device is
-/// done in that order.
+/// An operation with a completion returns at once, and calls the completion only after it has returned. Operations for
+/// one device are executed in the order in which they were requested.
 package protocol GatewayStore: Sendable {
-    /// How much waits to be durable.
+    /// The number of operations that are not yet durable.
     var depth: Int { get }
-    /// Whether other gateways use it, too.
+    /// Whether other gateways also use the store.
     var isShared: Bool { get }
 
     // MARK: Providers
 
     func providers() async throws(StoreError) -> ProviderRecords
     func addTeam(_ id: String, name: String, at: Int64) async throws(StoreError)
-    /// - Parameter time: nil lets the team send again.
+    /// - Parameter time: the time of the suspension; nil ends it.
     func suspendTeam(_ id: String, at time: Int64?) async throws(StoreError)
     func addKey(_ key: KeyRecord) async throws(StoreError)
     func revokeKey(_ id: String, at: Int64) async throws(StoreError)
@@ -23,51 +24,51 @@ package protocol GatewayStore: Sendable {
 
     // MARK: Devices
 
-    /// - Parameter hash: of the code; the code itself is nowhere.
+    /// - Parameter hash: the hash of the code. The code itself is not stored.
     func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) async throws(StoreError)
-    /// Makes a device of a code that is good; the code is used up. Nil where it is not good.
+    /// Creates a device with an enrolment code and deletes the code. Returns nil if the code is not valid.
     ///
-    /// - Parameter name: nil takes the name that the code was made for.
+    /// - Parameter name: the device's name; nil for the name that was given when the code was made.
     func enrol(
         _ id: DeviceID, hash: [UInt8], key: [UInt8], name: String?, now: Int64
     ) async throws(StoreError) -> DeviceRecord?
     func device(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
-    /// The device wants to connect; gives what is known of it. Nothing is written, so that a full disk keeps nobody out.
+    /// Returns the record of a device that wants to connect. It writes nothing, so that devices can connect although
+    /// the disk is full.
     func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
     func devices(limit: Int) async throws(StoreError) -> [DeviceRecord]
-    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone, which the log
-    /// says.
+    /// Revokes the device. Its tokens are unregistered, and its stored pushes are removed and logged as discarded.
     ///
     /// - Returns: the tokens that were in use.
     func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String]
     func token(_ token: String) async throws(StoreError) -> TokenRecord?
     func tokens(of device: DeviceID) async throws(StoreError) -> [TokenRecord]
-    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use. A device that is
-    /// revoked has none.
+    /// Returns the token of `topic` on `device`. If there is none, or `isFreshWanted` is set, it stores `fresh` as the
+    /// token in use. A revoked device gets none.
     ///
     /// - Parameters:
-    ///   - limit: of tokens in use that a device may have, and of ended ones that are remembered.
-    ///   - isFreshWanted: ends the one in use.
-    /// - Returns: the token, and the one that it has ended.
+    ///   - limit: the most tokens in use of a device, and the most ended tokens that are remembered.
+    ///   - isFreshWanted: ends the token in use and replaces it.
+    /// - Returns: the token in use, and the token that it replaced.
     func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) async throws(StoreError) -> (token: String, ended: String?)
-    /// The app is gone: its token is ended, and what is stored for it is gone, too, which the log says.
+    /// Ends the token of an app that is gone. Its stored pushes are removed and logged as discarded.
     func unregister(_ topic: String, device: DeviceID, at: Int64) async throws(StoreError) -> String?
 
     // MARK: Pushes
 
-    /// Makes `push` durable in its slot, and writes `note` down. Completes with what it took the place of, as far as
-    /// the store knows.
+    /// Stores `push` in its slot and writes `note` to the log. Completes when both are durable, with the pushes that
+    /// were replaced, so far as the store knows them.
     func store(
         _ push: Push, slot: Slot, heldUntil: Int64?, note: LogNote,
         completion: @escaping @Sendable (Result<Stored, StoreError>) -> Void)
-    /// What is stored for `device`.
+    /// Reads the pushes stored for `device`.
     func waiting(for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void)
-    /// Takes one push from storage, and never what took its place, and writes `note` down.
+    /// Removes one push from storage, but never a push that replaced it, and writes `note` to the log.
     func remove(
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void)
-    /// Takes a message of UnifiedPush back from storage, which the log says; completes with whether it was there.
+    /// Removes a message of UnifiedPush from storage and logs this. Completes with whether the message was stored.
     func withdraw(
         _ push: PushID, topic: String, device: DeviceID, at: Int64,
         completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void)
@@ -75,68 +76,72 @@ package protocol GatewayStore: Sendable {
     // MARK: The log
 
     func write(_ note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void)
-    /// All that is known of `push`, oldest first.
+    /// Returns all log entries of `push`, oldest first.
     func log(of push: PushID) async throws(StoreError) -> [LogEntry]
-    /// Entries behind `entry`, oldest first, some `limit` of them; none where there are no more.
+    /// Returns about `limit` entries after `entry`, oldest first. The result is empty only at the end of the log.
     func log(after entry: Int64, limit: Int) async throws(StoreError) -> [LogEntry]
     func lastLogEntry() async throws(StoreError) -> Int64
-    /// Somebody follows the log, or does no more. A shared store tells its growth only meanwhile.
+    /// Sets whether the log is being followed. A shared store reports new entries only during that time.
     func logIsFollowed(_ isFollowed: Bool)
 
     // MARK: The whole
 
     func counts() async throws(StoreError) -> StoreCounts
-    /// Makes something durable that changes nothing; throws what keeps pushes from being stored.
+    /// Writes durably without changing anything. Throws the error that prevents pushes from being stored.
     func probe() async throws(StoreError)
-    /// Throws away what nobody wants any more.
+    /// Deletes expired pushes and old log entries.
     func tidy(now: Moment, logLimit: Int) async throws(StoreError)
-    /// Says what is wrong with the store; nil where it is whole.
+    /// Returns a description of the store's corruption; nil if the store is intact.
     func check() async throws(StoreError) -> String?
-    /// Returns when what was asked for before is done.
+    /// Returns when all earlier operations have completed.
     func settle() async throws(StoreError)
     func close() async throws(StoreError)
 
     // MARK: Shared
 
-    /// Who hears what other gateways do. Called once, before anything else.
+    /// Sets the listener for changes by other gateways. Called once, before any other operation.
     func listen(_ listener: any StoreListener)
-    /// Reads what other gateways have changed and the listener has not heard of, and tells it.
+    /// Reads changes by other gateways that were not yet reported, and reports them to the listener.
     ///
-    /// A change is told once, and may be lost on its way: whoever believes what was told asks once in a while.
+    /// A change is reported once, and the report may be lost. A caller that relies on reports must call this from time
+    /// to time.
     func catchUp() async throws(StoreError)
-    /// The device is connected here, which is written down. From now on the listener hears of its pushes.
+    /// Records that the device is connected to this gateway. From now on the listener receives the device's pushes.
     func attach(_ device: DeviceID, connection: UInt64, at: Int64)
     func detach(_ device: DeviceID, connection: UInt64)
-    /// Takes a silent push's place in the bucket that all gateways share.
+    /// Takes a token for a silent push from the bucket that all gateways share.
     func takeSilent(
         _ topic: String, device: DeviceID, _ settings: TokenBucket.Settings, wallSeconds: Double,
         completion: @escaping @Sendable (Result<TokenBucket.Verdict, StoreError>) -> Void)
-    /// Completes with whether each alert of `topic` is kept for the device: ``DeviceRoute/keepsEach(_:)`` of the gateway that has it.
+    /// Completes with whether each alert of `topic` is kept for the device: the result of ``DeviceRoute/keepsEach(_:)``
+    /// at the gateway to which it is connected.
     func keepsEach(
         _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void)
-    /// Offers a push that has one attempt to the gateway that has its device; completes with why it did not go.
+    /// Offers a push that has one attempt to the gateway to which its device is connected. Completes with the reason
+    /// for which it was not sent; nil if it was.
     func offer(
         _ push: Push, completion: @escaping @Sendable (Result<DeliveryEvent.Discard?, StoreError>) -> Void)
 }
 
-/// Hears what other gateways do with a store that is shared.
+/// Receives changes that other gateways make to a shared store.
 package protocol StoreListener: AnyObject, Sendable {
-    /// A push for a device that is attached is in the store.
+    /// Reports that a push for an attached device is in the store.
     func arrived(_ stored: StoredPush)
-    /// Whether each alert of `topic` is kept for a device that may be attached.
+    /// Returns whether each alert of `topic` is kept for a device that may be attached.
     func keepsEach(_ topic: String, of device: DeviceID) -> Bool
-    /// A push with one attempt, for a device that may be attached; gives why it does not go.
+    /// Handles a push with one attempt for a device that may be attached. Returns the reason for which it is not sent;
+    /// nil if it is.
     func offered(_ push: Push) -> DeliveryEvent.Discard?
-    /// The device has connected to another gateway, or the store cannot say that it has not.
+    /// Reports that the device has connected to another gateway, or that the store cannot rule this out.
     func superseded(_ device: DeviceID, connection: UInt64, _ refusal: Refusal)
-    /// What was told may have been missed.
+    /// Reports that earlier reports may have been lost.
     func mayHaveMissed()
     func providersChanged()
     func changed(_ device: DeviceID, tokens: [String], isRevoked: Bool)
     func logGrew()
 }
 
-/// Teams, keys and topics: what is asked with every push.
+/// The teams, keys and topics, which are needed to check every push.
 package struct ProviderRecords: Sendable, Hashable {
     package var teams: [TeamRecord] = []
     package var keys: [KeyRecord] = []
@@ -149,7 +154,7 @@ package struct ProviderRecords: Sendable, Hashable {
     }
 }
 
-/// A push that is durable, those whose place it has taken, and those that made room for it.
+/// A push that is durable, with the pushes that it replaced and those that were removed to make room.
 package struct Stored: Sendable, Hashable {
     package var stored: StoredPush
     package var replaced: [PushID]
@@ -162,12 +167,12 @@ package struct Stored: Sendable, Hashable {
     }
 }
 
-/// What the log is told of one push at one time.
+/// A note for the log on one push at one time.
 package struct LogNote: Sendable, Hashable {
     package var push: PushID
     /// Milliseconds since 1970.
     package var at: Int64
-    /// The push itself, where this is the first that is said of it.
+    /// The push itself, if this is its first log entry.
     package var received: Push?
     package var withPayload = false
     package var events: [DeliveryEvent]

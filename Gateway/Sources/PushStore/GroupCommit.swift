@@ -1,17 +1,18 @@
 import GRDB
 import Synchronization
 
-/// Puts the work that comes while another transaction syncs into one transaction of its own, in the order in which it
-/// was asked for.
+/// Collects the operations that arrive while a transaction syncs, and executes them in one further transaction, in the
+/// order of the requests.
 final class GroupCommit: Sendable {
     private struct Operation {
-        /// Does the work inside the transaction; what it returns is called once the transaction's end is known. Throws
-        /// where the work fails.
+        /// Does the work inside the transaction. The result is called when the outcome of the transaction is known.
+        /// Throws if the work fails.
         var perform: @Sendable (Database) throws -> Settlement
-        /// The same within a savepoint: work that fails leaves nothing, and the rest of the transaction stays. Throws where it
-        /// has ended the whole transaction, as on a full disk.
+        /// Does the work within a savepoint. Work that fails is rolled back, and the rest of the transaction remains.
+        /// Throws if the failure has ended the whole transaction, as on a full disk.
         var performAlone: @Sendable (Database) throws -> Settlement
-        /// Answers when what was to be written is not: what only reads does so once more, of what is on the disk.
+        /// Completes an operation whose transaction failed. An operation that only reads is executed again on the data
+        /// that is on the disk.
         var refuse: @Sendable (Database, StoreError) -> Void
     }
 
@@ -24,12 +25,12 @@ final class GroupCommit: Sendable {
         self.writer = writer
     }
 
-    /// Operations that wait for their transaction.
+    /// The number of operations that wait for their transaction.
     var depth: Int { pending.withLock { $0.count } }
 
     /// Queues `body`, and calls `completion` when its transaction is on the disk, or has failed. Returns at once.
     ///
-    /// - Parameter isReading: `body` writes nothing, and has its answer also where the transaction has failed.
+    /// - Parameter isReading: whether `body` only reads. It then gets a result even if the transaction fails.
     func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value, isReading: Bool = false,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -51,7 +52,8 @@ final class GroupCommit: Sendable {
             operations.append(operation)
             return operations.count == 1
         }
-        // Later operations join the same commit: the writer's queue is serial, so a flush takes all that have gathered.
+        // Later operations join the same commit. The writer's queue is serial, so a flush takes all operations that
+        // have gathered.
         if isFirst { flush() }
     }
 
@@ -70,11 +72,11 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Does all of the work in one transaction; gives what is to be called when it has ended well.
+    /// Does all of the work in one transaction, and returns the functions to call after it has committed.
     ///
-    /// A savepoint for each would cost as much as a small piece of work does, and hardly ever is one needed: where some
-    /// work fails, the transaction is rolled back and everything is done again, each within its own. So `body` may be
-    /// run twice, but what the first time did is gone.
+    /// A savepoint per operation would cost as much as a small operation, and is rarely needed. If an operation fails,
+    /// the transaction is rolled back, and all operations are executed again, each within a savepoint. So `body` may
+    /// run twice, but the changes of its first run are rolled back.
     private static func commit(_ operations: [Operation], _ db: Database) throws -> [Settlement] {
         var settlements: [Settlement] = []
         settlements.reserveCapacity(operations.count)
@@ -105,7 +107,7 @@ final class GroupCommit: Sendable {
                 value = try body(db)
                 return .commit
             }
-            guard let value else { throw StoreError(.other, "The transaction gave no value.") }
+            guard let value else { throw StoreError(.other, "The transaction returned no value.") }
             return value
         }
     }

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The schema, step by step. A step that was released is never changed.
+/// The steps that create the schema. A released step is never changed.
 enum Migrations {
     static let all: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
@@ -11,13 +11,13 @@ enum Migrations {
             try db.execute(sql: second)
         }
         migrator.registerMigration("3") { db in
-            // Without it, each registration reads the tokens of all devices.
+            // Without this index, each registration reads the tokens of all devices.
             try db.execute(sql: "CREATE INDEX tokenOfDevice ON token (device)")
         }
         return migrator
     }()
 
-    /// Times are milliseconds since 1970, but for `expiry`, which is seconds.
+    /// The first schema. Times are milliseconds since 1970, except `expiry`, which is in seconds.
     private static let first = """
         CREATE TABLE team (
             id TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 10),
@@ -91,7 +91,8 @@ enum Migrations {
         CREATE INDEX logPush ON log (push);
         """
 
-    /// Slots are texts, and registrations for UnifiedPush have tokens for topics that belong to no team.
+    /// The second schema. Slots are texts, and registrations for UnifiedPush have tokens for topics that belong to no
+    /// team.
     private static let second = """
         CREATE TABLE slottedPush (
             sequence INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -2,7 +2,7 @@ import GRDB
 package import PushProtocol
 package import PushRouting
 
-/// One machine: operations that come together share a transaction and a sync of the disk.
+/// The store of a single machine. Operations that come together share a transaction and a sync of the disk.
 extension PushStore: GatewayStore {
     package var isShared: Bool { false }
 
@@ -45,7 +45,7 @@ extension PushStore: GatewayStore {
     }
 
     package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
-        // In the order of writes, so that a device that was just made is there.
+        // The read is queued after earlier writes, so that it finds a device that was just created.
         let result: Result<DeviceRecord?, StoreError> = await withCheckedContinuation { continuation in
             enqueueReading({ try $0.device(id) }, completion: { continuation.resume(returning: $0) })
         }
@@ -180,11 +180,11 @@ extension PushStore: GatewayStore {
     }
 
     package func attach(_ device: DeviceID, connection: UInt64, at: Int64) {
-        // Where it cannot be written, the device is as well here.
+        // A failure to record the time does not matter: the device is connected all the same.
         enqueue({ try $0.sawDevice(device, at: at) }, completion: { _ in })
     }
 
-    // MARK: - Nobody shares it
+    // MARK: - Operations of a shared store
 
     package func listen(_ listener: any StoreListener) {}
     package func catchUp() async throws(StoreError) {}
@@ -194,13 +194,13 @@ extension PushStore: GatewayStore {
         _ topic: String, device: DeviceID, _ settings: TokenBucket.Settings, wallSeconds: Double,
         completion: @escaping @Sendable (Result<TokenBucket.Verdict, StoreError>) -> Void
     ) {
-        enqueue({ _ in throw StoreError(.other, "The buckets are with the routes.") }, completion: completion)
+        enqueue({ _ in throw StoreError(.other, "Only a shared store has buckets.") }, completion: completion)
     }
 
     package func keepsEach(
         _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
-        enqueue({ _ in throw StoreError(.other, "The routes know.") }, completion: completion)
+        enqueue({ _ in throw StoreError(.other, "Only a shared store has other gateways.") }, completion: completion)
     }
 
     package func offer(
@@ -211,7 +211,7 @@ extension PushStore: GatewayStore {
 }
 
 extension PushTransaction {
-    /// Reads the table of pushes, and writes a number of the file's head, which the gateway does not use, as it is.
+    /// Reads the table of pushes, and rewrites the unused `user_version` of the file's header with its present value.
     fileprivate func probe() throws {
         _ = try Row.fetchOne(db, sql: "SELECT id FROM push LIMIT 1")
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0

@@ -2,16 +2,17 @@ import Foundation
 import GRDB
 import Glibc
 
-/// The gateway's one SQLite database: who may send what to whom, what is stored, and what became of each push.
+/// The gateway's SQLite database. It holds providers, devices, pending pushes and the delivery log.
 ///
-/// What is asked for is done in that order; many callers share one transaction and one sync of the disk. Thread-safe.
+/// Operations are executed in the order in which they were requested. Operations of several callers share one
+/// transaction and one sync of the disk. Thread-safe.
 package final class PushStore: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit
 
     /// Opens or creates the database at `path`.
     ///
-    /// - Throws: ``StoreError``; a database of a newer version is refused, and left as it is.
+    /// - Throws: ``StoreError``. A database of a newer version is refused and not changed.
     package convenience init(path: String) throws(StoreError) {
         Self.keepPrivate(path)
         do {
@@ -21,19 +22,20 @@ package final class PushStore: Sendable {
         }
     }
 
-    /// Makes the file for its owner alone, in whatever directory it lies; SQLite gives its other files the same mode.
+    /// Makes the file accessible only to its owner, whatever the directory's mode. SQLite gives its other files the
+    /// same mode.
     private static func keepPrivate(_ path: String) {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor < 0 else {
             Glibc.close(descriptor)
             return
         }
-        // An existing database is not opened: closing it would release SQLite's locks of this process. Where the mode
-        // cannot be changed, SQLite says whether the file can be used.
+        // Do not open an existing database to change its mode: closing it would release this process's SQLite locks. If
+        // the mode cannot be changed, SQLite reports whether the file is usable.
         for file in [path, path + "-wal", path + "-shm"] { chmod(file, 0o600) }
     }
 
-    /// A store that lives in memory, for tests.
+    /// Creates a store in memory, for tests.
     package convenience init(inMemory: Void) throws(StoreError) {
         do {
             try self.init(writer: DatabaseQueue(configuration: Self.configuration))
@@ -50,9 +52,10 @@ package final class PushStore: Sendable {
         guard !isSuperseded else {
             throw StoreError(
                 .newerVersion,
-                "The database was written by a newer version. Nothing was changed; install that version again.")
+                "The database was written by a newer version and was not changed. Install that version again.")
         }
-        // A commit that has returned survives a power cut. GRDB's pool would set NORMAL, which does not sync a commit.
+        // A transaction survives a power cut once its commit has returned. GRDB's pool would set NORMAL, which does not
+        // sync a commit.
         let level = try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -67,18 +70,18 @@ package final class PushStore: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.maximumReaderCount = 2
         configuration.prepareDatabase { db in
-            // 16 MiB of pages: the tables' upper levels and what was written last.
+            // A cache of 16 MiB holds the upper levels of the tables and the latest writes.
             try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA journal_size_limit = 16777216")
         }
         return configuration
     }
 
-    /// How much waits for the disk.
+    /// The number of operations that wait for the disk.
     package var depth: Int { commits.depth }
 
-    /// Runs `body` in a transaction shared with others, and calls `completion` when that is on the disk. Returns at
-    /// once.
+    /// Runs `body` in a transaction shared with others, and calls `completion` when the transaction is on the disk.
+    /// Returns at once.
     package func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -86,8 +89,8 @@ package final class PushStore: Sendable {
         commits.enqueue({ try body(PushTransaction(db: $0)) }, completion: completion)
     }
 
-    /// Runs `body`, which only reads, behind what was asked for before it, and calls `completion`. It has its answer
-    /// also where the transaction that it shared could not be written. Returns at once.
+    /// Runs `body`, which only reads, after all earlier operations, and calls `completion`. It gets a result even if
+    /// the transaction that it shared could not be written. Returns at once.
     package func enqueueReading<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -95,7 +98,7 @@ package final class PushStore: Sendable {
         commits.enqueue({ try body(PushTransaction(db: $0)) }, isReading: true, completion: completion)
     }
 
-    /// Runs `body` in a transaction shared with others, and returns when that is on the disk.
+    /// Runs `body` in a transaction shared with others, and returns when the transaction is on the disk.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
@@ -105,11 +108,11 @@ package final class PushStore: Sendable {
         return try result.get()
     }
 
-    /// Reads what is on the disk, to its end also where the caller's task is cancelled.
+    /// Reads from the database. A cancellation of the caller's task does not interrupt the read.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        // The database's own reads are cancelled with their task: this one is nobody's.
+        // GRDB cancels a read with its task, so the read runs in an unstructured task.
         let reading = Task { [writer] in try await writer.read { try body(PushTransaction(db: $0)) } }
         do {
             return try await reading.value
@@ -118,7 +121,7 @@ package final class PushStore: Sendable {
         }
     }
 
-    /// Says what is wrong with the file; nil where it is whole.
+    /// Returns a description of the file's corruption; nil if the file is intact.
     package func check() async throws(StoreError) -> String? {
         do {
             let answer = try await writer.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
@@ -133,7 +136,7 @@ package final class PushStore: Sendable {
     }
 }
 
-/// What can be done within one transaction.
+/// The operations within one transaction.
 package struct PushTransaction {
     let db: Database
 }

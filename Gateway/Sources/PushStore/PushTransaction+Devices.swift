@@ -6,15 +6,15 @@ import PushRouting
 extension PushTransaction {
     // MARK: - Enrolment
 
-    /// - Parameter hash: of the code; the code itself is nowhere.
+    /// - Parameter hash: the hash of the code. The code itself is not stored.
     package func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) throws {
         try run("DELETE FROM enrolment WHERE expiresAt <= ?", [now])
         try run("INSERT INTO enrolment (hash, name, expiresAt) VALUES (?, ?, ?)", [Data(hash), name, expiresAt])
     }
 
-    /// Makes a device of a code that is good; the code is used up. Nil where it is not good.
+    /// Creates a device with an enrolment code and deletes the code. Returns nil if the code is not valid.
     ///
-    /// - Parameter name: nil takes the name that the code was made for.
+    /// - Parameter name: the device's name; nil for the name that was given when the code was made.
     package func enrol(_ id: DeviceID, hash: [UInt8], key: [UInt8], name: String?, now: Int64) throws -> DeviceRecord? {
         let row = try Row.fetchOne(
             db, sql: "SELECT name FROM enrolment WHERE hash = ? AND expiresAt > ?", arguments: [Data(hash), now])
@@ -44,11 +44,10 @@ extension PushTransaction {
         try run("UPDATE device SET seenAt = ? WHERE id = ?", [at, id.data])
     }
 
-    /// The device is let in no more, its tokens are unregistered, and what is stored for it is gone; says what that
-    /// was.
+    /// Revokes the device, unregisters its tokens and removes its stored pushes. Returns the tokens and the pushes.
     package func revokeDevice(_ id: DeviceID, at: Int64) throws -> (tokens: [String], pushes: [PushID]) {
         try run("UPDATE device SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?", [at, id.data])
-        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no device '\(id)'.") }
+        guard db.changesCount == 1 else { throw StoreError(.refused, "The device '\(id)' does not exist.") }
         let tokens = try tokens(of: id).filter { $0.endedAt == nil }.map(\.token)
         try run(
             "UPDATE token SET endedAt = ?, endedBy = 'unregistered' WHERE device = ? AND endedAt IS NULL",
@@ -71,18 +70,18 @@ extension PushTransaction {
         ).compactMap(TokenRecord.init(row:))
     }
 
-    /// The token of `topic` on `device`: the one in use, or `fresh`, which becomes the one in use. A device that is
-    /// revoked has none.
+    /// Returns the token of `topic` on `device`. If there is none, or `isFreshWanted` is set, it stores `fresh` as the
+    /// token in use. A revoked device gets none.
     ///
     /// - Parameters:
-    ///   - limit: of tokens in use that a device may have, and of ended ones that are remembered.
-    ///   - isFreshWanted: ends the one in use.
-    /// - Returns: the token, and the one that it has ended.
+    ///   - limit: the most tokens in use of a device, and the most ended tokens that are remembered.
+    ///   - isFreshWanted: ends the token in use and replaces it.
+    /// - Returns: the token in use, and the token that it replaced.
     package func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) throws -> (token: String, ended: String?) {
         guard let record = try self.device(device), record.revokedAt == nil else {
-            throw StoreError(.refused, "There is no device '\(device)', or it is revoked.")
+            throw StoreError(.refused, "The device '\(device)' does not exist or is revoked.")
         }
         let current = try String.fetchOne(
             db, sql: "SELECT token FROM token WHERE device = ? AND topic = ? AND endedAt IS NULL",
@@ -95,13 +94,13 @@ extension PushTransaction {
                 try Int.fetchOne(
                     db, sql: "SELECT count(*) FROM token WHERE device = ? AND endedAt IS NULL",
                     arguments: [device.data]) ?? 0
-            guard count < limit else { throw StoreError(.refused, "The device has \(count) tokens.") }
+            guard count < limit else { throw StoreError(.refused, "The limit of \(limit) tokens is reached.") }
         }
         try run(
             "INSERT INTO token (token, device, topic, createdAt) VALUES (?, ?, ?, ?)",
             [fresh, device.data, topic, at])
-        // Ended ones answer 410 for a time; a device that asks for fresh ones on and on, or for ever new topics, does not
-        // fill the disk with them.
+        // Ended tokens answer 410 for some time. The limits keep a device from filling the disk with requests for new
+        // tokens or topics.
         try run(
             """
             DELETE FROM token WHERE token IN (
@@ -117,7 +116,7 @@ extension PushTransaction {
         return (fresh, current)
     }
 
-    /// The app is gone: its token is ended, and what is stored for it is gone, too.
+    /// Ends the token of an app that is gone, and removes its stored pushes.
     package func unregister(
         _ topic: String, device: DeviceID, at: Int64
     ) throws -> (token: String?, pushes: [PushID]) {

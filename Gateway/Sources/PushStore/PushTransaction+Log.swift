@@ -11,7 +11,7 @@ package struct LogEntry: Sendable, Hashable {
     package var at: Int64
     package var event: String
     package var detail: String?
-    /// In the first entry of a push.
+    /// The device; only in the first entry of a push.
     package var device: DeviceID?
     package var topic: String?
     package var payload: [UInt8]?
@@ -32,13 +32,13 @@ package struct LogEntry: Sendable, Hashable {
 }
 
 extension [LogEntry] {
-    /// The entries of one push with one fate for each time that it was received: its delivery, or else the first reason for which it
-    /// was discarded. A store that cannot read before it writes needs this.
+    /// The entries of one push, with one outcome for each time that it was received: its delivery, or otherwise the
+    /// first reason for which it was discarded. A store that cannot read before it writes needs this filter.
     package var withOneFate: [LogEntry] {
-        // Under an id that was sent to several devices, nobody can tell whose fate an entry is.
+        // If an id was sent to several devices, its entries do not say which device they concern.
         guard Set(compactMap(\.device)).count < 2 else { return self }
         var kept: [LogEntry] = []
-        // Where in `kept` the fate of this reception is.
+        // The index in `kept` of the outcome of this reception.
         var known: Int?
         for entry in self {
             if entry.event == DeliveryEvent.received.name { known = nil }
@@ -58,8 +58,8 @@ extension [LogEntry] {
 }
 
 extension PushTransaction {
-    /// Writes down what became of a push. It has one fate: the device may have acknowledged it while another push took its
-    /// place, or while it expired. Then it was delivered, whatever was written first.
+    /// Logs an event of a push and keeps only one outcome. A device may acknowledge a push while the push is replaced
+    /// or expires; then only the delivery is kept.
     package func log(_ push: PushID, _ event: DeliveryEvent, at: Int64) throws {
         if let fate = event.fate {
             let earlier = try fates(of: push)
@@ -71,8 +71,8 @@ extension PushTransaction {
             [push.data, at, event.name, event.detail])
     }
 
-    /// The entries that end the story of `push`, since its provider has sent it last. None under an id that was sent to
-    /// several devices: nobody can tell whose fate an entry is.
+    /// Returns the entries with an outcome of `push` since its provider last sent it. The result is empty if the id was
+    /// sent to several devices, because the entries do not say which device they concern.
     private func fates(of push: PushID) throws -> [(entry: Int64, fate: DeliveryEvent.Fate)] {
         let select = try db.cachedStatement(
             sql: """
@@ -85,7 +85,7 @@ extension PushTransaction {
         }
     }
 
-    /// Writes down that a push came.
+    /// Logs that a push was received.
     package func logReceived(_ push: Push, withPayload: Bool) throws {
         try run(
             "INSERT INTO log (push, at, event, device, topic, payload) VALUES (?, ?, ?, ?, ?, ?)",
@@ -95,12 +95,12 @@ extension PushTransaction {
             ])
     }
 
-    /// All that is known of `push`, oldest first.
+    /// Returns all log entries of `push`, oldest first.
     package func log(of push: PushID) throws -> [LogEntry] {
         try entries("WHERE push = ? ORDER BY entry", [push.data])
     }
 
-    /// At most `limit` entries behind `entry`, oldest first.
+    /// Returns at most `limit` entries after `entry`, oldest first.
     package func log(after entry: Int64, limit: Int) throws -> [LogEntry] {
         try entries("WHERE entry > ? ORDER BY entry LIMIT ?", [entry, limit])
     }
@@ -109,7 +109,7 @@ extension PushTransaction {
         try Int64.fetchOne(db, sql: "SELECT max(entry) FROM log") ?? 0
     }
 
-    /// Forgets all but the last `limit` entries.
+    /// Deletes all but the last `limit` entries.
     package func pruneLog(to limit: Int) throws {
         try run("DELETE FROM log WHERE entry <= (SELECT max(entry) FROM log) - ?", [limit])
     }

@@ -13,7 +13,7 @@ extension PushTransaction {
         try run("INSERT INTO team (id, name, createdAt) VALUES (?, ?, ?)", [id, name, at])
     }
 
-    /// - Parameter time: nil lets the team send again.
+    /// - Parameter time: the time of the suspension; nil ends it.
     package func suspendTeam(_ id: String, at time: Int64?) throws {
         try run("UPDATE team SET suspendedAt = ? WHERE id = ?", [time, id])
         guard db.changesCount == 1 else { throw StoreError.noTeam(id) }
@@ -38,7 +38,7 @@ extension PushTransaction {
 
     package func revokeKey(_ id: String, at: Int64) throws {
         try run("UPDATE signingKey SET revokedAt = coalesce(revokedAt, ?) WHERE id = ?", [at, id])
-        guard db.changesCount == 1 else { throw StoreError(.refused, "There is no key '\(id)'.") }
+        guard db.changesCount == 1 else { throw StoreError(.refused, "The key '\(id)' does not exist.") }
     }
 
     package func topics() throws -> [TopicRecord] {

@@ -4,9 +4,9 @@ package import PushProtocol
 package import PushRouting
 
 extension PushTransaction {
-    /// Puts `push` into its slot; gives the pushes whose place it takes, and those that make room for it.
+    /// Stores `push` in its slot. Returns the pushes that it replaced, and the pushes that were removed to make room.
     ///
-    /// A silent push that passes takes the place of the one that was held for its topic, too.
+    /// A silent push that passes also replaces the push that was held for its topic.
     package func store(
         _ push: Push, slot: Slot, heldUntil: Int64?
     ) throws -> Stored {
@@ -17,7 +17,7 @@ extension PushTransaction {
         for slot in slots {
             let delete = try db.cachedStatement(
                 sql: "DELETE FROM push WHERE device = ? AND topic = ? AND slot = ? RETURNING id")
-            // All of them, so that the statement comes to its end; there is at most one.
+            // Fetch all rows, so that the statement finishes. There is at most one.
             let ids = try Data.fetchAll(delete, arguments: [device, push.topic, slot.text])
             replaced += ids.compactMap { PushID(bytes: $0) }
         }
@@ -36,9 +36,9 @@ extension PushTransaction {
         return Stored(stored: stored, replaced: replaced, evicted: evicted)
     }
 
-    /// Takes the oldest alerts from storage that came while the device was connected and are more than is kept.
+    /// Removes the oldest of the alerts that came while the device was connected, down to the limit.
     private func makeRoomForAlerts(of device: DeviceID) throws -> [PushID] {
-        // A full stop follows the hyphen: all slots with the prefix.
+        // A full stop sorts directly after the hyphen, so the range covers all slots with the prefix.
         let alerts = try db.cachedStatement(
             sql: """
                 SELECT sequence, id, length(payload) AS size FROM push WHERE device = ? AND slot >= 'a-' AND slot < 'a.'
@@ -47,8 +47,8 @@ extension PushTransaction {
         return try evict(alerts, [device.data], KeptMessages.countOfDevice, KeptMessages.bytesOfDevice)
     }
 
-    /// Takes the oldest messages of UnifiedPush from storage that are more than is kept: first the registration's, then
-    /// the device's.
+    /// Removes the oldest messages of UnifiedPush, first down to the limit of the registration, then to that of the
+    /// device.
     private func makeRoom(for stored: StoredPush) throws -> [PushID] {
         let device = stored.push.device.data
         let ofRegistration = try db.cachedStatement(
@@ -57,7 +57,8 @@ extension PushTransaction {
                 """)
         var evicted = try evict(
             ofRegistration, [device, stored.push.topic], KeptMessages.count, KeptMessages.bytes)
-        // A colon sorts before a semicolon: all topics with the prefix, by the index.
+        // A semicolon sorts directly after the colon, so the range covers all topics with the prefix and uses the
+        // index.
         let prefix = UnifiedPushTopic.prefix
         let ofDevice = try db.cachedStatement(
             sql: """
@@ -69,7 +70,7 @@ extension PushTransaction {
         return evicted
     }
 
-    /// - Parameter newest: the rows, newest first.
+    /// - Parameter newest: the rows, sorted from the newest to the oldest.
     private func evict(
         _ newest: Statement, _ arguments: StatementArguments, _ count: Int, _ bytes: Int
     ) throws -> [PushID] {
@@ -85,26 +86,26 @@ extension PushTransaction {
         return evicted.reversed()
     }
 
-    /// What is stored for `device`, in the order in which it came.
+    /// Returns the pushes stored for `device`, in order of arrival.
     package func waiting(for device: DeviceID) throws -> [StoredPush] {
         let select = try db.cachedStatement(sql: "SELECT * FROM push WHERE device = ? ORDER BY sequence")
         return try Row.fetchAll(select, arguments: [device.data]).compactMap(StoredPush.init(row:))
     }
 
-    /// Takes one push from storage; nothing happens where another has its place.
+    /// Removes one push from storage. Does nothing if another push has replaced it.
     package func remove(_ place: StoredPlace, device: DeviceID) throws {
         try run(
             "DELETE FROM push WHERE sequence = ? AND device = ? AND id = ?",
             [place.sequence, device.data, place.id.data])
     }
 
-    /// Takes a message of a registration from storage, and reads none; false where it is not there.
+    /// Removes a message of a registration from storage without reading it. Returns false if it is not stored.
     package func withdraw(_ push: PushID, topic: String, device: DeviceID) throws -> Bool {
         try run("DELETE FROM push WHERE device = ? AND topic = ? AND id = ?", [device.data, topic, push.data])
         return db.changesCount > 0
     }
 
-    /// Takes at most `limit` pushes from storage that nobody wants any more; says which.
+    /// Removes at most `limit` expired pushes from storage and returns their ids.
     package func removeExpired(now: Moment, limit: Int) throws -> [PushID] {
         let expired = try Row.fetchAll(
             db, sql: "SELECT sequence, id FROM push WHERE expiry <= ? ORDER BY expiry LIMIT ?",
@@ -124,13 +125,13 @@ extension PushTransaction {
     }
 }
 
-/// How much the store holds.
+/// The numbers of objects in the store.
 package struct StoreCounts: Sendable, Hashable {
     package var teams: Int
     package var devices: Int
     package var tokens: Int
     package var stored: Int
-    /// Nil where they are counted as stored.
+    /// The number of held pushes; nil if they are counted as stored.
     package var held: Int?
 
     package init(teams: Int, devices: Int, tokens: Int, stored: Int, held: Int?) {
@@ -143,7 +144,7 @@ package struct StoreCounts: Sendable, Hashable {
 }
 
 extension StoredPush {
-    /// Nil for a row that makes no sense.
+    /// Creates a push from a row; nil if the row is invalid.
     fileprivate init?(row: Row) {
         guard let id = PushID(bytes: row["id"] as Data), let device = DeviceID(bytes: row["device"] as Data),
             let slot = Slot(text: row["slot"]), let priority = PushPriority(rawValue: row["priority"]),

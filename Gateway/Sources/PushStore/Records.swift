@@ -1,8 +1,8 @@
 package import PushProtocol
 
-/// Who sends: a team, and the keys and topics that are its own.
+/// A team of providers, to which keys and topics belong.
 package struct TeamRecord: Sendable, Hashable, Codable {
-    /// Ten characters, as a provider's token names it.
+    /// The team's id of ten characters, which a provider's token names.
     package var id: String
     package var name: String
     package var createdAt: Int64
@@ -16,17 +16,17 @@ package struct TeamRecord: Sendable, Hashable, Codable {
     }
 }
 
-/// A key with which a team signs its tokens.
+/// A key with which a team signs its provider tokens.
 package struct KeyRecord: Sendable, Hashable, Codable {
     package enum Environment: String, Sendable, Hashable, CaseIterable, Codable {
         case any, development, production
     }
 
-    /// Ten characters, as a provider's token names it.
+    /// The key's id of ten characters, which a provider's token names.
     package var id: String
     package var team: String
     package var environment: Environment
-    /// PEM.
+    /// The public key in PEM format.
     package var publicKey: String
     package var createdAt: Int64
     package var revokedAt: Int64?
@@ -67,16 +67,16 @@ package struct DeviceRecord: Sendable, Hashable {
     }
 }
 
-/// An app's address on a device.
+/// A device token: the address of one topic on one device.
 package struct TokenRecord: Sendable, Hashable {
     package enum End: String, Sendable, Hashable, Codable {
-        /// The app is gone, or the device is.
+        /// The app was unregistered, or its device was revoked.
         case unregistered
-        /// The app has asked for another.
+        /// The app requested another token.
         case replaced
     }
 
-    /// Tokens of one topic of a device that have ended and still answer that they have.
+    /// The most ended tokens per device and topic for which the gateway still answers that they have ended.
     package static let endedOfTopic = 8
 
     package var token: String

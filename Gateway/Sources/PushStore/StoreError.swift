@@ -1,13 +1,13 @@
 import GRDB
 
-/// Why the store could not do something.
+/// The reason for which a store operation failed.
 package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: Sendable, Hashable {
-        /// No space, or no more right to write.
+        /// The disk is full, or the store is no longer writable.
         case unavailable
         case newerVersion
         case damaged
-        /// What was asked for breaks a rule that a person can mend.
+        /// The request breaks a rule, and the caller can correct it.
         case refused
         case other
     }
@@ -21,10 +21,10 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     package static func noTeam(_ id: String) -> StoreError {
-        StoreError(.refused, "There is no team '\(id)'. Add it first: nightshift-gateway team add \(id) NAME")
+        StoreError(.refused, "The team '\(id)' does not exist. Add it first: nightshift-gateway team add \(id) NAME")
     }
 
-    /// - Parameter kind: "team", "key" or "topic".
+    /// - Parameter kind: the kind of the object: "team", "key" or "topic".
     package static func exists(_ kind: String, _ name: String) -> StoreError {
         StoreError(.refused, "The \(kind) '\(name)' already exists.")
     }

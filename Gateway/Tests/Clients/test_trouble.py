@@ -68,8 +68,8 @@ class Trouble(unittest.TestCase):
         """R5: A command that names what is not there, or is there already, says so."""
         key = self.gateway.path("KEY0000001.p8")
         for words, sentence in (
-                (["key", "add", "KEY0000009", key, "--team", "NOSUCHTEAM"], "There is no team 'NOSUCHTEAM'."),
-                (["topic", "add", "org.example.New", "--team", "NOSUCHTEAM"], "There is no team 'NOSUCHTEAM'."),
+                (["key", "add", "KEY0000009", key, "--team", "NOSUCHTEAM"], "The team 'NOSUCHTEAM' does not exist."),
+                (["topic", "add", "org.example.New", "--team", "NOSUCHTEAM"], "The team 'NOSUCHTEAM' does not exist."),
                 (["team", "add", "TEAM000001", "x"], "The team 'TEAM000001' already exists."),
                 (["key", "add", "KEY0000001", key, "--team", "TEAM000001"], "The key 'KEY0000001' already exists."),
                 (["topic", "add", TOPIC, "--team", "TEAM000001"], f"The topic '{TOPIC}' already exists.")):

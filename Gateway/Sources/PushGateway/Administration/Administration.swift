@@ -129,7 +129,7 @@ struct Administration: Sendable {
         let record = try await gateway.store.device(id)
         let tokens = try await gateway.store.tokens(of: id)
         let waiting = try await gateway.store.waiting(for: id)
-        guard let record else { throw GatewayError("There is no device \(id).") }
+        guard let record else { throw GatewayError("The device \(id) does not exist.") }
         return .device(
             device(record),
             tokens: tokens.map {

@@ -172,7 +172,7 @@ final class DeviceConnection: ChannelInboundHandler {
                 if refusal != nil { self.gateway.metrics.count("nightshift_gateway_refused_devices_total") }
                 self.perform(self.channel.verified(refusal))
             case .failure:
-                self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage fails."), retryAfter: 60))
+                self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage failed."), retryAfter: 60))
             }
             self.restartPatience()
         }
