@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T1: data tasks of background sessions, which live as long as the process.
+/// Row T1: data tasks of background sessions, which end with the process.
 @Suite struct DataTaskTests {
     private let world: World
     private let origin: OriginServer
@@ -32,12 +32,12 @@ import Testing
         #expect(task.state == .completed && task.error == nil && task.countOfBytesReceived == 5)
         #expect((task.response as? HTTPURLResponse)?.statusCode == 200)
         #expect(await session.tasks.0.isEmpty)
-        // The service has never heard of it.
+        // The service knows nothing about the task.
         #expect(world.service.state.read { $0.requests.isEmpty })
         #expect(session.downloadTask(with: url()).taskIdentifier == 3)
     }
 
-    @Test func `T1: A data task whose progress is paused more often than it is resumed loads`() async throws {
+    @Test func `T1: A data task loads after one resume, even if its progress was paused repeatedly`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = Recorder()
         let task = world.process().session(delegate).dataTask(with: request("/hello"))
@@ -66,7 +66,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 received 'hello'", "1 completed"]))
     }
 
-    @Test func `T1: A response that is cancelled has no body, and ends as cancelled`() async throws {
+    @Test func `T1: A response that the app cancels delivers no body, and the task ends as cancelled`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in .cancel }
         let task = world.process().session(delegate).dataTask(with: request("/hello"))
@@ -75,7 +75,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    @Test func `T1: A body waits for an app that decides later`() async throws {
+    @Test func `T1: A body waits for the app's decision about the response`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in nil }
         world.process().session(delegate).dataTask(with: request("/hello")).resume()
@@ -91,7 +91,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 response 200", "1 received 'hello'", "1 completed"]))
     }
 
-    @Test func `T1: A data task becomes a download of the service`() async throws {
+    @Test func `T1: A data task can become a download by the service`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in .becomeDownload }
         let session = world.process().session(delegate)
@@ -106,7 +106,9 @@ import Testing
             ]))
     }
 
-    @Test func `T8: A body with a length ends there although identity is named, and not before`() async throws {
+    @Test func `T8: A body with a length ends there, and not before, even with Transfer-Encoding identity`()
+        async throws
+    {
         origin.serve("/whole", .text("hello"))
         origin.serve("/empty", .text(""))
         origin.serve("/cut", .text("hello"))
@@ -121,7 +123,7 @@ import Testing
             world.process().session(delegate, identifier: path).dataTask(with: request(path)).resume()
             #expect(try await delegate.heard.are(words), "\(path)")
         }
-        // Whether what came before the break is handed on is FoundationNetworking's choice.
+        // FoundationNetworking may or may not deliver the data that arrived before the break.
         let delegate = ResponseRecorder()
         world.process().session(delegate, identifier: "/cut").dataTask(with: request("/cut")).resume()
         try await delegate.heard.wait(for: "the end") { $0.last?.hasPrefix("1 completed") == true }
@@ -142,15 +144,15 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    /// A session whose app does something the next time that a load begins.
+    /// Makes a session whose app does something the next time a load begins.
     private func session(_ delegate: any URLSessionDelegate, _ value: ValueInUse) async -> BackgroundURLSession {
         let session = world.process().session(delegate) { $0.httpAdditionalHeaders = ["X-Name": value] }
-        // The service has the fields by then.
+        // After this call the service has the header fields.
         _ = await session.allTasks
         return session
     }
 
-    @Test func `T1: A data task that is cancelled while its load begins ends once, and loads nothing`() async throws {
+    @Test func `T1: A data task that is cancelled while its load begins ends once and loads nothing`() async throws {
         origin.serve("/hello", .text("hello"))
         let (delegate, value) = (ResponseRecorder(), ValueInUse())
         let session = await session(delegate, value)
@@ -189,7 +191,7 @@ import Testing
         let delegate = Recorder()
         let session = world.process().session(delegate)
         session.dataTask(with: request("/held")).resume()
-        // What has come by then has been told of.
+        // The delegate must receive the data that has arrived so far.
         try await delegate.heard.wait(for: "the first byte") { $0 == ["1 received 'h'"] }
         session.invalidateAndCancel()
         #expect(try await delegate.heard.are(["1 received 'h'", "1 completed -999", "invalid"]))
@@ -197,7 +199,7 @@ import Testing
 
     // MARK: - Credentials
 
-    @Test func `T7: Basic credentials are asked for before the response, and used`() async throws {
+    @Test func `T7: Basic credentials are requested before the response, and used`() async throws {
         origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
         let delegate = Recorder(onChallenge: { challenge in
             #expect(challenge.previousFailureCount == 0 && challenge.protectionSpace.host == "127.0.0.1")
@@ -211,7 +213,7 @@ import Testing
             ]))
     }
 
-    @Test func `T12: The credential storage's default answers for a delegate that leaves it to the default`()
+    @Test func `T12: A delegate that chooses default handling uses the storage's default credential`()
         async throws
     {
         origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
@@ -235,7 +237,7 @@ import Testing
         #expect(proposed.read { $0 } == ["ada"])
     }
 
-    @Test func `T7: Credentials go to the server that has asked for them, and to no other`() async throws {
+    @Test func `T7: Credentials are sent only to the server that has requested them`() async throws {
         let other = try OriginServer()
         other.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
         origin.serve("/hop", .text("", .redirect(to: other.url("/secret"))))
@@ -250,7 +252,7 @@ import Testing
         #expect(other.requests(for: "/secret").compactMap { $0.field("authorization") }.count == 1)
     }
 
-    @Test func `T7: Behind a redirect another origin gets no secret`() async throws {
+    @Test func `T7: After a redirect, another origin gets no secrets`() async throws {
         let other = try OriginServer()
         other.serve("/file", .text("hello"))
         origin.serve("/secret", .text("", .redirect(to: other.url("/file"))))
@@ -270,7 +272,7 @@ import Testing
         #expect(second.field("accept-language") == "de")
     }
 
-    @Test func `T1: What the app decides of a task that has ended since is too late`() async throws {
+    @Test func `T1: A decision about a task that has ended has no effect`() async throws {
         origin.serve("/held", .text("hello", .stallAfter(1)))
         let delegate = ResponseRecorder { _ in nil }
         let task = world.process().session(delegate).dataTask(with: request("/held"))
@@ -282,7 +284,7 @@ import Testing
             for handler in handlers { handler(.allow) }
             handlers = []
         }
-        // Whatever comes of that comes before this one's end.
+        // Any effect of the decision would happen before this task's end.
         origin.serve("/hello", .text("hello"))
         let second = ResponseRecorder()
         world.process().session(second, identifier: "other").dataTask(with: request("/hello")).resume()
@@ -290,7 +292,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["1 response 200", "1 completed -999"])
     }
 
-    @Test func `T1: A challenge that is answered behind the end of its session begins nothing`() async throws {
+    @Test func `T1: A challenge that is answered after the end of its session has no effect`() async throws {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let origin = try OriginServer()
@@ -303,7 +305,7 @@ import Testing
             try await delegate.isInvalid.wait(for: "the end") { $0 }
             delegate.kept.read { $0 }?(
                 .useCredential, URLCredential(user: "ada", password: "abc", persistence: .none))
-            // A trap would come with the next thing that the loader does.
+            // If the answer caused a trap, it would happen at the loader's next operation.
             let second = Recorder()
             world.process().session(second, identifier: "other").dataTask(
                 with: URLRequest(url: url(origin.url("/secret")))
@@ -313,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `T7: Without credentials the refusal is the response; at Digest, which is not had here, too`()
+    @Test func `T7: Without credentials, and for Digest, the 401 is the response`()
         async throws
     {
         origin.serve("/basic", .text("hello", .requireBasic(user: "ada", password: "abc")))
@@ -328,11 +330,11 @@ import Testing
     }
 }
 
-/// Writes down responses, too.
+/// A delegate that also records responses.
 final class ResponseRecorder: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, Sendable {
     let heard = Watched<[String]>([])
     let handlers = Watched<[@Sendable (URLSession.ResponseDisposition) -> Void]>([])
-    /// Nil to be asked again, through ``handlers``.
+    /// The decision about a response. Nil means that the handler is kept in ``handlers``, and the test decides later.
     private let decide: @Sendable (URLResponse) -> URLSession.ResponseDisposition?
 
     init(_ decide: @escaping @Sendable (URLResponse) -> URLSession.ResponseDisposition? = { _ in .allow }) {
@@ -374,7 +376,7 @@ final class ResponseRecorder: NSObject, URLSessionDownloadDelegate, URLSessionDa
     }
 }
 
-/// Keeps the handler of a challenge.
+/// A delegate that keeps the handler of a challenge.
 final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
     typealias Handler = @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     let kept = Watched<Handler?>(nil)
@@ -392,11 +394,12 @@ final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
     }
 }
 
-/// The value of a header field, which an app may make of anything: it does something of its own when it is used.
+/// The value of a header field, which the app makes from an object of its own. Its `description` runs code of the app
+/// when the value is used.
 private final class ValueInUse: CustomStringConvertible, Sendable {
     private let action = Watched<(@Sendable () -> Void)?>(nil)
 
-    /// - Parameter body: called once.
+    /// - Parameter body: A closure that is called once.
     func whenUsed(_ body: @escaping @Sendable () -> Void) {
         action.update { $0 = body }
     }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Spec sections 2.4 and 3: what the delegate hears, in which order, and how often.
+/// Spec sections 2.4 and 3: the calls of the delegate, their order and their number.
 @Suite struct DeliveryTests {
-    @Test func `T7: A download's delegate hears of it in Apple's order`() async throws {
+    @Test func `T7: A download's delegate gets its calls in Apple's order`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -17,7 +17,7 @@ import Testing
         #expect(task.taskIdentifier == 1)
         task.resume()
         #expect(task.state == .running)
-        // On the service's disk when resume() has returned.
+        // The task is on the service's disk when resume() has returned.
         #expect(world.service.state.read { $0.requests[1]?.request.url } == "http://example.org/file")
         world.service.progress(1, received: 3, of: 7)
         try await delegate.heard.wait(for: "progress") { $0.count == 1 }
@@ -32,7 +32,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: The file is there in didFinishDownloadingTo, and gone afterwards`() async throws {
+    @Test func `T7: The file exists during didFinishDownloadingTo, and is deleted afterwards`() async throws {
         let world = try World()
         let kept = world.directory.path("kept")
         let delegate = Recorder { try? FileManager.default.moveItem(at: $0, to: URL(filePath: kept)) }
@@ -65,7 +65,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: An upload sends its body's progress, then the response's body`() async throws {
+    @Test func `T7: An upload reports its body's progress, then the response's body`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -83,7 +83,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: Messages that were missed come to a later process, once and in order`() async throws {
+    @Test func `T7: A later process gets missed messages once and in order`() async throws {
         let world = try World()
         let process = world.process()
         let early = process.session(Recorder())
@@ -108,8 +108,9 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The process dies between the callback and the acknowledgement: the handled file says so.
-    @Test func `T7: A message is not delivered again when its acknowledgement was lost`() async throws {
+    /// The process ends between the callback and the acknowledgement. The file of handled messages contains the
+    /// message.
+    @Test func `T7: A message whose acknowledgement was lost is not delivered again`() async throws {
         let world = try World()
         let path = "/v1/process/sessions/org.example.photos"
         let refusal = Problem(type: "/problems/invalid", title: "Not now", status: 422)
@@ -135,8 +136,9 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The process dies in the callback: nothing was noted, so it is delivered again.
-    @Test func `T7: A message whose callback never returned is delivered again, with its file`() async throws {
+    /// The process ends during the callback. The message is not in the file of handled messages, so it is delivered
+    /// again.
+    @Test func `T7: A message whose callback did not return is delivered again, with its file`() async throws {
         let world = try World()
         let gate = DispatchSemaphore(value: 0)
         let isInside = Watched(false)
@@ -157,9 +159,9 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// A download whose file cannot be handed over: a plain file stands in place of the folder for it.
+    /// Makes a download whose file cannot be handed over, because a regular file has the path of the folder for it.
     ///
-    /// - Returns: the task, and that file.
+    /// - Returns: The task, and the path of that file.
     private func blockedDownload(_ world: World, _ session: URLSession) async throws -> (URLSessionTask, String) {
         let task = session.downloadTask(with: url())
         task.resume()
@@ -170,7 +172,7 @@ import Testing
         return (task, links)
     }
 
-    @Test func `T7: A finished file waits for trouble on the way to the app to pass`() async throws {
+    @Test func `T7: A finished file is delivered after a temporary error in this process`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -185,7 +187,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A session ends that is cancelled while a finished file cannot be handed over`() async throws {
+    @Test func `T7: A session cancelled while a finished file cannot be handed over ends`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -196,7 +198,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 completed \(NSURLErrorCancelled)", "invalid"]))
     }
 
-    @Test func `T7: A finished file that is gone fails its task, and nothing waits for it`() async throws {
+    @Test func `T7: A task whose finished file no longer exists fails at once`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -211,14 +213,14 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: An upload is not told as done without an answer that can only not be read yet`() async throws {
+    @Test func `T7: An upload does not complete while its response cannot be read temporarily`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
         let file = try world.directory.write("body", to: "body")
         let task = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
         task.resume()
-        // A directory cannot be read as a file.
+        // The link points to a directory, which cannot be read as a file.
         let answer = world.directory.path("state/files/answer")
         try FileManager.default.createSymbolicLink(atPath: answer, withDestinationPath: world.directory.path("state"))
         world.service.change(1) { task in
@@ -232,13 +234,13 @@ import Testing
         let next = world.directory.path("next")
         try FileManager.default.createSymbolicLink(
             atPath: next, withDestinationPath: world.directory.write("thanks", to: "thanks"))
-        // At one stroke: an answer that is missing is gone for good.
+        // The link is replaced atomically, because a missing response would count as lost.
         #expect(rename(next, answer) == 0)
         #expect(try await delegate.heard.are(["1 received 'thanks'", "1 completed"]))
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A message that the app takes out of its queue comes again, and the next ones behind it`()
+    @Test func `T7: A message that the app removes from its queue is added again, before later ones`()
         async throws
     {
         let world = try World()
@@ -259,7 +261,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: One message at a time on the delegate queue, acknowledged after its method has returned`()
+    @Test func `T7: Messages are delivered one at a time, and acknowledged after the method returns`()
         async throws
     {
         let world = try World()
@@ -290,7 +292,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A download from resume data says where it goes on`() async throws {
+    @Test func `T7: A download from resume data reports the offset from which it continues`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -329,9 +331,10 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Progress is not a message: it may overtake the one that says where the task goes on, and come again behind it.
+    /// Progress is not a message. It can arrive before the message with the offset, and again after it.
     @Test(arguments: [0, 3] as [Int64])
-    func `T7: Bytes from before resume data are never told as written`(offset: Int64) async throws {
+    func `T7: Bytes received before the resume data was made are never reported as written`(offset: Int64) async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -345,7 +348,7 @@ import Testing
         world.service.progress(2, received: 3, of: 7)
         try await eventually("the count") { next.countOfBytesReceived == 3 }
         world.service.change(2) { task in
-            // 0 where the server's file has changed: then it has begun again.
+            // The offset is 0 if the server's file has changed and the download has restarted.
             task.resumedAt = offset
             task.task.countOfBytesReceived = offset
             task.task.countOfBytesExpectedToReceive = 7
@@ -364,11 +367,11 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: Notes of what the service no longer has do not pile up`() async throws {
+    @Test func `T7: Records of messages that the service no longer has are removed`() async throws {
         let world = try World()
         let folder = world.directory.path("state/delivered")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // The last line was cut short by a crash.
+        // The last line was truncated by a crash.
         let record = try world.directory.write("1\n2\n3\n4", to: "state/delivered/%2Fapp%3Aorg.example.photos")
         let delegate = Recorder()
         world.service.state.update { $0.lastID = 3 }
@@ -379,7 +382,7 @@ import Testing
         try await eventually("nothing is noted") { !FileManager.default.fileExists(atPath: record) }
     }
 
-    @Test func `T7: A note that a full disk cuts short does not become one of another message`() async {
+    @Test func `T7: A record truncated by a full disk does not become the record of another message`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let paths = ServicePaths(
@@ -387,7 +390,7 @@ import Testing
             let session = SessionID(rawValue: "/app:photos")
             let folder = DeliveryFolder(paths, session: session)
             folder.note(1_234)
-            // Room for two more bytes.
+            // The limit leaves space for two more bytes.
             signal(SIGXFSZ, SIG_IGN)
             var limit = rlimit()
             let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
@@ -407,7 +410,7 @@ import Testing
         }
     }
 
-    @Test func `T7: A session that is to end gives its delegate what it had missed first`() async throws {
+    @Test func `T7: A session that is to end gives its delegate the missed messages first`() async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()

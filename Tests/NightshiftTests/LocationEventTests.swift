@@ -5,10 +5,10 @@ import Testing
 
 @testable import Nightshift
 
-/// Applications and managers live as long as their process; nobody else holds them.
+/// Applications and managers that must exist until their process ends, and that are not retained elsewhere.
 @MainActor private var kept: [AnyObject] = []
 
-/// Rows R6, R7 and R8: crossings and significant changes reach the app's delegates.
+/// Rows R6, R7 and R8: region events and significant changes reach the app's delegates.
 @Suite struct LocationEventTests {
     private static let time = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Sends a command that is acknowledged behind what came before it.
+    /// Sends a command that is acknowledged after earlier commands were handled.
     private func passBehind(_ number: Int64, in world: World) async throws {
         var behind = ProcessCommand(number: number, action: .enter)
         behind.state = .inactive
@@ -48,7 +48,7 @@ import Testing
 
     // MARK: - Regions
 
-    @Test func `R6: Every manager's delegate hears of a crossing and its state, and the wake is completed behind them`()
+    @Test func `R6: Every manager's delegate gets a region event and its state before the wake ends`()
         async throws
     {
         let world = try World()
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime(managers) {}
     }
 
-    @Test func `R6: A crossing waits for the manager that an app makes in its launch`() async throws {
+    @Test func `R6: A region event waits for the manager that an app makes during its launch`() async throws {
         let world = try World()
         let process = try await connect(world)
         world.service.tell(1, try crossing(.entered, "home"), limit: 600)
@@ -92,7 +92,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A later event of the same region completes the earlier one's wake and stands in its place`()
+    @Test func `R6: A later event for a region replaces an earlier one, and completes its wake`()
         async throws
     {
         let world = try World()
@@ -108,7 +108,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A crossing whose acknowledgement was lost is told once`() async throws {
+    @Test func `R6: A region event whose acknowledgement was lost is delivered once`() async throws {
         let world = try World()
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)
@@ -116,7 +116,7 @@ import Testing
         manager.delegate = listener
         world.service.tell(1, try crossing(.entered, "home"), wake: 7)
         try await acknowledged(1, in: world)
-        // A service that was started anew counts its commands from the beginning.
+        // A restarted service numbers its commands from the beginning.
         world.service.tell(2, try crossing(.entered, "home"), wake: 7)
         try await acknowledged(2, in: world)
         world.service.tell(3, try crossing(.entered, "home"), wake: 8)
@@ -125,7 +125,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A crossing that the app's last process has heard is not told to the next one`() async throws {
+    @Test func `R6: A region event that the app's last process received is not delivered to the next`() async throws {
         let world = try World()
         for (number, count) in [(1, 1), (2, 0)] as [(Int64, Int)] {
             let process = try await connect(world)
@@ -133,7 +133,7 @@ import Testing
             let listener = LocationListener()
             manager.delegate = listener
             try await listener.heard.wait(for: "its user's word") { !$0.isEmpty }
-            // The acknowledgement of the first one is lost together with its process.
+            // The acknowledgement of the first event is lost together with its process.
             world.service.tell(number, try crossing(.entered, "home"), wake: 7)
             try await acknowledged(number, in: world)
             #expect(listener.heard.read { $0.count { $0 == "entered home" } } == count)
@@ -141,7 +141,8 @@ import Testing
             world.service.breakStreams()
             withExtendedLifetime(manager) {}
         }
-        // In another state of the service the same number is another crossing, as the same one is with another number.
+        // With another time, the same number is another event, because the service's state may be new. The same event
+        // with another number is another wake.
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)
         let listener = LocationListener()
@@ -156,7 +157,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A crossing that nobody has heard is told to the app's next process`() async throws {
+    @Test func `R6: A region event without a receiver is delivered to the app's next process`() async throws {
         let world = try World()
         let first = try await connect(world)
         world.service.tell(1, try crossing(.entered, "home"), wake: 7, limit: 0.2)
@@ -173,7 +174,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R8: A wake that nobody hears is completed in time, a line says what is missing, and the event is kept`()
+    @Test func `R8: A wake without a receiver ends in time with an advice, and its event is kept`()
         async throws
     {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -200,7 +201,7 @@ import Testing
         #expect(said.contains("the entry into the region 'home'"), "\(said)")
     }
 
-    @Test func `R6: A crossing that no method hears of is named, once`() async throws {
+    @Test func `R6: A region event that no delegate method handles is reported once`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -224,7 +225,7 @@ import Testing
         #expect(said.contains("locationManager(_:didExitRegion:)") && !said.contains("StatefulDelegate"), "\(said)")
     }
 
-    @Test func `R6: An event that cannot be understood completes its wake`() async throws {
+    @Test func `R6: An event that cannot be decoded completes its wake`() async throws {
         let world = try World()
         _ = try await connect(world)
         world.service.wake(1, .region, "home", payload: Data("{}".utf8))
@@ -235,7 +236,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: A significant change is told to managers that have started, with the place and its time`()
+    @Test func `R7: A significant change is delivered, with place and time, to managers that monitor it`()
         async throws
     {
         let world = try World()
@@ -247,7 +248,7 @@ import Testing
         second.delegate = other
         world.service.tell(1, try change(52.5, 13.4), limit: 600)
         try await passBehind(2, in: world)
-        // An app that was launched for it starts it again to hear of it.
+        // An app that was launched for the change starts monitoring again to receive it.
         manager.startMonitoringSignificantLocationChanges()
         try await acknowledged(1, in: world)
         #expect(started.heard.read { $0.contains(#"at ["52.5, 13.4"]"#) })
@@ -261,7 +262,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func `R7: A change whose place nothing tells is an error that passes`() async throws {
+    @Test func `R7: A change without a known location is reported as a temporary error`() async throws {
         let world = try World()
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)
@@ -279,7 +280,7 @@ import Testing
     @Test(arguments: [
         ("region", true), ("fetch,significantChange", true), ("fetch", false), ("", false),
     ])
-    @MainActor func `R6: An app that was launched for a place is told so in its launch options`(
+    @MainActor func `R6: The launch options show that the app was launched for a location event`(
         _ wake: String, _ isForLocation: Bool
     ) throws {
         let world = try World()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows R6 and R7: what a location manager asks of the service, and what its delegate hears of that.
+/// Rows R6 and R7: the requests of a location manager to the service, and the resulting calls of its delegate.
 @Suite struct LocationManagerTests {
-    /// A process with a manager whose delegate writes down what it hears.
+    /// A process with a manager whose delegate records its calls.
     private final class App: Sendable {
         let world: World
         let connection: ServiceConnection
@@ -28,7 +28,7 @@ import Testing
             try await listener.heard.wait(for: text) { $0.contains(text) }
         }
 
-        /// Waits until the app has the user's word as it is now.
+        /// Waits until the app has this permission.
         func may(_ status: CLAuthorizationStatus) async throws {
             try await listener.heard.wait(for: "the user's word") { $0.last { $0.hasPrefix("may") } == "may \(status)" }
         }
@@ -39,9 +39,9 @@ import Testing
             center: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), radius: radius, identifier: identifier)
     }
 
-    // MARK: - Its user
+    // MARK: - Permission
 
-    @Test func `R6: The user's word is told behind a manager's making, then when it changes, and at no other time`()
+    @Test func `R6: The permission is reported once for each new manager, and at each change`()
         async throws
     {
         let app = try App { $0.known.permission = .ask }
@@ -56,14 +56,14 @@ import Testing
         #expect(
             try await app.listener.heard.are(["may notDetermined", "may authorizedAlways", "may denied"]))
         #expect(app.manager.authorizationStatus == .denied)
-        // Another manager hears of it once as well.
+        // Another manager is notified once as well.
         let (manager, listener) = (CLLocationManager(connection: app.connection), LocationListener())
         manager.delegate = listener
         #expect(try await listener.heard.are(["may denied"]))
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A delegate from before iOS 14 hears the user's word`() async throws {
+    @Test func `R6: A delegate from before iOS 14 is notified of the permission`() async throws {
         let app = try App { $0.known.permission = .whenInUse }
         let delegate = OldDelegate()
         let manager = CLLocationManager(connection: app.connection)
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: Its user is asked where that may change something`() async throws {
+    @Test func `R6: The user is asked only if the answer can change the permission`() async throws {
         let app = try App { $0.known.permission = .ask }
         app.manager.requestWhenInUseAuthorization()
         try await app.service.state.wait(for: "the question") { $0.location.asked == [.whenInUse] }
@@ -94,7 +94,7 @@ import Testing
         #expect(app.service.state.read { $0.location.asked } == [.whenInUse, .always, .always])
     }
 
-    @Test func `R6: A program that nobody can let know the place is restricted`() async throws {
+    @Test func `R6: A program without a desktop entry is restricted`() async throws {
         let world = try World()
         let refusal = Problem.taskNotPermitted("The program has no desktop entry.")
         world.service.state.update { state in
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: - Regions
 
-    @Test func `R6: Regions are the service's and what was asked since, by their identifiers`() async throws {
+    @Test func `R6: Monitored regions are the service's, changed by the requests made since`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         let region = circle("home", radius: 250)
@@ -126,7 +126,7 @@ import Testing
         app.manager.startMonitoring(for: circle("home", radius: 300))
         app.manager.startMonitoring(for: circle("work"))
         try await app.hears("started work")
-        // As a process finds it that comes later.
+        // The other manager is in a process that starts later.
         let later = CLLocationManager(connection: app.world.process().connection)
         for manager in [app.manager, later] {
             let found = manager.monitoredRegions.compactMap { $0 as? CLCircularRegion }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A region that is too large, or one too many, fails for every delegate`() async throws {
+    @Test func `R6: A region that is too large, or exceeds the limit, fails for every delegate`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("huge", radius: app.manager.maximumRegionMonitoringDistance + 1))
@@ -158,7 +158,9 @@ import Testing
         #expect(app.manager.monitoredRegions.map(\.identifier) == ["home"])
     }
 
-    @Test func `R6: Without the user's word a region is kept; a no is an error, a yes begins it`() async throws {
+    @Test func `R6: A region added before the user's answer starts after permission; a denial is an error`()
+        async throws
+    {
         let app = try App { $0.known.permission = .ask }
         try await app.may(.notDetermined)
         app.manager.startMonitoring(for: circle("home"))
@@ -176,7 +178,7 @@ import Testing
         #expect(app.manager.monitoredRegions.count == 2)
     }
 
-    @Test func `R6: A region that nothing can tell of yet is kept, with an error that says so`() async throws {
+    @Test func `R6: A region without a location source is stored, and the error says so`() async throws {
         let app = try App { $0.known.canMonitorRegions = false }
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
@@ -184,7 +186,7 @@ import Testing
         #expect(app.manager.monitoredRegions.count == 1)
     }
 
-    @Test func `R6: Without a service everything returns, and is told in its order when there is one`() async throws {
+    @Test func `R6: Without a service, calls return, and requests are sent in order when it is back`() async throws {
         let world = try World()
         world.service.stop()
         let (manager, listener) = (CLLocationManager(connection: world.process().connection), LocationListener())
@@ -208,14 +210,14 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    // MARK: - States
+    // MARK: - States of regions
 
-    @Test func `R6: A state that is not known yet is told when it is`() async throws {
+    @Test func `R6: A region's state that is not known yet is reported when it is known`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
         app.manager.requestState(for: circle("home"))
-        // Asked for behind the region, and then again.
+        // The state is requested after the region, and then again.
         try await app.service.state.wait(for: "the looks") { state in
             state.log.drop { $0 != "PUT /v1/process/location/regions/home" }
                 .count { $0 == "GET /v1/process/location" } >= 2
@@ -225,7 +227,7 @@ import Testing
         #expect(app.listener.heard.read { $0 } == ["may authorizedAlways", "started home", "inside home"])
     }
 
-    @Test func `R6: The state of a region that is not monitored follows from the last place`() async throws {
+    @Test func `R6: The state of a region that is not monitored is computed from the last location`() async throws {
         let app = try App { state in
             state.known.place = Coordinate(latitude: 52.5, longitude: 13.41).map {
                 Place($0, accuracy: 50, time: Date())
@@ -244,7 +246,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: Significant changes are monitored until no manager wants them`() async throws {
+    @Test func `R7: Significant changes are monitored until no manager monitors them`() async throws {
         let app = try App()
         let second = CLLocationManager(connection: app.connection)
         app.manager.startMonitoringSignificantLocationChanges()
@@ -259,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: [(LocationPermission.denied, true, 1), (.always, false, 0)])
-    func `R7: Where changes cannot be told the delegate hears why`(
+    func `R7: If changes cannot be monitored, the delegate gets the reason`(
         _ permission: LocationPermission, _ canMonitor: Bool, _ code: Int
     ) async throws {
         let app = try App { state in
@@ -270,7 +272,7 @@ import Testing
         try await app.hears("failed \(code)")
     }
 
-    @Test func `R7: A user who takes the permission back ends it, and the delegate hears that`() async throws {
+    @Test func `R7: If the user withdraws the permission, monitoring ends with an error`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoringSignificantLocationChanges()
@@ -281,7 +283,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R7: A start whose answer crosses the user's no is denied once`(_ isRefused: Bool) async throws {
+    func `R7: A denial during the start of monitoring is reported once`(_ isRefused: Bool) async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         let (line, gate) = ("PUT /v1/process/location/significant-changes", Gate())
@@ -294,17 +296,17 @@ import Testing
         app.service.allow(.denied)
         try await app.hears("failed 1")
         gate.open()
-        // Told behind the answer: what came of the start is known by then.
+        // The region's result arrives after the response, so the result of the start is known by then.
         app.manager.startMonitoring(for: circle("home"))
         try await app.hears("failed home 4")
         let heard = ["may authorizedAlways", "may denied", "failed 1", "failed home 4"]
         #expect(app.listener.heard.read { $0 } == heard)
-        // Started again it is answered again.
+        // A new start is denied again.
         app.manager.startMonitoringSignificantLocationChanges()
         #expect(try await app.listener.heard.are(heard + ["failed 1"]))
     }
 
-    @Test func `R7: A no that comes back after a yes is told again`() async throws {
+    @Test func `R7: A second denial after a permission is reported again`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoringSignificantLocationChanges()
@@ -318,9 +320,9 @@ import Testing
         #expect(app.listener.heard.read { $0.count { $0 == "failed 1" } } == 2)
     }
 
-    // MARK: - The rest
+    // MARK: - Location and settings
 
-    @Test func `R6: A place is read by who may know it; settings are kept`() async throws {
+    @Test func `R6: An app with permission can read the location, and settings are stored`() async throws {
         let app = try App { state in
             state.known.place = Coordinate(latitude: 48.9, longitude: 2.3).map {
                 Place($0, accuracy: 12, time: Date(timeIntervalSince1970: 1_800_000_000))
@@ -345,7 +347,7 @@ import Testing
         #expect(manager.showsBackgroundLocationIndicator && manager.accuracyAuthorization == .fullAccuracy)
     }
 
-    @Test func `R6: The class answers for the device, from the process's own connection`() async {
+    @Test func `R6: The class methods describe the device, using the process's own connection`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             world.service.state.update { $0.location.known.canMonitorSignificantChanges = false }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R6: places and regions as Core Location has them.
+/// Row R6: locations and regions as in Core Location.
 @Suite struct LocationValueTests {
     @Test(
         arguments: [
@@ -18,7 +18,7 @@ import Testing
         #expect(!CLLocationCoordinate2DIsValid(kCLLocationCoordinate2DInvalid))
     }
 
-    @Test func `R6: A distance follows the earth's curve, over the antimeridian too, whatever the altitudes`() {
+    @Test func `R6: A distance follows the earth's curve, also over the antimeridian, without altitudes`() {
         func location(_ latitude: Double, _ longitude: Double, _ altitude: Double = 0) -> CLLocation {
             CLLocation(
                 coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: altitude,
@@ -31,7 +31,7 @@ import Testing
         #expect(location(52, 13).distance(from: location(91, 13)).isNaN)
     }
 
-    @Test func `R6: A location of two numbers is of now, and says what it does not know`() {
+    @Test func `R6: A location from two numbers has the current time, and other values are unknown`() {
         let before = Date()
         let location = CLLocation(latitude: 52.5, longitude: 13.4)
         #expect(location.coordinate.latitude == 52.5 && location.coordinate.longitude == 13.4)
@@ -55,7 +55,7 @@ import Testing
         #expect(Set<CLRegion>([home, copy]).count == 1)
     }
 
-    @Test func `R6: A circle contains its boundary, nothing beyond it and no place that is none`() {
+    @Test func `R6: A circle contains its boundary, nothing beyond it, and no invalid coordinate`() {
         let degree = 2 * Double.pi * 6_371_008.8 / 360
         let circle = CLCircularRegion(
             center: CLLocationCoordinate2D(latitude: 0, longitude: 180), radius: degree, identifier: "line")
@@ -69,14 +69,14 @@ import Testing
     @Test(
         arguments: [(-1, 0, 0), (.nan, 0, 0), (10_000_001, 0, 0), (5, 91, 0), (5, 0, .nan)]
             as [(Double, Double, Double)])
-    func `R6: What is no circle on the earth cannot be monitored`(
+    func `R6: An invalid circle cannot be monitored`(
         _ radius: Double, _ latitude: Double, _ longitude: Double
     ) {
         let center = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
         #expect(CLCircularRegion(center: center, radius: radius, identifier: "x").monitored == nil)
     }
 
-    @Test func `R6: Errors and enumerations have Apple's numbers`() {
+    @Test func `R6: Errors and enumerations have the same numbers as Apple's`() {
         #expect(
             [
                 CLError.locationUnknown, .denied, .network, .headingFailure, .regionMonitoringDenied,
@@ -95,14 +95,14 @@ import Testing
         #expect(Application.LaunchOptionsKey.location.rawValue == "UIApplicationLaunchOptionsLocationKey")
     }
 
-    // MARK: - What is known and what is asked
+    // MARK: - The location state of a process
 
     private func region(_ identifier: String, radius: Double = 100) throws -> MonitoredRegion {
         MonitoredRegion(
             identifier: identifier, center: try #require(Coordinate(latitude: 52.5, longitude: 13.4)), radius: radius)
     }
 
-    @Test func `R6: Regions are those of the service and what was asked since`() throws {
+    @Test func `R6: Regions in the book are the service's, changed by the requests made since`() throws {
         var book = LocationBook()
         var answer = ProcessLocation(permission: .always)
         answer.regions = [RegionStatus(region: try region("home"), state: .inside)]
@@ -110,7 +110,7 @@ import Testing
         book.add(.stopMonitoring("home"))
         book.learn(answer, isFirst: true, askedAfter: 0)
         #expect(book.regions == [try region("work")])
-        // A later wish about the same region stands in the place of one that waits, but not of one that is being told.
+        // A later request about the same region replaces one that waits, but not one that is being sent.
         let next = book.tell()
         let first = try #require(next)
         book.add(.monitor(try region("work", radius: 5)))
@@ -124,12 +124,12 @@ import Testing
         answer.regions.append(RegionStatus(region: try region("work"), state: .unknown))
         book.told(first.number, answer)
         #expect(book.regions.map(\.radius).sorted() == [6, 7])
-        // What comes beside everything else does not count where something is known.
+        // The response to the first reading is ignored if a state is known.
         book.learn(ProcessLocation(permission: .denied), isFirst: true, askedAfter: 0)
         #expect(book.permission == .always)
     }
 
-    @Test func `R6: The user's word on the channel is newer than any answer, and decides who may know a place`() {
+    @Test func `R6: A permission from the channel is newer than any response, and gates the location`() {
         var book = LocationBook()
         #expect(book.status == .notDetermined)
         book.learn(Problem.taskNotPermitted("There is no entry."))
@@ -147,20 +147,20 @@ import Testing
         #expect(book.status == .denied && book.place == nil)
     }
 
-    @Test func `R6: A place that an event brings is newer than every answer to an earlier question`() throws {
+    @Test func `R6: A location from an event is newer than the response to an earlier request`() throws {
         let place = { (longitude: Double) in
             Coordinate(latitude: 1, longitude: longitude).map { Place($0, accuracy: 5, time: Date()) }
         }
         var book = LocationBook()
         var answer = ProcessLocation(permission: .always)
-        // The first question is under way when the event comes, and its answer knows of no place.
+        // The first request is in progress when the event arrives, and its response has no location.
         book.learn(try #require(place(2)))
         book.learn(answer, askedAfter: 0)
         #expect(book.place?.longitude == 2)
         answer.place = place(3)
         book.learn(answer, askedAfter: 1)
         #expect(book.place?.longitude == 3)
-        // The same for an answer to a wish.
+        // The same applies to the response to a request of the app.
         book.add(.significantChanges(true))
         let sent = book.tell()
         book.learn(try #require(place(4)))
@@ -168,7 +168,7 @@ import Testing
         #expect(book.place?.longitude == 4)
     }
 
-    @Test func `R6: A place is on one side of a boundary for certain, or on neither`() throws {
+    @Test func `R6: A location is on one side of a boundary only if its accuracy proves it`() throws {
         let home = try region("home", radius: 500)
         let place = { (longitude: Double, accuracy: Double) in
             Coordinate(latitude: 52.5, longitude: longitude).map { Place($0, accuracy: accuracy, time: Date()) }
@@ -187,7 +187,7 @@ import Testing
         return try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: Value.self, from: data))
     }
 
-    @Test func `R6: A location comes out of an archive as it went in`() throws {
+    @Test func `R6: An archived location is unarchived unchanged`() throws {
         let location = CLLocation(
             coordinate: CLLocationCoordinate2D(latitude: -52.5, longitude: 13.4), altitude: 30, horizontalAccuracy: 8,
             verticalAccuracy: -1, course: 90, courseAccuracy: 5, speed: 1.5, speedAccuracy: 0.25,
@@ -199,7 +199,7 @@ import Testing
         #expect(CLLocation(latitude: 1, longitude: 2).speedAccuracy == -1)
     }
 
-    @Test func `R6: A region comes out of an archive as it went in, and what is none does not`() throws {
+    @Test func `R6: An archived region is unarchived unchanged, and other objects are refused`() throws {
         let home = CLCircularRegion(
             center: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), radius: 150, identifier: "home é")
         home.notifyOnExit = false
