@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row R3: the app's own notifications, its permission, and what there is, by Apple's names.
+/// Row R3: the app's own notifications, its permission, and its lists of notifications, under Apple's names.
 @Suite struct NotificationCenterTests {
     private func center(_ world: World) -> UNUserNotificationCenter {
         UNUserNotificationCenter(connection: world.process().connection)
@@ -27,7 +27,9 @@ import Testing
     // MARK: - Permission
 
     @Test(arguments: [(NotificationPermission.allowed, true), (.denied, false), (.ask, false)])
-    func `R3: The user's word is the answer, and no error`(_ word: NotificationPermission, _ isGranted: Bool)
+    func `R3: The user's answer is the result, and a refusal is not an error`(
+        _ word: NotificationPermission, _ isGranted: Bool
+    )
         async throws
     {
         let world = try World()
@@ -42,7 +44,7 @@ import Testing
         #expect(world.service.state.read { $0.push.questions } == [false, false])
     }
 
-    @Test func `R3: Provisional permission asks nobody`() async throws {
+    @Test func `R3: Provisional permission is granted without asking the user`() async throws {
         let world = try World()
         let center = center(world)
         #expect(try await center.requestAuthorization(options: [.alert, .provisional]))
@@ -50,13 +52,15 @@ import Testing
         #expect(await center.notificationSettings().authorizationStatus == .provisional)
     }
 
-    @Test func `R3: The question waits for a service, and a refusal is an error in its words`() async throws {
+    @Test func `R3: A permission request waits for the service, and its refusal is an error with its reason`()
+        async throws
+    {
         let world = try World()
         world.service.stop()
         let center = center(world)
         let heard = Watched<Bool?>(nil)
         center.requestAuthorization { granted, _ in heard.update { $0 = granted } }
-        // Nothing is known meanwhile, and nobody is held up.
+        // Meanwhile nothing is known, and other calls are not blocked.
         #expect(await center.notificationSettings().authorizationStatus == .notDetermined)
         #expect(heard.read { $0 } == nil)
         try world.service.start()
@@ -74,7 +78,7 @@ import Testing
             (.allowed, true, [2, 2, 2, 2, 2, 0]), (.provisional, true, [3, 1, 1, 1, 2, 0]),
             (.allowed, false, [2, 0, 0, 0, 0, 0]),
         ] as [(NotificationPermission, Bool, [Int])])
-    func `R3: Settings are the user's word, and what the desktop can do`(
+    func `R3: Settings combine the user's permission and the abilities of the desktop`(
         _ permission: NotificationPermission, _ canShow: Bool, _ expected: [Int]
     ) async throws {
         let world = try World()
@@ -93,7 +97,7 @@ import Testing
         try await heard.wait(for: "the settings") { $0 == expected }
     }
 
-    @Test func `R3: What the service is slow to say is waited for, and is not told to be nothing`() async throws {
+    @Test func `R3: Settings wait for a slow service, and are not reported as undetermined`() async throws {
         let world = try World()
         world.service.state.update { $0.push.notifications = ProcessNotifications(permission: .allowed, canShow: true) }
         let attempts = world.service.isTooSlow(for: "GET /v1/process/notifications")
@@ -106,7 +110,7 @@ import Testing
 
     // MARK: - The app's own notifications
 
-    @Test func `R3: A notification reaches the service with everything that it says`() async throws {
+    @Test func `R3: All properties of a notification are sent to the service`() async throws {
         let world = try World()
         let content = content()
         content.title = "Title"
@@ -118,7 +122,7 @@ import Testing
         content.userInfo = ["id": 7, "list": ["a", NSNull()]]
         content.interruptionLevel = .timeSensitive
         let request = UNNotificationRequest(identifier: "one", content: content, trigger: nil)
-        // The request has a copy.
+        // The request has a copy of the content.
         content.title = "Another"
         try await center(world).add(request)
         let sent = try #require(world.service.state.read { $0.push.added.first })
@@ -135,7 +139,7 @@ import Testing
         #expect(sent == NotificationRequest(notification: expected))
     }
 
-    @Test func `R3: A trigger is seconds from when the notification was added, whenever the service hears of it`()
+    @Test func `R3: A trigger's interval begins when the notification is added, not when it is sent`()
         async throws
     {
         let world = try World()
@@ -166,7 +170,7 @@ import Testing
         #expect((pending.last?.trigger as? UNTimeIntervalNotificationTrigger)?.timeInterval == 60)
     }
 
-    @Test func `R3: A notification that is refused has an error, and those behind it are shown`() async throws {
+    @Test func `R3: A refused notification has an error, and later notifications are shown`() async throws {
         let world = try World()
         let center = center(world)
         let post = "POST /v1/process/notifications"
@@ -188,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: [.infinity, 1e300] as [TimeInterval], [false, true])
-    func `R3: A trigger that never comes is no reason to refuse its notification`(
+    func `R3: A notification whose trigger never fires is not refused`(
         _ interval: TimeInterval, _ repeats: Bool
     ) async throws {
         let world = try World()
@@ -198,7 +202,7 @@ import Testing
         #expect(world.service.state.read { $0.push.added.map(\.delay) } == [Limits.longestTimeout])
     }
 
-    @Test func `R3: A trigger that Apple's raises for ends the process`() async {
+    @Test func `R3: A trigger for which Apple's systems raise an exception ends the process`() async {
         await #expect(processExitsWith: .failure) {
             _ = UNTimeIntervalNotificationTrigger(timeInterval: 0, repeats: false)
         }
@@ -209,7 +213,7 @@ import Testing
 
     // MARK: - Lists
 
-    @Test func `R3: What was shown and what waits is listed, and taken away each by itself`() async throws {
+    @Test func `R3: Delivered and pending notifications are listed and removed separately`() async throws {
         let world = try World()
         var shown = notification("remote", isRemote: true)
         shown.userInfo = #"{"aps":{"alert":"x"}}"#
@@ -231,7 +235,7 @@ import Testing
         #expect(remote.request.content.sound == UNNotificationSound(named: UNNotificationSoundName("bell")))
         #expect(remote.request.content.badge == 2)
         center.removeDeliveredNotifications(withIdentifiers: ["a", "c", "both", "nobody"])
-        // Served in order.
+        // Calls are executed in order.
         #expect(await center.deliveredNotifications().map(\.request.identifier) == ["b", "both", "remote"])
         #expect(await center.pendingNotificationRequests().map(\.identifier) == ["c", "d", "both"])
         center.removePendingNotificationRequests(withIdentifiers: ["d", "b"])
@@ -243,8 +247,9 @@ import Testing
         #expect(await center.deliveredNotifications().isEmpty)
     }
 
-    /// Longer than a change is tried twice, which is a minute: with pauses of up to half a second, fewer times than this.
-    @Test func `R3: A list has what was added before, however long the service takes to hear of it`() async throws {
+    /// The service is busy for longer than a change is retried twice, which takes a minute. With pauses of up to half a
+    /// second, that is fewer attempts than this number.
+    @Test func `R3: A list includes notifications added before it, even if the service is slow`() async throws {
         let world = try World()
         let (add, list) = ("POST /v1/process/notifications", "GET /v1/process/notifications")
         world.service.state.update { $0.refusals[add] = .unavailable("It is busy.") }
@@ -260,7 +265,7 @@ import Testing
         #expect(await listed == ["one"])
     }
 
-    @Test func `R3: What is taken away while there is no service is taken away when there is one`() async throws {
+    @Test func `R3: A removal while the service is away is sent when it is back`() async throws {
         let world = try World()
         world.service.state.update { state in state.push.notifications.delivered = [notification("a")] }
         world.service.stop()
@@ -273,7 +278,7 @@ import Testing
 
     // MARK: - Categories and the badge
 
-    @Test func `R3: Categories are told with their actions`() async throws {
+    @Test func `R3: Categories are sent with their actions`() async throws {
         let world = try World()
         let center = center(world)
         let reply = UNNotificationAction(identifier: "reply", title: "Reply", options: [.foreground])
@@ -298,7 +303,7 @@ import Testing
         #expect(equal == plain && equal != message)
     }
 
-    @Test func `R3: The badge is told, and a negative one is an error`() async throws {
+    @Test func `R3: The badge is sent, and a negative badge is an error`() async throws {
         let world = try World()
         let center = center(world)
         try await center.setBadgeCount(3)
@@ -311,7 +316,7 @@ import Testing
 
     // MARK: - Values
 
-    @Test func `R3: The values are Apple's`() {
+    @Test func `R3: The values are the same as Apple's`() {
         let authorization: [UNAuthorizationOptions] = [.badge, .sound, .alert, .provisional]
         #expect(authorization.map(\.rawValue) == [1, 2, 4, 64])
         let presentation: [UNNotificationPresentationOptions] = [.badge, .sound, .alert, .list, .banner]
@@ -336,7 +341,7 @@ import Testing
         #expect(key == "UIApplicationLaunchOptionsRemoteNotificationKey")
     }
 
-    @Test func `R3: Content is copied, for changing and for keeping`() throws {
+    @Test func `R3: Content is copied, as mutable and as immutable content`() throws {
         let content = content("Old")
         content.userInfo = ["a": 1]
         let copy = try #require(content.copy() as? UNNotificationContent)
@@ -350,7 +355,7 @@ import Testing
         #expect(copy.interruptionLevel == .active && copy.sound == nil)
     }
 
-    @Test func `R3: The center of a process is one`() {
+    @Test func `R3: A process has one notification center`() {
         #expect(UNUserNotificationCenter.current() === UNUserNotificationCenter.current())
     }
 }

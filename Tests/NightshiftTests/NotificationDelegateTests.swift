@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row R3: what of a notification is shown while the app is in front, and what its user does with it.
+/// Row R3: the presentation of notifications while the app is in the foreground, and the user's responses.
 @Suite @MainActor struct NotificationDelegateTests {
     private struct App {
         var world: World
@@ -12,7 +12,7 @@ import Testing
         var delegate: (any UNUserNotificationCenterDelegate)?
     }
 
-    /// An app that is launched, its center's delegate set before.
+    /// Launches an app after the delegate of its center was set.
     private func launch(
         _ delegate: (any UNUserNotificationCenterDelegate)?, as appDelegate: any ApplicationDelegate = PlainDelegate()
     ) async throws -> App {
@@ -42,9 +42,9 @@ import Testing
         }
     }
 
-    // MARK: - In front
+    // MARK: - Presentation in the foreground
 
-    @Test func `R3: The delegate says what is shown, once`() async throws {
+    @Test func `R3: The delegate decides once how a notification is presented`() async throws {
         let delegate = CallingDelegate()
         let app = try await launch(delegate)
         try app.world.service.present(1, notification())
@@ -54,14 +54,14 @@ import Testing
         handler([.banner, .sound, UNNotificationPresentationOptions(rawValue: 1 << 20)])
         handler([])
         try await app.world.service.state.wait(for: "the answer") { $0.push.presentations == [1: 18] }
-        // The acknowledgement was lost: the delegate is not asked again.
+        // The acknowledgement was lost. The delegate is not asked again.
         app.world.service.state.update { $0.push.presentations = [:] }
         try app.world.service.present(1, notification())
         try await app.world.service.state.wait(for: "the answer again") { $0.push.presentations == [1: 18] }
         #expect(delegate.heard.read { $0 } == ["present Title"])
     }
 
-    @Test func `R3: A delegate may wait instead of calling a handler`() async throws {
+    @Test func `R3: A delegate may implement the asynchronous methods`() async throws {
         let delegate = WaitingDelegate()
         let app = try await launch(delegate)
         try app.world.service.present(1, notification())
@@ -71,7 +71,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["later"])
     }
 
-    @Test func `R3: A delegate without the method has nothing shown; without a delegate it is shown as it was sent`()
+    @Test func `R3: A delegate without the method shows nothing; without a delegate all is shown`()
         async throws
     {
         let silent = try await launch(SilentDelegate())
@@ -86,7 +86,7 @@ import Testing
         #expect(none.world.service.state.read { $0.push.presentations } == [:])
     }
 
-    @Test func `R3: A delegate that is gone is as none`() async throws {
+    @Test func `R3: After the delegate is released, notifications are shown as without a delegate`() async throws {
         let app = try await {
             var app = try await launch(CallingDelegate())
             app.delegate = nil
@@ -98,7 +98,7 @@ import Testing
         #expect(app.world.service.state.read { $0.push.presentations } == [:])
     }
 
-    @Test func `R3: A program without an application leaves it to the service`() async throws {
+    @Test func `R3: In a program without an application, the service decides the presentation`() async throws {
         let world = try World()
         try world.process().connection.openChannel(until: .now + .seconds(60))
         try world.service.present(1, notification())
@@ -108,7 +108,7 @@ import Testing
 
     // MARK: - Responses
 
-    @Test func `R3: The delegate hears what its user has chosen, and completes it`() async throws {
+    @Test func `R3: The delegate receives the user's choice and completes it`() async throws {
         let delegate = CallingDelegate()
         let app = try await launch(delegate)
         let response = NotificationResponse(notification: notification(), action: NotificationResponse.opened)
@@ -128,7 +128,7 @@ import Testing
         try connection.openChannel(until: .now + .seconds(60))
         let response = NotificationResponse(notification: notification(), action: NotificationResponse.opened)
         try world.service.respond(1, response)
-        // Taken while the app is not launched yet.
+        // The response is handled before the snapshot command, while the app is not launched yet.
         world.service.command(ProcessCommand(number: 2, action: .snapshot))
         try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [2] }
         await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
@@ -144,7 +144,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: Without a delegate an opened remote notification reaches the app's, and others end`() async throws {
+    @Test func `R3: Without a delegate, an opened remote notification reaches the app delegate`() async throws {
         let appDelegate = FetchingDelegate()
         let app = try await launch(nil, as: appDelegate)
         let opened = NotificationResponse(notification: notification(), action: NotificationResponse.opened)
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-/// Applications and centers live as long as their process; nobody else holds them.
+/// Applications and centers that must exist until their process ends, and that are not retained elsewhere.
 @MainActor private var kept: [(Application, UNUserNotificationCenter)] = []
 
 private final class CallingDelegate: NSObject, UNUserNotificationCenterDelegate {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Members of UIKit beside those of the app's life.
+/// Members of UIKit other than the app's life cycle.
 @Suite(.timeLimit(.minutes(20))) @MainActor struct OpeningTests {
-    /// A search path with programs that note their arguments.
+    /// A search path with programs that record their arguments.
     private struct Desktop {
         let directory: TemporaryDirectory
         var environment: [String: String] { ["PATH": directory.path] }
@@ -20,7 +20,8 @@ import Testing
                 let path = directory.path(name)
                 let draft = path + ".draft"
                 try "#!/bin/sh\n\(script)\n".write(toFile: draft, atomically: false, encoding: .utf8)
-                // Another test that starts a program now would hold the file open for writing, and nobody could run it (ETXTBSY).
+                // The file is written by another program. If this process wrote it, a test that starts a program at
+                // this time would inherit the open file, and running the file would fail (ETXTBSY).
                 let copying = try ChildProcess("install", arguments: ["-m", "755", draft, path])
                 try #require(copying.blockUntilExit(within: .seconds(60)) == .code(0))
             }
@@ -39,7 +40,7 @@ import Testing
         #expect(try await URLOpener(environment: [:]).open("https://example.org/", log: "/dev/null") == false)
     }
 
-    @Test func `A scheme can be opened when xdg-mime names a program for it`() throws {
+    @Test func `A scheme can be opened if xdg-mime names a program for it`() throws {
         let desktop = try Desktop([
             "xdg-mime": #"[ "$1 $2 $3" = "query default x-scheme-handler/https" ] && echo browser.desktop; true"#
         ])
@@ -50,7 +51,7 @@ import Testing
         #expect(!opener.hasPage)
     }
 
-    @Test func `The settings are the page of Nightshift`() async throws {
+    @Test func `Opening the settings opens the page of Nightshift`() async throws {
         let desktop = try Desktop(["nightshift": #"echo "$1" > "${0%/*}/opened""#])
         let opener = URLOpener(environment: desktop.environment)
         #expect(opener.hasPage)
@@ -59,7 +60,7 @@ import Testing
         #expect(UIApplication.openSettingsURLString == "app-settings:")
     }
 
-    @Test func `What is no link, or for universal links only, is not opened`() async throws {
+    @Test func `A URL without a scheme, or for universal links only, is not opened`() async throws {
         let application = UIApplication.shared
         let relative = try #require(URL(string: "relative"))
         #expect(await application.open(relative) == false)
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(Double?.none, Float?.none), (0, 0), (37, 0.37), (100, 1), (250, 1)])
-    func `The level of a battery is a fraction`(percentage: Double?, level: Float?) {
+    func `The battery level is a fraction`(percentage: Double?, level: Float?) {
         var conditions = DeviceConditions()
         conditions.batteryPercentage = percentage
         conditions.power = .battery
@@ -81,7 +82,7 @@ import Testing
         #expect(BatteryReading(conditions)?.isOnExternalPower == (level == nil ? nil : false))
     }
 
-    @Test func `A device tells its names, and no battery without a service`() throws {
+    @Test func `A device has its names, and no battery without a service`() throws {
         let process = AppProcess(home: "/no/such/home")
         let release = SystemRelease(text: "NAME=\"Debian GNU/Linux\"\nVERSION_ID='12'\nID=debian\nbroken\n")
         let device = UIDevice(application: Application(connection: process.connection), system: release)
@@ -95,7 +96,7 @@ import Testing
         #expect(UIDevice.current.userInterfaceIdiom != .pad)
     }
 
-    @Test func `Apps of one vendor have one identifier, whichever process asks first`() async throws {
+    @Test func `Apps of one vendor have one identifier, whichever process requests it first`() async throws {
         let home = try TemporaryDirectory()
         let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": home.path], homeDirectory: URL(filePath: home.path))
         func identifier(_ app: String) -> UUID? { VendorIdentifier(paths, of: AppID(rawValue: app)).value() }
@@ -122,7 +123,7 @@ import Testing
         #expect(device.identifierForVendor == nil)
     }
 
-    @Test func `A delegate as Xcode's template has it holds a window`() {
+    @Test func `A delegate as in Xcode's template has a window`() {
         final class Delegate: UIResponder, UIApplicationDelegate {
             var window: UIWindow?
 
@@ -141,7 +142,7 @@ import Testing
 
     // MARK: - Notifications
 
-    @Test func `A text for a notification takes its arguments, and an attachment is refused`() throws {
+    @Test func `A localised notification text gets its arguments, and an attachment is refused`() throws {
         let text = NSString.localizedUserNotificationString(
             forKey: "%1$@ sent you %2$@ photos.", arguments: ["Ada", 3])
         #expect(text == "Ada sent you 3 photos.")
@@ -154,11 +155,11 @@ import Testing
         #expect(content.attachments.isEmpty && CLLocation(latitude: 0, longitude: 0).floor == nil)
     }
 
-    @Test func `A calendar trigger is the seconds until its time`() throws {
+    @Test func `A calendar trigger is sent as the seconds until its time`() throws {
         var components = DateComponents(timeZone: TimeZone(secondsFromGMT: 0), hour: 9, minute: 30)
         components.calendar = Calendar(identifier: .gregorian)
         let trigger = UNCalendarNotificationTrigger(dateMatching: components, repeats: false)
-        // 1970-01-01 09:00.
+        // The time is 1970-01-01 09:00.
         let now = Date(timeIntervalSince1970: 9 * 3_600)
         let request = UNNotificationRequest(identifier: "a", content: UNNotificationContent(), trigger: trigger)
         #expect(try request.delay(from: now).interval == 1_800)
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: [(2_001, false), (nil, true)] as [(Int?, Bool)])
-    func `A calendar trigger without a time that is to come, or that repeats, is refused`(year: Int?, repeats: Bool)
+    func `A calendar trigger that matches no future time, or repeats, is refused`(year: Int?, repeats: Bool)
         throws
     {
         let components = DateComponents(year: year, hour: 9)
@@ -177,7 +178,7 @@ import Testing
         #expect(error?.code == .notificationInvalidNoDate)
     }
 
-    @Test func `An action for text is a button, and critical alerts are not supported`() {
+    @Test func `A text input action is a button, and critical alerts are not supported`() {
         let action = UNTextInputNotificationAction(
             identifier: "reply", title: "Reply", options: [], textInputButtonTitle: "Send", textInputPlaceholder: "Text"
         )

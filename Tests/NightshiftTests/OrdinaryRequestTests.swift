@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Requests as iOS code makes them: what reaches the service, and what an app hears that asks for too much.
+/// Requests that iOS code makes: the data sent to the service, and the errors for requests that exceed limits.
 @Suite struct OrdinaryRequestTests {
     private func sent(_ change: (inout URLRequest) -> Void) throws -> TaskRequest {
         let world = try World()
@@ -16,7 +16,7 @@ import Testing
         return try #require(world.service.state.read { $0.requests[1]?.request })
     }
 
-    @Test func `T4: a download's body goes along, and its type`() throws {
+    @Test func `T4: A download's body is sent with its content type`() throws {
         let form = try sent {
             $0.httpMethod = "POST"
             $0.httpBody = Data("a=b".utf8)
@@ -49,12 +49,12 @@ import Testing
         (.unavailable(""), .resourceUnavailable), (.badRequest(""), .badURL),
     ]
 
-    @Test(arguments: refusals.indices) func `T7: a refusal says why by its code`(_ index: Int) {
+    @Test(arguments: refusals.indices) func `T7: The code of a refusal names its reason`(_ index: Int) {
         let (problem, code) = Self.refusals[index]
         #expect(problem.urlErrorCode == code.rawValue)
     }
 
-    @Test func `T7: a task that is refused ends with the code that says why`() async throws {
+    @Test func `T7: A refused task ends with the code of the refusal`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

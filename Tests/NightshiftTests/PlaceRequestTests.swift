@@ -5,9 +5,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R6: the place of the device for an app that runs: what the service is asked for, and what the delegate hears.
+/// Row R6: locations for a running app: the requests to the service, and the calls of the delegate.
 @Suite(.timeLimit(.minutes(20))) struct PlaceRequestTests {
-    /// A process with a manager whose delegate writes down what it hears.
+    /// A process with a manager whose delegate records its calls.
     private final class App: Sendable {
         let world: World
         let connection: ServiceConnection
@@ -34,7 +34,7 @@ import Testing
             try await listener.heard.wait(for: "\(words)") { Self.answers(in: $0) == words }
         }
 
-        /// The places and errors that the delegate has received.
+        /// The locations and errors that the delegate has received.
         var answers: [String] { listener.heard.read(Self.answers) }
 
         private static func answers(in heard: [String]) -> [String] { heard.filter { !$0.hasPrefix("may") } }
@@ -45,7 +45,7 @@ import Testing
         return LocationUpdate(place: Place(place, accuracy: 8, time: Date(timeIntervalSince1970: 1_800_000_000)))
     }
 
-    @Test func `R6: requestLocation tells one place, and then nothing is asked for`() async throws {
+    @Test func `R6: requestLocation delivers one location, and then no request is open`() async throws {
         let app = try App()
         app.manager.desiredAccuracy = kCLLocationAccuracyHundredMeters
         app.manager.requestLocation()
@@ -75,7 +75,7 @@ import Testing
         try await app.hears("failed \(CLError.Code.locationUnknown.rawValue)")
     }
 
-    @Test func `R6: startUpdatingLocation tells places as they come, with the manager's accuracy and distance`()
+    @Test func `R6: startUpdatingLocation delivers locations with the manager's accuracy and distance`()
         async throws
     {
         let app = try App()
@@ -83,7 +83,7 @@ import Testing
         app.manager.distanceFilter = 25
         app.manager.requestLocation()
         try await app.asks("10.0 0.0 true")
-        // It takes the place of the request, and one for a single place does nothing while it is on.
+        // The updates replace the request. A request for one location does nothing while updates are on.
         app.manager.startUpdatingLocation()
         app.manager.startUpdatingLocation()
         app.manager.requestLocation()
@@ -96,7 +96,7 @@ import Testing
         try await app.asks()
     }
 
-    @Test func `R6: Another accuracy counts at once while updates are on`() async throws {
+    @Test func `R6: A new accuracy applies at once while updates are on`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")
@@ -108,7 +108,7 @@ import Testing
         try await app.asks("3000.0 0.0")
     }
 
-    @Test func `R6: A refusal is the error denied, and updates come when the user allows them`() async throws {
+    @Test func `R6: A refusal is the error denied, and updates arrive when the user permits them`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")
@@ -116,14 +116,14 @@ import Testing
         try await app.hears("failed \(CLError.Code.denied.rawValue)")
         app.service.answer(try Self.update(52))
         try await app.hears("failed 1", #"at ["52.0, 13.0"]"#)
-        // A program without an entry.
+        // This program has no desktop entry.
         let stranger = try App()
         stranger.service.state.update { $0.refusals["GET /v1/process/location/updates"] = .forbidden("No entry.") }
         stranger.manager.requestLocation()
         try await stranger.hears("failed 1")
     }
 
-    @Test func `R6: Updates come again when the service is back`() async throws {
+    @Test func `R6: Updates continue when the service is back`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")
@@ -136,7 +136,7 @@ import Testing
         try await app.hears(#"at ["52.0, 13.0"]"#)
     }
 
-    @Test func `R6: A manager that is gone asks for nothing, and each has its own request`() async throws {
+    @Test func `R6: A released manager has no request, and each manager has its own`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         do {
@@ -148,7 +148,7 @@ import Testing
         try await app.asks("0.0 0.0")
     }
 
-    @Test func `R6: The user is asked for what the app wants before it asks for the place`() async throws {
+    @Test func `R6: The user is asked for permission before the app requests the location`() async throws {
         let app = try App()
         app.service.state.update { $0.location.known.permission = .ask }
         app.manager.requestAlwaysAuthorization()
@@ -159,7 +159,7 @@ import Testing
 
     // MARK: - What is not available
 
-    @Test func `R6: Headings, visits and beacons are not available, and what starts them fails as at Apple`()
+    @Test func `R6: Headings, visits and beacons are unavailable, and starting them fails as on Apple's systems`()
         async throws
     {
         let app = try App()

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T12: challenges, and willBeginDelayedRequest.
+/// Row T12: challenges, and `willBeginDelayedRequest`.
 @Suite struct QuestionTests {
     private func challenge(_ method: Challenge.Method) -> Challenge {
         var challenge = Challenge(method: method, host: "example.org", port: 443, scheme: "https")
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [Challenge.Method.basic, .digest])
-    func `T12: A password is asked for with the real protection space`(method: Challenge.Method) async throws {
+    func `T12: A password challenge has the real protection space`(method: Challenge.Method) async throws {
         let seen = Watched<[URLAuthenticationChallenge]>([])
         let delegate = Recorder(onChallenge: { challenge in
             seen.update { $0.append(challenge) }
@@ -67,7 +67,7 @@ import Testing
                 MessageAnswer.Disposition.performDefaultHandling
             ),
             (.rejectProtectionSpace, .rejectProtectionSpace), (.cancelAuthenticationChallenge, .cancel),
-            // No credential to use.
+            // This disposition has no credential, so default handling applies.
             (.useCredential, .performDefaultHandling),
         ])
     func `T12: Every disposition reaches the service`(
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "ann"), (1, nil)] as [(Int, String?)])
-    func `T12: The credential storage's default is proposed, and used once by default`(
+    func `T12: The storage's default credential is proposed, and used once by default handling`(
         failures: Int, user: String?
     ) async throws {
         let world = try World()
@@ -105,7 +105,7 @@ import Testing
         #expect(proposed.read { $0 } == ["ann"])
     }
 
-    @Test func `T12: Server trust is the session's question first`() async throws {
+    @Test func `T12: A server trust challenge is passed to the session's method first`() async throws {
         let delegate = TrustingDelegate()
         let answer = try await answer(to: challenge(.serverTrust), by: delegate)
         #expect(answer.disposition == .useCredential)
@@ -113,7 +113,7 @@ import Testing
         #expect(delegate.certificates.read { $0 } == [Data("certificate".utf8)])
     }
 
-    @Test func `T12: The task's method is asked where the session's says nothing`() async throws {
+    @Test func `T12: If the session's method chooses default handling, the task's method is called`() async throws {
         let certificate = URL(filePath: "/tls/client.pem")
         let delegate = Recorder(onChallenge: { challenge in
             challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodClientCertificate
@@ -127,7 +127,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["1 challenged by NSURLAuthenticationMethodClientCertificate"])
     }
 
-    @Test func `T12: A question is asked once, also over a broken stream`() async throws {
+    @Test func `T12: A challenge is delivered once, even if the stream breaks`() async throws {
         let world = try World()
         let delegate = SilentDelegate()
         let session = world.process().session(delegate)
@@ -144,7 +144,7 @@ import Testing
         try await world.service.state.wait(for: "the answer") { $0.answers.map(\.disposition) == [.cancel] }
     }
 
-    @Test func `T11: A delayed task asks before it begins`() async throws {
+    @Test func `T11: A delayed task asks the app before it begins`() async throws {
         let world = try World()
         let session = world.process().session(DelayingDelegate())
         let task = session.downloadTask(with: url())
@@ -159,7 +159,7 @@ import Testing
         #expect(task.originalRequest?.url == url("http://example.org/fresh"))
     }
 
-    /// It would wait for an answer until its time is over.
+    /// Otherwise it would wait for an answer until its timeout.
     @Test func `T11: A delayed task whose new request the service refuses is cancelled`() async throws {
         let world = try World()
         let session = world.process().session(DelayingDelegate("ftp://example.org/fresh"))
@@ -190,7 +190,7 @@ private final class TrustingDelegate: NSObject, URLSessionTaskDelegate {
     }
 }
 
-/// Keeps questions to itself.
+/// A delegate that does not answer challenges.
 private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
     let asked = Watched<[@Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void]>([])
     let ended = Watched(false)

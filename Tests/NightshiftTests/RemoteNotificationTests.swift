@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows R3 and R4: a token for the app's provider, and being woken for what that sends.
+/// Rows R3 and R4: a token for the app's provider, and wakes for remote notifications.
 @Suite @MainActor struct RemoteNotificationTests {
     @discardableResult
     private func launch(
@@ -24,7 +24,7 @@ import Testing
 
     // MARK: - The token
 
-    @Test func `R4: The token is told as bytes, whenever the app registers, and when it has changed`() async throws {
+    @Test func `R4: The token is delivered as bytes at each registration, and when it has changed`() async throws {
         let world = try World()
         let delegate = FetchingDelegate()
         let application = launch(delegate, in: world)
@@ -34,7 +34,7 @@ import Testing
         #expect(application.isRegisteredForRemoteNotifications)
         application.registerForRemoteNotifications()
         try await delegate.heard.wait(for: "the token again") { $0.count == 3 }
-        // What the app has heard already is told once.
+        // A token that the app has already received is not delivered again.
         world.service.tell(PushNotice(token: "0a0B"))
         world.service.tell(PushNotice(token: "ff00ff"))
         try await delegate.heard.wait(for: "the new token") {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `R4: Why there is no token is told in the service's words, and the token when there is`() async throws {
+    @Test func `R4: If there is no token, the app gets the service's reason, and later the token`() async throws {
         let world = try World()
         world.service.state.update { $0.push.answer = PushNotice(error: "The device is enrolled nowhere.") }
         let delegate = FetchingDelegate()
@@ -58,7 +58,7 @@ import Testing
         try await delegate.heard.wait(for: "the refusal") { $0.last == "NSCocoaErrorDomain 3000 Not you." }
     }
 
-    @Test func `R4: An app registers while there is no service, and anew with each channel`() async throws {
+    @Test func `R4: An app can register without a service, and registers again on each channel`() async throws {
         let world = try World()
         world.service.stop()
         let delegate = FetchingDelegate()
@@ -74,7 +74,7 @@ import Testing
         try await delegate.heard.wait(for: "the next token") { $0 == ["launched", "token 0a0b", "token 0c"] }
     }
 
-    @Test func `R4: The token of an earlier launch is told to who registers, and not before`() async throws {
+    @Test func `R4: The token of an earlier launch is delivered only after the app registers`() async throws {
         let world = try World()
         world.service.state.update { $0.push.notice = PushNotice(token: "0a0b") }
         let delegate = FetchingDelegate()
@@ -85,7 +85,7 @@ import Testing
         try await delegate.heard.wait(for: "the token") { $0 == ["launched", "token 0a0b"] }
     }
 
-    @Test func `R4: A token that is given back is not told any more, and the service hears of it when it is there`()
+    @Test func `R4: After the app unregisters, no token is delivered, and the service is notified later`()
         async throws
     {
         let world = try World()
@@ -99,7 +99,7 @@ import Testing
         try world.service.start()
         try await world.service.state.wait(for: "the word") { $0.push.unregistrations == 1 }
         world.service.tell(PushNotice(token: "99"))
-        // Told behind it.
+        // The push is delivered after the notice.
         try world.service.deliver(1, "{}")
         try await delegate.heard.wait(for: "what comes behind it") { $0.last == "received {}" }
         #expect(delegate.heard.read { $0 } == ["launched", "token 0a0b", "received {}"])
@@ -110,16 +110,16 @@ import Testing
         arguments: [
             ("00ff7A", [0, 255, 122]), ("", nil), ("0", nil), ("0g", nil), ("é0", nil),
         ] as [(String, [UInt8]?)])
-    func `R4: A token is hexadecimal, of any length`(_ text: String, _ bytes: [UInt8]?) {
+    func `R4: A token is hexadecimal and may have any length`(_ text: String, _ bytes: [UInt8]?) {
         #expect(PushNotice(token: text).tokenData == bytes.map { Data($0) })
     }
 
-    // MARK: - What comes
+    // MARK: - Delivery
 
     @Test(arguments: [
         (BackgroundFetchResult.newData, RefreshResult.newData), (.noData, .noData), (.failed, .failed),
     ])
-    func `R3: A notification is acknowledged with what the delegate says, once, in front and behind`(
+    func `R3: A push is acknowledged once with the delegate's result, in any app state`(
         _ said: BackgroundFetchResult, _ acknowledged: RefreshResult
     ) async throws {
         let world = try World()
@@ -132,7 +132,7 @@ import Testing
         var behind = ProcessCommand(number: 2, action: .enter)
         behind.state = .background
         world.service.command(behind)
-        // The same one, whatever its command's number.
+        // This is the same push with another command number.
         try world.service.deliver(3, #"{"aps":{"content-available":1}}"#, through: 1)
         try world.service.deliver(4, #"{"second":1}"#)
         try await delegate.heard.wait(for: "the next") { $0.last == #"received {"second":1}"# }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `R3: The delegate gets the whole of what the provider has sent, null included`() async throws {
+    @Test func `R3: The delegate gets the complete payload of the provider, including null`() async throws {
         let world = try World()
         let delegate = FetchingDelegate(holds: true)
         launch(delegate, in: world)
@@ -163,11 +163,11 @@ import Testing
         #expect((userInfo["aps"] as? [String: AnyObject]) != nil)
     }
 
-    @Test func `R3: What is no JSON object reaches the delegate as an empty one`() {
+    @Test func `R3: A payload that is not a JSON object reaches the delegate as an empty dictionary`() {
         #expect(UserInfo.remote("[1]").isEmpty && UserInfo.remote("{").isEmpty)
     }
 
-    @Test func `R3: A delegate may wait for its fetch instead of calling a handler`() async throws {
+    @Test func `R3: A delegate may implement the asynchronous form for its fetch`() async throws {
         let world = try World()
         launch(WaitingDelegate(), in: world)
         try await connected(world)
@@ -175,7 +175,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: A delegate of the old form hears of what comes, and takes no part in fetching`() async throws {
+    @Test func `R3: A delegate of the old form gets notifications, and reports no result`() async throws {
         let world = try World()
         let delegate = OldDelegate()
         launch(delegate, in: world)
@@ -185,7 +185,7 @@ import Testing
         #expect(delegate.heard == [#"{"a":1}"#])
     }
 
-    @Test func `R9: A notification that no method hears of ends with no data, and one line says why`() async throws {
+    @Test func `R9: A notification without a delegate method ends with no data, and one line says why`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -213,7 +213,7 @@ import Testing
 
     // MARK: - The launch
 
-    /// The environment of an app that was launched for `payloads`.
+    /// Returns the environment of an app that was launched for `payloads`.
     private func environment(_ payloads: [any Encodable], in world: World) throws -> [String: String] {
         let parts = try payloads.map { String(decoding: try JSON.encode($0), as: UTF8.self) }
         let path = "\(world.directory.path)/payload"
@@ -228,7 +228,7 @@ import Testing
         PushDelivery(id: id, payload: payload, received: Date(timeIntervalSince1970: 1_800_000_000))
     }
 
-    @Test func `R3: An app that is launched for a notification has it in its options, and fetches behind the launch`()
+    @Test func `R3: A notification that launches the app is in its options and delivered after the launch`()
         async throws
     {
         let world = try World()
@@ -244,7 +244,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: The old form does not hear of the notification that has launched the app`() async throws {
+    @Test func `R3: The old form is not called for the notification that has launched the app`() async throws {
         let world = try World()
         let delegate = OldDelegate()
         launch(delegate, in: world, environment: try environment([delivery(#"{"a":1}"#, id: "one")], in: world))
@@ -255,7 +255,7 @@ import Testing
         #expect(delegate.heard == [#"{"b":1}"#])
     }
 
-    @Test func `R3: An app that is launched for an opened remote notification has it in its options`() throws {
+    @Test func `R3: An opened remote notification that launches the app is in its options`() throws {
         let world = try World()
         let delegate = FetchingDelegate()
         var notification = AppNotification(identifier: "x", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -266,7 +266,7 @@ import Testing
         #expect(delegate.launchedFor == #"{"aps":{}}"#)
     }
 
-    @Test func `R3: A launch for something else has no notification`() throws {
+    @Test func `R3: A launch for another reason has no notification in its options`() throws {
         let world = try World()
         let delegate = FetchingDelegate()
         launch(delegate, in: world, environment: ["NIGHTSHIFT_APP": "/app", "NIGHTSHIFT_PAYLOAD": "/nowhere"])
@@ -275,7 +275,7 @@ import Testing
 
     // MARK: - The badge
 
-    @Test func `R4: The badge is told behind the caller's back, and is what was set last`() async throws {
+    @Test func `R4: The badge is sent asynchronously, and reading it returns the last value`() async throws {
         let world = try World()
         world.service.stop()
         let application = launch(FetchingDelegate(), in: world)
@@ -288,7 +288,7 @@ import Testing
     }
 }
 
-/// Applications live as long as their process; nobody else holds them.
+/// Applications that must exist until their process ends, and that are not retained elsewhere.
 @MainActor private var kept: [Application] = []
 
 private func text(_ userInfo: [AnyHashable: Any]?) -> String? { userInfo.flatMap { UserInfo.json($0) } }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Values of tasks, requests and configurations at their limits, and as Foundation has them.
+/// Values of tasks, requests and configurations at their limits, compared with Foundation's.
 @Suite struct RequestValueTests {
-    @Test func `T7: A request for cached data only fails, and nothing is loaded`() async throws {
+    @Test func `T7: A request that allows only cached data fails, and nothing is loaded`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -24,7 +24,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: The cache policy of a configuration holds for requests without one`() async throws {
+    @Test func `T7: The cache policy of a configuration applies to requests without a policy`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate) { $0.requestCachePolicy = .returnCacheDataDontLoad }
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [600, 999])
-    func `T9: A status that HTTP does not know is a result`(status: Int) async throws {
+    func `T9: An HTTP status that is not registered is a result`(status: Int) async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -54,7 +54,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A description that is too long is named by the task's error`() async throws {
+    @Test func `T7: A task with too long a description fails with an error that says so`() async throws {
         let world = try World()
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         world.service.state.update {
@@ -71,7 +71,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A running task's description that is too long is kept in this process only`() async throws {
+    @Test func `T7: A description that is too long for a running task is kept only in this process`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -87,10 +87,11 @@ import Testing
     }
 
     @Test(arguments: [(mode_t(0o022), 0o644), (0o077, 0o600), (0o002, 0o664)])
-    func `T7: A file has the mode of files that the app creates`(mask: mode_t, mode: Int) async {
+    func `T7: A delivered file has the mode of files that the app creates`(mask: mode_t, mode: Int) async {
         await #expect(processExitsWith: .success) { [mask = mask as mode_t, mode = mode as Int] in
             let world = try World()
-            // The library trusts no socket in a folder that others may write to, as the world's would be with some masks.
+            // The library trusts no socket in a folder that others may write to. With some masks, the folder of the
+            // test's world would be such a folder.
             umask(mask)
             let kept = world.directory.path("kept")
             let delegate = Recorder { try? FileManager.default.moveItem(at: $0, to: URL(filePath: kept)) }
@@ -114,7 +115,7 @@ import Testing
         #expect(configuration.shouldUseExtendedBackgroundIdleMode && configuration.protocolClasses == nil)
     }
 
-    @Test func `FoundationNetworking reads a configuration in an order of its own`() {
+    @Test func `FoundationNetworking reads a configuration in its own order`() {
         func completes(_ properties: [FoundationReading.Property], copied: Bool = true) -> [Bool] {
             var reading = FoundationReading()
             if copied { reading.copied() }

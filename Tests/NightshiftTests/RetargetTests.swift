@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Another request for a download, as the app asks for it.
+/// Replacing the request of a download, as an app does it.
 @Suite struct RetargetTests {
     private let other = URL(string: "https://other.example/file?signature=1")!
 
@@ -16,7 +16,7 @@ import Testing
         return request
     }
 
-    @Test func `B2: the service gets the new request, and a later process finds it`() async throws {
+    @Test func `B2: The service gets the new request, and a later process finds it`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         task.resume()
@@ -28,7 +28,7 @@ import Testing
         #expect(task.state == .running)
     }
 
-    @Test func `B2: one that the service does not have yet is handed over with the new request`() async throws {
+    @Test func `B2: A task that the service does not have yet is sent with the new request`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         try await task.retarget(to: request())
@@ -37,7 +37,7 @@ import Testing
         #expect(world.service.state.read { $0.requests[1]?.request.url } == other.absoluteString)
     }
 
-    @Test func `T13: one made from resume data is the service's before it gets the new request`() async throws {
+    @Test func `T13: A task made from resume data is sent before its request is replaced`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let first = session.downloadTask(with: url())
@@ -52,7 +52,7 @@ import Testing
         #expect(task.state == .suspended)
     }
 
-    @Test func `B2: refusals and tasks of other sessions throw what they are`() async throws {
+    @Test func `B2: Refusals, and tasks of other sessions, throw errors that say why`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         task.resume()

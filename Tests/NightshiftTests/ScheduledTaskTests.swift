@@ -9,12 +9,12 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let export = "org.example.app.export.film"
 
-/// Applications live as long as their process; nobody else holds them.
+/// Applications that must exist until their process ends, and that are not retained elsewhere.
 @MainActor private var kept: [Application] = []
 
-/// Row R10: tasks that run: their handlers, their expiration and their completion.
+/// Row R10: running tasks: their handlers, expiration and completion.
 @Suite struct ScheduledTaskTests {
-    /// A launched app whose entry declares everything here.
+    /// An app whose desktop entry declares all task identifiers of these tests.
     private final class App: Sendable {
         let world: World
         let connection: ServiceConnection
@@ -31,7 +31,7 @@ private let export = "org.example.app.export.film"
 
         var service: ScriptedService { world.service }
 
-        /// Registers a handler that keeps its task, and writes down what class it is of.
+        /// Registers a handler that keeps its task, and records the task's class.
         func register(_ identifier: String, on queue: DispatchQueue? = nil) {
             scheduler.register(forTaskWithIdentifier: identifier, using: queue) { [heard, tasks] task in
                 if let queue { dispatchPrecondition(condition: .onQueue(queue)) }
@@ -50,7 +50,7 @@ private let export = "org.example.app.export.film"
             try await service.state.wait(for: "the channel") { !$0.channels.isEmpty }
         }
 
-        /// The task that the `count`th launch handler has got.
+        /// Returns the task that the handler got in its `count`th call.
         func task(_ count: Int = 1) async throws -> BGTask {
             try await tasks.wait(for: "task \(count)") { $0.count >= count }
             return try #require(tasks.read { $0.dropFirst(count - 1).first })
@@ -63,7 +63,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - Launch handlers
 
-    @Test func `R10: A task's class follows its request, its queue is the one that was named`() async throws {
+    @Test func `R10: A task has the class of its request, and its handler runs on the queue passed`() async throws {
         let app = try App()
         let queue = DispatchQueue(label: "tasks")
         app.register(refresh)
@@ -119,7 +119,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.refresh.submitted.count } == 3)
     }
 
-    @Test func `R10: A task that comes again after a broken connection is the same task`() async throws {
+    @Test func `R10: A task repeated after a broken connection is not begun again`() async throws {
         let app = try App()
         app.register(refresh)
         await app.launch()
@@ -138,7 +138,7 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0.count } == 1)
     }
 
-    @Test func `R10: A task that goes on behind many other commands is acknowledged where it came last, or not at all`()
+    @Test func `R10: A long task is acknowledged only for its latest command, after many others`()
         async throws
     {
         let app = try App()
@@ -164,7 +164,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.acknowledgedCommands } == [8, 7, 10])
     }
 
-    @Test func `R10: One launch carries several tasks, each with its own end`() async throws {
+    @Test func `R10: One launch can run several tasks, which end separately`() async throws {
         let app = try App()
         app.register(refresh)
         app.register(cleaning)
@@ -181,7 +181,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .failed)
     }
 
-    @Test func `R10: A handler for every name that begins alike runs what has none of its own`() async throws {
+    @Test func `R10: A handler for a prefix runs tasks that have no handler of their own`() async throws {
         let app = try App()
         app.register("org.example.app.export.*")
         await app.launch()
@@ -193,8 +193,8 @@ private let export = "org.example.app.export.film"
 
     // MARK: - The launch
 
-    /// The main thread is not served before the app is launched: everything here happens without a suspension point.
-    @Test @MainActor func `R10: A task that comes before the launch has ended waits for it`() async throws {
+    /// The main thread is not served before the app is launched, so this test has no suspension point before.
+    @Test @MainActor func `R10: A task that arrives before the end of the launch waits for it`() async throws {
         let app = try App()
         app.register(refresh)
         app.service.wake(1, .fetch, refresh)
@@ -209,10 +209,10 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0 } == ["launched", "BGAppRefreshTask \(refresh)"])
     }
 
-    @Test func `R10: A task without a handler fails once the launch is over, and waits for one before`() async throws {
+    @Test func `R10: A task without a handler waits during the launch, and fails afterwards`() async throws {
         let app = try App()
         try app.connection.openChannel(until: .now + .seconds(60))
-        // A program that serves its main thread without being launched as an application.
+        // The program serves its main thread without being launched as an application.
         app.service.wake(1, .fetch, refresh)
         app.register(refresh)
         _ = try await app.task()
@@ -228,7 +228,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - Expiration
 
-    @Test func `R10: The expiration handler is called once and niled, and the task stays the app's to complete`()
+    @Test func `R10: The expiration handler is called once, and the app can still complete the task`()
         async throws
     {
         let app = try App()
@@ -245,11 +245,11 @@ private let export = "org.example.app.export.film"
         app.service.expire(2, .fetch, refresh, wake: 1)
         try await calls.wait(for: "the handler") { $0 == 1 }
         #expect(task.expirationHandler == nil)
-        // Acknowledged when the handler has returned.
+        // The expiration is acknowledged when the handler has returned.
         #expect(app.service.state.read { $0.acknowledgedCommands } == [])
         gate.open()
         try await app.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [2] }
-        // Again: the same command, and one of a service that was started anew.
+        // The expiration is repeated, with the same command and with that of a restarted service.
         task.expirationHandler = { calls.update { $0 += 1 } }
         app.service.expire(2, .fetch, refresh, wake: 1)
         app.service.expire(3, .fetch, refresh, wake: 1)
@@ -260,9 +260,8 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    /// Everything up to the expiration happens without a suspension point.
-    @Test @MainActor func `R10: A task that expires before the main thread has come to it does not begin`() async throws
-    {
+    /// The test has no suspension point before the expiration.
+    @Test @MainActor func `R10: A task that expires before the main thread handles it does not begin`() async throws {
         let app = try App()
         app.register(cleaning)
         app.launch()
@@ -274,7 +273,7 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0 } == [])
     }
 
-    @Test func `R10: Without an expiration handler a task that expires ends unsuccessful`() async throws {
+    @Test func `R10: An expiring task without an expiration handler ends as unsuccessful`() async throws {
         let app = try App()
         app.register(cleaning)
         await app.launch()
@@ -288,7 +287,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.results[1] } == .failed)
     }
 
-    @Test func `R10: An expiration handler can be called while the launch handler is still at work`() async throws {
+    @Test func `R10: An expiration handler can be called while the launch handler still runs`() async throws {
         let app = try App()
         let queue = DispatchQueue(label: "tasks")
         let (begun, gate) = (Watched(false), Gate())
@@ -305,7 +304,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: Only the task that is meant expires`() async throws {
+    @Test func `R10: An expiration applies only to its task`() async throws {
         let app = try App()
         app.register(refresh)
         app.register(cleaning)
@@ -336,7 +335,7 @@ private let export = "org.example.app.export.film"
         return try #require(try await app.task() as? BGContinuedProcessingTask)
     }
 
-    @Test func `R10: A continued task's words and progress are told as they change`() async throws {
+    @Test func `R10: A continued task's title, subtitle and progress are sent when they change`() async throws {
         let app = try App()
         let task = try await continued(app)
         #expect(task.title == "Export" && task.subtitle == "Film")
@@ -356,7 +355,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: Progress that changes all the time is told four times a second at most, its last value too`()
+    @Test func `R10: Frequent progress is sent at most four times a second, including the last value`()
         async throws
     {
         let app = try App()
@@ -370,7 +369,7 @@ private let export = "org.example.app.export.film"
         task.setTaskCompleted(success: true)
     }
 
-    @Test func `R10: The last progress is told when a service that was too slow for it answers again`() async throws {
+    @Test func `R10: The last progress is sent when a service that was too slow responds again`() async throws {
         let app = try App()
         let task = try await continued(app)
         task.progress.totalUnitCount = 10
@@ -390,7 +389,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: Parts of the work may have a progress of their own`() async throws {
+    @Test func `R10: Parts of the work may have their own progress objects`() async throws {
         let app = try App()
         let task = try await continued(app)
         task.progress.totalUnitCount = 10
@@ -404,7 +403,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: A user who cancels a continued task has its expiration handler called`() async throws {
+    @Test func `R10: If the user cancels a continued task, its expiration handler is called`() async throws {
         let app = try App()
         let task = try await continued(app)
         task.expirationHandler = { task.setTaskCompleted(success: false) }
