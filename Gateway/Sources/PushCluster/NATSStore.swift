@@ -203,7 +203,7 @@ package final class NATSStore: Sendable {
     /// answer for the device, however long the connection takes to close.
     private func supersede(_ device: DeviceID, _ number: UInt64) {
         detach(device, connection: number)
-        ear?.superseded(device, connection: number, Refusal(.replaced, "The device has connected again."))
+        ear?.superseded(device, connection: number, Refusal(.replaced, "The device opened a new connection."))
     }
 
     private func drop(_ device: DeviceID, _ number: UInt64) {

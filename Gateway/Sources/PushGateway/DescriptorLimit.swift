@@ -1,10 +1,11 @@
 import Glibc
 
-/// How many files and connections this process may have open at once.
+/// The limit on the files and connections that this process may have open at once.
 package enum DescriptorLimit {
-    /// Raises it as far as the system allows without asking; gives what it is then.
+    /// Raises the limit as far as the system allows without privileges, and returns the new limit.
     ///
-    /// Systems begin programs with 1,024, for the sake of those that use `select`, and expect others to raise it.
+    /// Systems start programs with a limit of 1,024 for the sake of those that use `select`, and expect other programs
+    /// to raise it.
     @discardableResult
     package static func raise() -> Int {
         var limit = rlimit()

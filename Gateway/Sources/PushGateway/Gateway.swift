@@ -11,7 +11,7 @@ import PushRouting
 package import PushStore
 import Synchronization
 
-/// A gateway that runs: its parts, its listeners, and their end.
+/// A running gateway: its parts, its listeners and its shutdown.
 package final class Gateway: Sendable {
     package let settings: GatewaySettings
     package let store: any GatewayStore
@@ -34,7 +34,7 @@ package final class Gateway: Sendable {
     private let providers = Places()
     private let devices = Places()
 
-    /// - Parameter shared: a store for several gateways; nil keeps everything in SQLite, in the folder of the state.
+    /// - Parameter shared: a store for several gateways; nil stores everything in SQLite, in the state folder.
     package init(settings: GatewaySettings, shared: (any GatewayStore)? = nil, logger: Logger) async throws {
         self.settings = settings
         self.logger = logger
@@ -42,7 +42,7 @@ package final class Gateway: Sendable {
             try FileManager.default.createDirectory(
                 atPath: settings.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw GatewayError("The folder \(settings.state) cannot be made: \(error.localizedDescription)")
+            throw GatewayError("The folder \(settings.state) cannot be created: \(error.localizedDescription)")
         }
         lock = try StateLock(settings.state)
         if let shared {
@@ -59,13 +59,13 @@ package final class Gateway: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
         echo = StoreEcho(directory: directory, switchboard: switchboard, growth: growth, logger: logger)
         store.listen(echo)
-        // What changed before somebody listened is read now.
+        // Read the changes that were made before the listener was set.
         if store.isShared { try await directory.reload() }
     }
 
     package var isStopping: Bool { stopping.withLock { $0 } }
 
-    /// Where it listens, with the ports that it was given for 0.
+    /// The ports at which the gateway listens. A port 0 in the settings is replaced by the assigned one.
     package struct Ports: Sendable {
         package var providers: Int
         package var plainProviders: Int?
@@ -102,11 +102,11 @@ package final class Gateway: Sendable {
             }
         }
         let connected = self.devices
-        // A device has 20 seconds to prove which it is.
+        // A device has 20 seconds to authenticate.
         let devices = try await listen(
             settings.devices, places: self.devices, limit: settings.deviceLimit
         ) { [self] channel, leave in
-            // Whoever does not read is not read: answers that nobody takes would fill the memory.
+            // If a peer does not read, stop reading from it. Otherwise its unread responses would fill the memory.
             try channel.pipeline.syncOperations.addHandler(BackPressureHandler())
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: forDevices.context))
             try channel.pipeline.syncOperations.addHandler(WriteGatherer())
@@ -123,8 +123,8 @@ package final class Gateway: Sendable {
             devices: devices.localAddress?.port ?? 0, status: status.localAddress?.port ?? 0)
     }
 
-    /// - Parameter initialize: begins the pipeline with a `BackPressureHandler`; is given what to call when the connection
-    ///   is gone.
+    /// - Parameter initialize: sets up the pipeline, which begins with a `BackPressureHandler`. Its second argument
+    ///   must be called when the connection ends.
     private func listen(
         _ address: GatewaySettings.Address, places: Places, limit: Int,
         _ initialize: @escaping @Sendable (any Channel, @escaping @Sendable () -> Void) throws -> Void
@@ -133,7 +133,7 @@ package final class Gateway: Sendable {
             .serverChannelOption(.backlog, value: 1_024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-            // A connection that is silent for most of its life keeps no large buffer.
+            // Keep buffers small, because most connections are silent for most of the time.
             .childChannelOption(.maxMessagesPerRead, value: 4)
             .childChannelOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1_024, maximum: 16_384)
@@ -161,7 +161,8 @@ package final class Gateway: Sendable {
         to channel: any Channel, tls: TLSFiles?, judge: CertificateJudge?, closed: @escaping @Sendable () -> Void
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        // As for devices: an answer to a request is not held back by HTTP/2's own windows.
+        // Stop reading from a peer that does not read, as for devices. HTTP/2's flow control does not limit responses
+        // to small requests.
         try pipeline.addHandler(BackPressureHandler())
         let box = CertificateBox()
         if let tls, let judge {
@@ -169,7 +170,8 @@ package final class Gateway: Sendable {
                 NIOSSLServerHandler(
                     context: tls.context,
                     customVerificationCallbackWithMetadata: { chain, promise in
-                        // Who is not trusted is told so by the answer to a request, not by a broken handshake.
+                        // An untrusted provider receives the error as the response to a request, not as a failed
+                        // handshake.
                         promise.completeWithTask {
                             box.set(await judge.judge(chain))
                             return .certificateVerified(VerificationMetadata(nil))
@@ -185,7 +187,7 @@ package final class Gateway: Sendable {
         let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
-                // A session that goes on has its certificate with it, and nobody was asked about that.
+                // A resumed TLS session carries its certificate, and the verification callback was not called.
                 if let judge, box.verdict == CertificateVerdict.none,
                     let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
                 {
@@ -223,7 +225,7 @@ package final class Gateway: Sendable {
         try channel.pipeline.syncOperations.addHandlers(http2, connection)
     }
 
-    /// For senders to endpoints of UnifiedPush: APNs speaks HTTP/2 alone.
+    /// Adds HTTP/1.1 for senders to endpoints of UnifiedPush. APNs uses only HTTP/2.
     private func addHTTP1(
         to channel: any Channel, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void
     ) throws {
@@ -232,23 +234,23 @@ package final class Gateway: Sendable {
         try pipeline.addHandler(SenderConnection(gateway: self, proved: proved, closed: closed))
     }
 
-    /// Throws what nobody wants any more away, and reads what was not told, now and then, until the task is cancelled.
+    /// Deletes expired pushes and reads missed changes once a minute, until the task is cancelled.
     package func maintain() async throws {
         while true {
             do throws(StoreError) {
                 try await tidy()
             } catch {
-                // A disk that is full today may have space tomorrow; meanwhile devices are still served.
-                logger.error("What is over could not be removed.", metadata: ["reason": "\(error)"])
+                // A full disk may have space later. Until then, devices are still served.
+                logger.error("Expired pushes could not be removed.", metadata: ["reason": "\(error)"])
             }
             do throws(StoreError) {
                 try await store.catchUp()
             } catch {
-                logger.error("What other gateways have changed could not be read.", metadata: ["reason": "\(error)"])
+                logger.error("Changes by other gateways could not be read.", metadata: ["reason": "\(error)"])
             }
             switchboard.sweep()
             let hasShrunk = [providers.hasShrunk(), devices.hasShrunk()].contains(true)
-            // The allocator keeps what thousands of connections have left, and gives it back only when asked.
+            // The allocator keeps the memory of closed connections, and returns it to the system only on request.
             if hasShrunk { malloc_trim(0) }
             try await Task.sleep(for: .seconds(60))
         }
@@ -259,26 +261,26 @@ package final class Gateway: Sendable {
         try await store.tidy(now: now, logLimit: settings.logLimit)
     }
 
-    /// Answers what runs, tells devices and providers, and closes.
+    /// Answers pending requests, notifies devices and providers, and closes all connections.
     package func stop() async throws {
         stopping.withLock { $0 = true }
         for channel in channels.withLock({ $0 }) { try? await channel.close() }
-        switchboard.endAll(Refusal(.shutdown, "The gateway stops."))
+        switchboard.endAll(Refusal(.shutdown, "The gateway is shutting down."))
         let ending = providers.channels
         for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
         for channel in ending { try? await channel.closeFuture.get() }
-        // What was taken is on the disk before the program ends.
+        // Accepted pushes are on the disk before the program ends.
         try await store.settle()
         try await group.shutdownGracefully()
         try await store.close()
     }
 
-    /// What a device connects to, to enrol with `code`.
+    /// The URL to which a device connects to enrol with `code`.
     func enrolmentURL(_ code: String) -> String {
         "nightshift-push://\(settings.publicName):\(devicePort.withLock { $0 })/\(code)"
     }
 
-    /// What endpoints of UnifiedPush begin with.
+    /// The first part of the URLs of endpoints of UnifiedPush.
     var publicURL: String {
         if let url = settings.publicURL { return url }
         let port = providerPort.withLock { $0 }
@@ -290,13 +292,13 @@ package final class Gateway: Sendable {
     }
 }
 
-/// Tells a connection that the gateway stops.
+/// An event that notifies a connection of the gateway's shutdown.
 struct GatewayStops: Sendable {}
 
-/// Why the gateway cannot run as it was asked to.
+/// An error that prevents the gateway from running or from doing what was requested.
 package struct GatewayError: Error, CustomStringConvertible {
     package var description: String
-    /// Whether a second attempt fails in the same way until a person has changed something.
+    /// Whether each further attempt fails in the same way until a person has changed something.
     package var isPermanent: Bool
 
     package init(_ description: String, isPermanent: Bool = false) {

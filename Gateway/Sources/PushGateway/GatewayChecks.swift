@@ -5,7 +5,7 @@ import PushStore
 import SwiftASN1
 import X509
 
-/// One thing that a gateway needs, looked at.
+/// The result of one check of what a gateway needs.
 package struct GatewayFinding: Sendable {
     package var isGood: Bool
     package var text: String
@@ -16,9 +16,9 @@ package struct GatewayFinding: Sendable {
     }
 }
 
-/// Looks for what keeps a gateway from working, without one that runs.
+/// Checks for problems that prevent a gateway from working. A running gateway is not needed.
 package enum GatewayChecks {
-    /// Seconds before its end from which on a certificate is a finding: two weeks.
+    /// The time in seconds before a certificate's expiry from which it is reported: two weeks.
     private static let warning: TimeInterval = 14 * 86_400
 
     package static func certificate(_ path: String, key: String) -> [GatewayFinding] {
@@ -34,7 +34,7 @@ package enum GatewayChecks {
         }
     }
 
-    /// Whether a certificate that is valid from `start` to `end` is so now, and long enough to be forgotten.
+    /// Checks whether a certificate that is valid from `start` to `end` is valid now and for some time.
     package static func validity(_ name: String, _ start: Date, _ end: Date, now: Date) -> GatewayFinding {
         if start > now {
             let text = "\(name) is not valid before \(start.formatted(.iso8601)). Check this machine's clock."
@@ -42,7 +42,7 @@ package enum GatewayChecks {
         }
         let until = end.formatted(.iso8601)
         guard end > now else {
-            return .init(isGood: false, text: "\(name) has expired, at \(until). Nobody can connect. Renew it.")
+            return .init(isGood: false, text: "\(name) expired at \(until), so no connections are possible. Renew it.")
         }
         guard end.timeIntervalSince(now) <= warning else {
             return .init(isGood: true, text: "\(name) is valid until \(until).")
@@ -52,7 +52,7 @@ package enum GatewayChecks {
         return .init(isGood: false, text: "\(name) expires in \(left), at \(until). Renew it before then.")
     }
 
-    /// Throws what makes every start with these settings fail, before anything is opened.
+    /// Throws if any start with these settings would fail, before anything is opened.
     package static func files(of settings: GatewaySettings) throws(GatewayError) {
         _ = try CertificateFiles.pair(certificate: settings.certificate, key: settings.privateKey)
         if let authority = settings.providerAuthority {
@@ -63,15 +63,15 @@ package enum GatewayChecks {
     package static func database(_ state: String) async -> [GatewayFinding] {
         let path = state + "/gateway.sqlite"
         if access(state, R_OK | X_OK) != 0, errno == EACCES {
-            let text = "You may not look into \(state). Run this command as root, with sudo."
+            let text = "You have no permission to read \(state). Run this command as root, with sudo."
             return [.init(isGood: false, text: text)]
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            return [.init(isGood: true, text: "There is no database in \(state) yet; the first run makes one.")]
+            return [.init(isGood: true, text: "\(state) has no database yet. The first run creates it.")]
         }
         do {
             let damage = try await PushStore(path: path).check()
-            return [.init(isGood: damage == nil, text: damage ?? "The database \(path) is whole.")]
+            return [.init(isGood: damage == nil, text: damage ?? "The database \(path) is intact.")]
         } catch {
             return [.init(isGood: false, text: "The database \(path) cannot be read: \(error)")]
         }

@@ -3,7 +3,7 @@ package import PushRouting
 
 /// Reads the machine's clocks.
 package enum GatewayClock {
-    /// On Linux this clock counts on while the machine sleeps (CLOCK_BOOTTIME).
+    /// On Linux this clock continues while the machine sleeps (CLOCK_BOOTTIME).
     private static let start = ContinuousClock.now
 
     package static func now() -> Moment {

@@ -1,9 +1,9 @@
 package import PushRouting
 package import PushStore
 
-/// What an operator may choose.
+/// The settings that an operator can choose.
 package struct GatewaySettings: Sendable {
-    /// An address and a port to listen at.
+    /// An address and a port on which the gateway listens.
     package struct Address: Sendable, Hashable {
         package var host: String
         package var port: Int
@@ -13,7 +13,7 @@ package struct GatewaySettings: Sendable {
             self.port = port
         }
 
-        /// `host:port`, `[address]:port`, or a port alone.
+        /// Parses `host:port`, `[address]:port`, or a port alone.
         package init?(_ text: String, defaultHost: String = "::") {
             guard let colon = text.lastIndex(of: ":") else {
                 guard let port = Int(text), (0...65_535).contains(port) else { return nil }
@@ -32,49 +32,49 @@ package struct GatewaySettings: Sendable {
 
     /// The folder of the database.
     package var state: String
-    /// The socket for administration; its folder is made, and is for this user alone.
+    /// The socket for administration. Its folder is created with access for the gateway's user only.
     package var socket: String
     package var providers = Address(host: "::", port: 2_197)
     package var devices = Address(host: "::", port: 5_223)
-    /// Metrics and health.
+    /// The address for metrics and health checks.
     package var status = Address(host: "127.0.0.1", port: 9_464)
-    /// Providers without TLS, for development: on loopback only.
+    /// The address for providers without TLS, for development. It must be a loopback address.
     package var plainProviders: Address?
-    /// PEM files of the certificate chain and its key.
+    /// The PEM file of the certificate chain; `key` is that of its key.
     package var certificate: String
     package var privateKey: String
-    /// PEM file of those who sign providers' certificates; nil where there is no certificate authentication.
+    /// The PEM file of the authorities that sign providers' certificates; nil without certificate authentication.
     package var providerAuthority: String?
     package var environment = KeyRecord.Environment.production
-    /// How devices reach the gateway: for enrolment.
+    /// The host name under which devices reach the gateway, for enrolment URLs.
     package var publicName = "localhost"
-    /// What endpoints of UnifiedPush begin with, as senders reach the providers' port: without a slash at the end. Nil
-    /// for the public name and that port.
+    /// The base URL under which senders reach the providers' port, without a slash at the end. Nil for a URL of the
+    /// public name and that port.
     package var publicURL: String?
 
     package var silent = TokenBucket.Settings.standard
-    /// Requests for one device token.
+    /// The rate limit on requests for one device token.
     package var requests = TokenBucket.Settings(capacity: 1_000, interval: 0.01)
-    /// Messages to one endpoint of UnifiedPush.
+    /// The rate limit on messages to one endpoint of UnifiedPush.
     package var messages = TokenBucket.Settings(capacity: 200, interval: 0.5)
     package var conduct = ProviderConduct.Settings.standard
-    /// Whether payloads are in the delivery log.
+    /// Whether the delivery log contains payloads.
     package var isLoggingPayloads = false
-    /// Entries of the delivery log.
+    /// The most entries of the delivery log.
     package var logLimit = 1_000_000
-    /// Seconds between keep-alives of a device that names none.
+    /// Seconds between keep-alives of a device that requests no interval.
     package var keepAlive: UInt32 = 900
-    /// Seconds for which a provider may say nothing at all.
+    /// Seconds after which a silent provider connection is closed.
     package var providerIdle = 3_600
-    /// Seconds from a request's head to its end.
+    /// Seconds from the head of a request within which its end must arrive.
     package var bodyPatience = 30
-    /// Streams of a provider with a valid token.
+    /// The most concurrent streams of a provider with a valid token.
     package var streams = 1_000
     package var providerLimit = 1_000
     package var deviceLimit = 15_000
-    /// Topics of one device.
+    /// The most topics of one device.
     package var tokenLimit = 500
-    /// Pushes that wait for the disk, from which on further ones are refused.
+    /// The number of pushes waiting for the disk at which further pushes are refused.
     package var commitDepth = 20_000
     package var threads = 2
 

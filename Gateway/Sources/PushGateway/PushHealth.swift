@@ -1,7 +1,7 @@
 import PushStore
 import Synchronization
 
-/// Whether the last push that was to be stored was stored.
+/// Whether the most recent attempt to store a push succeeded.
 final class PushHealth: Sendable {
     private let failing = Mutex(false)
 
@@ -17,12 +17,14 @@ final class PushHealth: Sendable {
 }
 
 extension Gateway {
-    /// Throws where pushes are refused at present, or the store cannot be read.
+    /// Throws if pushes are refused at present, or the store cannot be read.
     func checkHealth() async throws {
-        guard store.depth < settings.commitDepth else { throw GatewayError("Too many pushes wait for the disk.") }
+        guard store.depth < settings.commitDepth else {
+            throw GatewayError("Too many pushes are waiting for the disk.")
+        }
         _ = try await store.counts()
         guard health.isFailing else { return }
-        // Nobody may send until this gateway is healthy again, so it finds out itself.
+        // No provider may send while this gateway is unhealthy, so the gateway tests the store itself.
         try await store.probe()
         health.stored()
     }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Keeps a second gateway from the folder of one that runs. The kernel releases it when the process ends, however it ends.
+/// A lock that prevents a second gateway from using the same state folder. The kernel releases it when the process ends
+/// in any way.
 final class StateLock: Sendable {
     private let descriptor: Int32
 
@@ -8,11 +9,11 @@ final class StateLock: Sendable {
         let path = folder + "/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw GatewayError("The folder \(folder) cannot be written: \(String(cString: strerror(errno)))")
+            throw GatewayError("The folder \(folder) is not writable: \(String(cString: strerror(errno)))")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw GatewayError("Another gateway runs with the folder \(folder).")
+            throw GatewayError("Another gateway is using the folder \(folder).")
         }
         self.descriptor = descriptor
     }

@@ -4,7 +4,7 @@ import PushRouting
 import PushStore
 import Synchronization
 
-/// Carries what other gateways do with a shared store to this one's parts.
+/// Forwards changes by other gateways of a shared store to the parts of this gateway.
 final class StoreEcho: StoreListener {
     private let directory: Directory
     private let switchboard: Switchboard
@@ -13,19 +13,19 @@ final class StoreEcho: StoreListener {
     private let reloads = Mutex(Rounds())
     private let rechecks = Mutex(Rounds())
 
-    /// Devices that are read at once when something may have been missed, and the pause behind them: ten seconds or so
-    /// for all that a gateway may have.
+    /// The number of devices read at once when changes may have been missed. With `pause` after each portion, it takes
+    /// about ten seconds to read all devices of a gateway.
     private static let portion = 200
     private static let pause = Duration.milliseconds(100)
-    /// Until what could not be read is read again.
+    /// The pause before a failed read is repeated.
     private static let patience = Duration.seconds(5)
 
-    /// A round of reading that is under way, and whether a further one is wanted behind it.
+    /// The state of a round of reads, and whether a further round is wanted after it.
     struct Rounds {
         var isUnderWay = false
         var isWanted = false
 
-        /// Whether the caller begins: nobody else is at it.
+        /// Requests a round. Returns whether the caller must start it, because none is under way.
         mutating func want() -> Bool {
             isWanted = true
             defer { isUnderWay = true }
@@ -65,7 +65,7 @@ final class StoreEcho: StoreListener {
     func mayHaveMissed() {
         directory.forgetTokens()
         providersChanged()
-        // Ends when nothing was missed since its last round.
+        // The task ends when nothing was missed since its last round.
         if rechecks.withLock({ $0.want() }) { Task { await recheck() } }
     }
 
@@ -81,7 +81,7 @@ final class StoreEcho: StoreListener {
     }
 
     func providersChanged() {
-        // Ends when nothing has changed since its last reading.
+        // The task ends when nothing has changed since its last read.
         if reloads.withLock({ $0.want() }) { Task { await reload() } }
     }
 
@@ -90,8 +90,8 @@ final class StoreEcho: StoreListener {
             do throws(StoreError) {
                 try await directory.reload()
             } catch {
-                logger.error("Who may send could not be read again.", metadata: ["reason": "\(error)"])
-                // Nobody tells of the change a second time.
+                logger.error("Teams, keys and topics could not be read again.", metadata: ["reason": "\(error)"])
+                // The change is not reported again, so request a further round.
                 _ = reloads.withLock { $0.want() }
                 try? await Task.sleep(for: Self.patience)
             }

@@ -3,7 +3,8 @@ import PushRouting
 import PushStore
 import Synchronization
 
-/// With a store that several gateways share: who takes a push stores it; who has the device hears of it.
+/// The handling of pushes with a shared store. The gateway that accepts a push stores it, and the gateway to which the
+/// device is connected receives a report.
 extension Switchboard {
     func forward(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
         guard !push.isExpired(now) else { return forward(push, nil, keepsEach: false, now: now, respond) }
@@ -19,13 +20,13 @@ extension Switchboard {
         }
     }
 
-    /// The gateway that has the device says whether the alert may replace another one.
+    /// Stores an alert. The gateway to which the device is connected decides whether the alert may replace another one.
     private func forwardAlert(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
         guard push.lifetime != .once, push.type != .unifiedpush else {
             return forward(push, nil, keepsEach: false, now: now, respond)
         }
         store.keepsEach(push.topic, of: push.device) { result in
-            // Where nobody can tell, it replaces none.
+            // Without an answer, the alert replaces no other.
             let keepsEach = (try? result.get()) ?? true
             self.forward(push, nil, keepsEach: keepsEach, now: GatewayClock.now(), respond)
         }
@@ -93,10 +94,10 @@ extension Switchboard {
         state.withLock { $0.links[connection] }?.close(refusal)
     }
 
-    /// Devices that are here.
+    /// Devices with a route at this gateway.
     var connected: [DeviceID] { state.withLock { Array($0.routes.keys) } }
 
-    /// Reads what is stored for these devices.
+    /// Reads the stored pushes of these devices.
     func recheck(_ devices: some Sequence<DeviceID>) {
         for device in devices { input(device) { $0.recheck() } }
     }
@@ -104,7 +105,7 @@ extension Switchboard {
     func claim(_ topic: String, _ device: DeviceID, _ connection: UInt64) {
         let time = Double(GatewayClock.now().wallMilliseconds) / 1_000
         store.takeSilent(topic, device: device, settings.silent, wallSeconds: time) { result in
-            // Where the store cannot say, it waits a little more.
+            // If the store cannot answer, the push waits 30 seconds longer.
             let verdict = (try? result.get()) ?? .waits(30)
             self.input(device) { $0.claimed(topic, connection: connection, verdict, now: GatewayClock.now()) }
         }

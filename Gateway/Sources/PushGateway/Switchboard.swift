@@ -4,7 +4,7 @@ package import PushRouting
 package import PushStore
 import Synchronization
 
-/// The way to a connected device. Its methods return at once, and keep their order.
+/// A link to a connected device. Its methods return at once and take effect in order.
 package protocol DeviceLink: Sendable {
     func send(_ message: Message)
     func answerKeepAlive()
@@ -13,15 +13,15 @@ package protocol DeviceLink: Sendable {
     func close(_ refusal: Refusal)
 }
 
-/// Carries out what each device's ``DeviceRoute`` wants, on the store and on connections.
+/// Executes the actions of each device's ``DeviceRoute`` on the store and on connections.
 ///
-/// Store operations are asked for while the lock is held, so that they have the order of the decisions.
+/// Store operations are requested while the lock is held, so that they have the order of the decisions.
 package final class Switchboard: Sendable {
     struct State {
         var routes: [DeviceID: DeviceRoute] = [:]
         var links: [UInt64: any DeviceLink] = [:]
         var lastConnection: UInt64 = 0
-        /// Revoked while the gateway runs: the signature of one may have been checked before that.
+        /// Devices revoked while the gateway runs. A device's signature may have been checked before its revocation.
         var revoked: Set<DeviceID> = []
     }
 
@@ -44,8 +44,8 @@ package final class Switchboard: Sendable {
 
     // MARK: - Pushes
 
-    /// Takes a push. `respond` is called when its provider may have the answer: for one that is stored, when that is
-    /// on the disk.
+    /// Accepts a push. `respond` is called when the provider may receive the response: for a stored push, when it is on
+    /// the disk.
     package func accept(_ push: Push, respond: @escaping @Sendable (Rejection?) -> Void) {
         guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
         let now = GatewayClock.now()
@@ -74,14 +74,14 @@ package final class Switchboard: Sendable {
         }
     }
 
-    /// Takes back what is stored for a registration of UnifiedPush; a message that is on its way still arrives.
+    /// Removes a stored message of UnifiedPush. A message that was already sent still arrives.
     ///
-    /// - Parameter respond: whether it was there.
+    /// - Parameter respond: called with whether the message was stored.
     package func withdraw(
         _ push: PushID, topic: String, device: DeviceID, respond: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
         guard store.depth < settings.commitDepth else {
-            return respond(.failure(StoreError(.unavailable, "Too much waits for the disk.")))
+            return respond(.failure(StoreError(.unavailable, "Too many operations are waiting for the disk.")))
         }
         let time = GatewayClock.now().wallMilliseconds
         store.withdraw(push, topic: topic, device: device, at: time) { result in
@@ -97,7 +97,7 @@ package final class Switchboard: Sendable {
         case .success(let done):
             growth.grew()
             state.withLock { state in
-                // A route that was forgotten meanwhile knew nothing that a new one does not.
+                // If the route was discarded in the meantime, a new one behaves the same.
                 let actions = state.routes[push.device, default: DeviceRoute()]
                     .committed(
                         done.stored, replaced: done.replaced, evicted: done.evicted, now: GatewayClock.now())
@@ -115,7 +115,7 @@ package final class Switchboard: Sendable {
 
     // MARK: - Devices
 
-    /// A device is here; gives the connection's number.
+    /// Handles a device's connection, and returns the number of the connection.
     package func connected(
         _ device: DeviceID, _ deviceState: DeviceState, _ topics: [TopicChoice], link: any DeviceLink
     ) -> UInt64 {
@@ -123,7 +123,7 @@ package final class Switchboard: Sendable {
             state.lastConnection += 1
             let number = state.lastConnection
             state.links[number] = link
-            // What is stored from now on is told, so that what is read behind it misses nothing.
+            // Attach before the read: pushes stored from now on are reported, so that none is missed.
             store.attach(device, connection: number, at: GatewayClock.now().wallMilliseconds)
             let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
                 number, deviceState, topics)
@@ -167,7 +167,7 @@ package final class Switchboard: Sendable {
 
     private static let revocation = Refusal(.notAuthenticated, "The device was revoked.")
 
-    /// The device was revoked, and the store says so: its connection ends, and one that is about to begin.
+    /// Handles the revocation of a device: closes its connection, and one that is about to begin.
     package func revoked(_ device: DeviceID) {
         state.withLock { state in
             state.revoked.insert(device)
@@ -180,13 +180,13 @@ package final class Switchboard: Sendable {
         state.withLock { $0.routes[device]?.isConnected ?? false }
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     package func endAll(_ refusal: Refusal) {
         let links = state.withLock { Array($0.links.values) }
         for link in links { link.close(refusal) }
     }
 
-    /// Forgets routes of which nothing is known any more.
+    /// Discards routes that hold no state.
     package func sweep() {
         let now = GatewayClock.now()
         state.withLock { state in
@@ -210,7 +210,7 @@ package final class Switchboard: Sendable {
             case .send(let message, let connection): state.links[connection]?.send(message)
             case .answerKeepAlive(let connection): state.links[connection]?.answerKeepAlive()
             case .supersede(let connection):
-                let refusal = Refusal(.replaced, "The device has connected again.")
+                let refusal = Refusal(.replaced, "The device opened a new connection.")
                 state.links.removeValue(forKey: connection)?.close(refusal)
             case .wake(let connection, let time): state.links[connection]?.wake(at: time)
             case .remove(let place, let events):
@@ -232,20 +232,20 @@ package final class Switchboard: Sendable {
                         rows, connection: connection, occasion: occasion, self.settings.silent, now: GatewayClock.now())
                 }
             case .failure(let error):
-                // The device comes back, and asks again.
-                self.logger.error("What is stored could not be read.", metadata: ["reason": "\(error)"])
+                // The device reconnects and requests its pushes again.
+                self.logger.error("The stored pushes could not be read.", metadata: ["reason": "\(error)"])
                 self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage failed."))
             }
         }
     }
 
-    /// Writes down what nobody waits for.
+    /// Writes to the log without waiting for the result.
     func note(_ note: LogNote) {
         store.write(note) { self.noted($0) }
     }
 
     private func noted(_ error: StoreError?) {
         growth.grew()
-        if let error { logger.error("The log could not be written.", metadata: ["reason": "\(error)"]) }
+        if let error { logger.error("The delivery log could not be written.", metadata: ["reason": "\(error)"]) }
     }
 }

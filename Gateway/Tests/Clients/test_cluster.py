@@ -256,7 +256,7 @@ class Cluster(unittest.TestCase):
         other.key, other.id, other.tokens = device.key, device.id, device.tokens
         self.assertEqual(other.connect(), "connected")
         device.wait(lambda: device.ended)
-        self.assertEqual(device.ended, "The device has connected again.")
+        self.assertEqual(device.ended, "The device opened a new connection.")
         status, body, _ = self.push(third, device)
         other.wait(lambda: body in other.payloads())
         self.assertNotIn(body, [message["payload"].decode() for message in older])
@@ -495,7 +495,7 @@ class Cluster(unittest.TestCase):
             [BINARY, "doctor", "--store", self.servers.urls, "--store-streams", "2", "--socket",
              self.nodes[0].path("state/admin.sock")], capture_output=True, encoding="utf-8").stdout
         self.findings.append(finding)
-        return "ok   The store on NATS is whole." in finding
+        return "ok   The store on NATS is intact." in finding
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ class Trouble(unittest.TestCase):
             received += piece
         self.assertIn(b'{"reason":"Shutdown"}', received)
         self.device.wait(lambda: self.device.ended)
-        self.assertEqual(self.device.ended, "The gateway stops.")
+        self.assertEqual(self.device.ended, "The gateway is shutting down.")
         self.assertEqual(self.gateway.process.wait(), 0)
 
     def test_certificate(self):
@@ -283,7 +283,7 @@ class Trouble(unittest.TestCase):
         other.key, other.id = self.device.key, self.device.id
         self.assertEqual(other.connect(), "connected")
         self.device.wait(lambda: self.device.ended)
-        self.assertEqual(self.device.ended, "The device has connected again.")
+        self.assertEqual(self.device.ended, "The device opened a new connection.")
         self.assertEqual(self.push().status, 200)
         other.wait(lambda: other.messages)
         other.disconnect()

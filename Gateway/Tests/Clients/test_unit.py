@@ -112,7 +112,7 @@ class Unit(unittest.TestCase):
         sources = dict(value.split(":", 1) for value in confined.settings(UNIT)["LoadCredential"])
         with tempfile.TemporaryDirectory() as folder:
             result = self.start(folder, pem=fallback["tls.pem"].encode(), key=fallback["tls.key"].encode())
-            self.assertIn("tls.pem holds no certificate in PEM.", result.stderr)
+            self.assertIn("tls.pem has no certificate in PEM format.", result.stderr)
             self.assertIn(sources["tls.pem"], result.stderr)
             self.assertEqual(result.returncode, 78)
             self.assertIn("78", confined.settings(UNIT)["RestartPreventExitStatus"][0].split())
@@ -128,7 +128,7 @@ class Unit(unittest.TestCase):
             other = open(gateway.path("tls.key"), "rb").read()
             shutil.rmtree(gateway.folder)
             result = self.start(folder, pem=chain, key=b"missing")
-            self.assertIn("tls.key holds no private key in PEM.", result.stderr)
+            self.assertIn("tls.key has no private key in PEM format.", result.stderr)
             self.assertEqual(result.returncode, 78)
             result = self.start(folder, key=other)
             self.assertIn("does not belong to the certificate", result.stderr)
@@ -180,7 +180,7 @@ class Unit(unittest.TestCase):
             self.assertIn(f"You have no permission to ask the gateway at {socket}", result.stderr)
             self.assertIn("sudo", result.stderr)
             result = run("doctor", "--state", gateway.path("state"))
-            self.assertIn(f"You may not look into {gateway.path('state')}.", result.stdout)
+            self.assertIn(f"You have no permission to read {gateway.path('state')}.", result.stdout)
             self.assertNotIn("no database", result.stdout)
             # Also where the folder lets everybody in.
             for path in (gateway.folder, gateway.path("state")):

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (EACCES, "You have no permission"), (ECONNREFUSED, "No gateway answers"), (EMFILE, "cannot be asked"),
+        (EACCES, "You may not use"), (ECONNREFUSED, "No gateway answers"), (EMFILE, "cannot be reached"),
     ])
     func `R5: A command that cannot ask the gateway says why`(code: Int32, words: String) {
         #expect(AdministrationClient.unreachable("/run/x", code).description.contains(words))

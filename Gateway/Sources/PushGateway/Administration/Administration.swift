@@ -4,15 +4,15 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// Does what an operator asks.
+/// Executes an operator's requests.
 struct Administration: Sendable {
     let gateway: Gateway
 
-    /// Entries that are read from the log at once.
+    /// The number of log entries that are read at once.
     private static let page = 500
     private static let deviceLimit = 10_000
 
-    /// - Parameter reply: called with each line of the answer; false where nobody listens any more.
+    /// - Parameter reply: called with each line of the answer; returns false when the client no longer listens.
     func answer(_ request: AdministrationRequest, reply: @Sendable (AdministrationReply) async -> Bool) async {
         do {
             if case .log(let count, let follow) = request {
@@ -35,7 +35,7 @@ struct Administration: Sendable {
             try Self.check(id, "team")
             try await store.addTeam(id, name: name, at: now)
             try await gateway.directory.reload()
-            return .done("Team \(id) is known.")
+            return .done("Team \(id) was added.")
         case .suspendTeam(let id, let isSuspended):
             try await store.suspendTeam(id, at: isSuspended ? now : nil)
             try await gateway.directory.reload()
@@ -43,13 +43,14 @@ struct Administration: Sendable {
         case .addKey(let id, let team, let environment, let pem):
             try Self.check(id, "key")
             guard let environment = KeyRecord.Environment(rawValue: environment) else {
-                throw GatewayError("There is no environment '\(environment)'.")
+                throw GatewayError(
+                    "The environment '\(environment)' does not exist. Use any, production or development.")
             }
             let record = KeyRecord(
                 id: id, team: team, environment: environment, publicKey: try Self.publicKey(pem), createdAt: now)
             try await store.addKey(record)
             try await gateway.directory.reload()
-            return .done("Key \(id) of team \(team) is known.")
+            return .done("Key \(id) of team \(team) was added.")
         case .revokeKey(let id):
             try await store.revokeKey(id, at: now)
             try await gateway.directory.reload()
@@ -58,7 +59,8 @@ struct Administration: Sendable {
             do throws(Rejection) {
                 _ = try TopicName(name, type: nil)
             } catch {
-                throw GatewayError("'\(name)' is no topic: letters, digits, dots, hyphens and underscores.")
+                throw GatewayError(
+                    "'\(name)' is not a topic. A topic has only letters, digits, dots, hyphens and underscores.")
             }
             try await store.addTopic(TopicRecord(name, team: team, at: now))
             try await gateway.directory.reload()
@@ -84,7 +86,7 @@ struct Administration: Sendable {
         case .push(let id):
             let push = try Self.identifier(id)
             let entries = try await store.log(of: push)
-            guard !entries.isEmpty else { throw GatewayError("The log knows no push \(id).") }
+            guard !entries.isEmpty else { throw GatewayError("The log has no push \(id).") }
             return .log(entries.map(Self.line))
         case .status:
             let counts = try await store.counts()
@@ -94,26 +96,26 @@ struct Administration: Sendable {
                     teams: counts.teams, devices: counts.devices, tokens: counts.tokens, stored: counts.stored,
                     held: counts.held, providerConnections: connections.providers,
                     deviceConnections: connections.devices))
-        case .log: return .failed("A log has many lines.")
+        case .log: return .failed("A log has more than one line.")
         }
     }
 
     private static func check(_ id: String, _ what: String) throws {
         guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-            throw GatewayError("The id of a \(what) has ten letters and digits; '\(id)' has not.")
+            throw GatewayError("'\(id)' is not the id of a \(what): it must have ten letters and digits.")
         }
     }
 
     private static func identifier(_ text: String) throws -> Identifier {
-        guard let identifier = Identifier(text, lenient: true) else { throw GatewayError("'\(text)' is no id.") }
+        guard let identifier = Identifier(text, lenient: true) else { throw GatewayError("'\(text)' is not an id.") }
         return identifier
     }
 
-    /// The public key of a PEM text; of a private key, its public one is all that is kept.
+    /// Returns the public key of a PEM text. Of a private key only the public part is stored.
     private static func publicKey(_ pem: String) throws -> String {
         if let key = try? ES256PublicKey(pem: pem) { return key.pemRepresentation }
         if let key = try? ES256PrivateKey(pem: pem) { return key.publicKey.pemRepresentation }
-        throw GatewayError("The file holds no P-256 key in PEM.")
+        throw GatewayError("The file has no P-256 key in PEM format.")
     }
 
     // MARK: - Devices
@@ -152,7 +154,9 @@ struct Administration: Sendable {
     }
 
     private func enrol(_ name: String, _ lifetime: Int, _ now: Int64) async throws -> AdministrationReply {
-        guard (60...604_800).contains(lifetime) else { throw GatewayError("A code is good for a minute to a week.") }
+        guard (60...604_800).contains(lifetime) else {
+            throw GatewayError("A code must be valid for at least a minute and at most a week.")
+        }
         let code = EnrolmentCode.make()
         let expiresAt = now + Int64(lifetime) * 1_000
         let hash = EnrolmentCode.hash(code)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Asks a gateway that runs, over its socket.
+/// A client that sends requests to a running gateway over its socket.
 package struct AdministrationClient: Sendable {
     private let path: String
 
@@ -9,7 +9,7 @@ package struct AdministrationClient: Sendable {
         self.path = path
     }
 
-    /// Sends `request`, and gives each line of the answer to `body` until that returns false.
+    /// Sends `request`, and passes each line of the answer to `body` until it returns false.
     package func ask(_ request: AdministrationRequest, _ body: (AdministrationReply) throws -> Bool) throws {
         let socket = try connect()
         defer { close(socket) }
@@ -18,7 +18,7 @@ package struct AdministrationClient: Sendable {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw GatewayError("The gateway at \(path) hung up.") }
+            guard count > 0 else { throw GatewayError("The gateway at \(path) closed the connection.") }
             sent += count
         }
         var pending: [UInt8] = []
@@ -60,18 +60,20 @@ package struct AdministrationClient: Sendable {
         return descriptor
     }
 
-    /// - Parameter code: the kernel's, of the attempt to connect.
+    /// - Parameter code: the `errno` of the attempt to connect.
     package static func unreachable(_ path: String, _ code: Int32) -> GatewayError {
         switch code {
         case EACCES, EPERM: GatewayError(noPermission(path))
         case ENOENT, ECONNREFUSED, ENOTDIR:
-            GatewayError("No gateway answers at \(path). 'nightshift-gateway run' starts one; --socket names another.")
-        default: GatewayError("The gateway at \(path) cannot be asked: \(String(cString: strerror(code))).")
+            GatewayError(
+                "No gateway answers at \(path). Start one with 'nightshift-gateway run', or use --socket."
+            )
+        default: GatewayError("The gateway at \(path) cannot be reached: \(String(cString: strerror(code))).")
         }
     }
 
     static func noPermission(_ path: String) -> String {
-        "You have no permission to ask the gateway at \(path): only its own user and root have. Run the command as root,"
+        "You may not use the gateway at \(path): only its own user and root may. Run the command as root,"
             + " with sudo."
     }
 }

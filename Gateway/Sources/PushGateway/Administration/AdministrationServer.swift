@@ -3,7 +3,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Listens for operators on a Unix socket, in a folder that is the gateway's alone.
+/// Accepts operators' connections on a Unix socket, in a folder to which only the gateway's user has access.
 enum AdministrationServer {
     static func listen(_ gateway: Gateway, group: any EventLoopGroup) async throws -> any Channel {
         let path = gateway.settings.socket
@@ -19,18 +19,18 @@ enum AdministrationServer {
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
     }
 
-    /// Whether a process of this user may administer: the gateway's own, and root.
+    /// Whether a process of this user may administer the gateway. Only the gateway's own user and root may.
     static func isAllowed(_ user: uid_t) -> Bool {
         user == geteuid() || user == 0
     }
 }
 
-/// One operator's connection: a line comes, lines go.
+/// An operator's connection, which receives one line and answers with one or more lines.
 private final class AdministrationHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Bytes of a request: a key in PEM has a few hundred.
+    /// The most bytes of a request. A key in PEM has a few hundred.
     private static let requestLimit = 65_536
 
     private let gateway: Gateway
@@ -58,12 +58,12 @@ private final class AdministrationHandler: ChannelInboundHandler {
         guard let end = request.readableBytesView.firstIndex(of: 0x0A) else { return }
         let line = Data(request.readableBytesView[..<end])
         let exchange = AdministrationExchange(gateway: gateway, channel: context.channel, line: line)
-        // Ends with the answer, or with the connection.
+        // The task ends with the answer, or with the connection.
         answering = Task { await exchange.run() }
     }
 }
 
-/// One operator's request and its answer.
+/// One request of an operator and its answer.
 private struct AdministrationExchange: Sendable {
     let gateway: Gateway
     let channel: any Channel
@@ -78,7 +78,7 @@ private struct AdministrationExchange: Sendable {
         try? await channel.close()
     }
 
-    /// The kernel's `struct ucred`, which Glibc's module has for GNU sources only.
+    /// The kernel's `struct ucred`, which the Glibc module declares only for GNU sources.
     private struct Credentials {
         var process: pid_t
         var user: uid_t
@@ -95,13 +95,14 @@ private struct AdministrationExchange: Sendable {
 
     private func answer() async {
         guard let request = try? JSONDecoder().decode(AdministrationRequest.self, from: line) else {
-            _ = await write(.failed("The gateway does not understand this; is it of another version?"))
+            _ = await write(
+                .failed("The gateway does not understand the request. It may have another version than this command."))
             return
         }
         await Administration(gateway: gateway).answer(request) { await write($0) }
     }
 
-    /// False where nobody reads any more.
+    /// Writes a line; returns false when the client no longer reads.
     private func write(_ reply: AdministrationReply) async -> Bool {
         guard let data = try? JSONEncoder().encode(reply) else { return false }
         var buffer = ByteBuffer(bytes: data)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an operator asks of a running gateway: one line of JSON over its socket.
+/// A request of an operator to a running gateway, sent as one line of JSON over its socket.
 package enum AdministrationRequest: Codable, Sendable {
     case addTeam(id: String, name: String)
     case suspendTeam(id: String, isSuspended: Bool)
@@ -13,15 +13,15 @@ package enum AdministrationRequest: Codable, Sendable {
     case devices
     case device(id: String)
     case revokeDevice(id: String)
-    /// Seconds for which the code is good.
+    /// - Parameter lifetime: seconds for which the code is valid.
     case enrol(name: String, lifetime: Int)
     case push(id: String)
-    /// The last `count` entries, and those that come where `follow`.
+    /// The last `count` entries, and with `follow` also new ones.
     case log(count: Int, follow: Bool)
     case status
 }
 
-/// What the gateway answers: lines of JSON, one of them or, for a log, many.
+/// A line of the gateway's answer, in JSON. A log has many lines, and other answers have one.
 package enum AdministrationReply: Codable, Sendable {
     case done(String)
     case failed(String)
@@ -98,14 +98,14 @@ package enum AdministrationReply: Codable, Sendable {
         package var devices: Int
         package var tokens: Int
         package var stored: Int
-        /// Nil where held ones are counted as stored.
+        /// The number of held pushes; nil if they are counted as stored.
         package var held: Int?
         package var providerConnections: Int
         package var deviceConnections: Int
     }
 }
 
-/// Times as people and programs read them: RFC 3339, in UTC.
+/// Conversion between times and text in the format of RFC 3339, in UTC.
 package enum TimeText {
     /// - Parameter milliseconds: since 1970.
     package static func text(_ milliseconds: Int64) -> String {

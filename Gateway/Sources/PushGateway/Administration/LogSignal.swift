@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells those who follow the delivery log that it has grown.
+/// A signal to the followers of the delivery log that it has new entries.
 package final class LogSignal: Sendable {
     private let waiting = Mutex<[UInt64: AsyncStream<Void>.Continuation]>([:])
     private let last = Mutex<UInt64>(0)
@@ -13,7 +13,7 @@ package final class LogSignal: Sendable {
         }
     }
 
-    /// One element for whatever has happened since the last was taken.
+    /// A stream with one element for all entries since the last element was taken.
     package func growth() -> AsyncStream<Void> {
         let number = last.withLock { last in
             last += 1

@@ -5,9 +5,9 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// One device's connection: bytes in and out of its ``GatewayChannel``, and what that wants.
+/// A device's connection. It passes bytes to its ``GatewayChannel`` and executes the channel's actions.
 ///
-/// Belongs to its event loop.
+/// Confined to its event loop.
 final class DeviceConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -19,14 +19,14 @@ final class DeviceConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var device: DeviceID?
     private var number: UInt64?
-    /// Ends the connection where nothing comes. It goes off no later than at ``patienceEnd``, and looks at that then: to
-    /// cancel a timer with every byte costs the more the more connections there are.
+    /// Closes a silent connection. The timer fires no later than ``patienceEnd``, which it then examines. Cancelling a
+    /// timer with every byte would become more expensive with more connections.
     private var patience: (at: NIODeadline, timer: Scheduled<Void>)?
     private var patienceEnd = NIODeadline.distantFuture
-    /// The earliest time at which a held push may have its turn.
+    /// The earliest time at which a held push may be due.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
-    /// - Parameter proved: called when the device has shown which it is.
+    /// - Parameter proved: called when the device has authenticated.
     init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
         self.proved = proved
@@ -64,7 +64,7 @@ final class DeviceConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let before = channel.state
         perform(channel.received(unwrapInboundIn(data).readableBytesView))
-        // Before a device is known, single bytes do not buy it time.
+        // Before authentication, only a change of state extends the timeout, so that single bytes do not.
         if case .open = channel.state { restartPatience() } else if channel.state != before { restartPatience() }
     }
 
@@ -92,7 +92,7 @@ final class DeviceConnection: ChannelInboundHandler {
         patience = (patienceEnd, timer)
     }
 
-    // MARK: - What the gateway wants of the device
+    // MARK: - Requests to the device
 
     func send(_ message: Message) {
         perform(channel.deliver(message))
@@ -118,7 +118,7 @@ final class DeviceConnection: ChannelInboundHandler {
         turn = (time, timer)
     }
 
-    // MARK: - What the device wants of the gateway
+    // MARK: - Requests of the device
 
     private func perform(_ actions: [GatewayChannel.Action]) {
         for action in actions {
@@ -150,7 +150,7 @@ final class DeviceConnection: ChannelInboundHandler {
         if let device, let number { body(device, number) }
     }
 
-    /// Runs `body`, and goes on with what it gives on the event loop.
+    /// Runs `body`, and continues with its result on the event loop.
     private func ask<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value, then: @escaping (Result<Value, any Error>) -> Void
     ) {
@@ -193,7 +193,7 @@ final class DeviceConnection: ChannelInboundHandler {
                 let refusal = Refusal(.enrolmentCode, "The code is unknown, used or too old.")
                 self.perform(self.channel.enrolled(.failure(refusal)))
             case .failure:
-                self.perform(self.channel.enrolled(.failure(Refusal(.trouble, "The device could not be made."))))
+                self.perform(self.channel.enrolled(.failure(Refusal(.trouble, "The device could not be created."))))
             }
             self.restartPatience()
         }
@@ -201,9 +201,9 @@ final class DeviceConnection: ChannelInboundHandler {
 
     private func register(_ request: UInt32, _ topic: String, _ isFreshWanted: Bool) {
         guard let device else { return }
-        // A registration for UnifiedPush is its device's own; an app's topic belongs to a team.
+        // A registration for UnifiedPush belongs to its device. An app's topic belongs to a team.
         guard UnifiedPushTopic(topic) != nil || gateway.directory.topic(topic) != nil else {
-            let refusal = Refusal(.unknownTopic, "The gateway carries no topic '\(topic)'.")
+            let refusal = Refusal(.unknownTopic, "The topic '\(topic)' is not registered at the gateway.")
             return perform(channel.answer(.refused(request: request, refusal)))
         }
         let gateway = self.gateway
@@ -246,7 +246,7 @@ final class DeviceConnection: ChannelInboundHandler {
         }
     }
 
-    /// What the switchboard holds of a connection.
+    /// The switchboard's reference to a connection.
     private struct Link: DeviceLink {
         let eventLoop: any EventLoop
         let connection: NIOLoopBound<DeviceConnection>
@@ -269,16 +269,16 @@ final class DeviceConnection: ChannelInboundHandler {
     }
 }
 
-/// A secret that makes one device.
+/// A secret code that enrols one device.
 package enum EnrolmentCode {
-    /// 160 random bits, in letters and digits that a person can read out.
+    /// Generates a code of 160 random bits, in letters and digits that a person can read aloud.
     package static func make() -> String {
         let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
         var random = SystemRandomNumberGenerator()
         return String((0..<32).map { _ in letters[Int.random(in: 0..<letters.count, using: &random)] })
     }
 
-    /// A code has enough bits for a plain hash. A person may type it in capitals.
+    /// Hashes a code. It has enough bits for a hash without salt. A person may type it in upper case.
     package static func hash(_ code: String) -> [UInt8] {
         Array(SHA256.hash(data: Data(code.lowercased().utf8)))
     }

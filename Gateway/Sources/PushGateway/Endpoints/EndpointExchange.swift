@@ -3,22 +3,22 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// Answers requests to endpoints of UnifiedPush, by whatever version of HTTP they come.
+/// Answers requests to endpoints of UnifiedPush, over any version of HTTP.
 struct EndpointExchange: Sendable {
-    /// A request that has come whole.
+    /// A request that has arrived completely.
     struct Arrival: Sendable {
         var method: String
         var path: String
-        /// Names in lower case.
+        /// The header fields, with names in lower case.
         var fields: [(name: String, value: String)]
         var body: [UInt8]
-        /// The body had more than was kept of it.
+        /// Whether the body exceeds the limit, so that only part of it is in `body`.
         var isTooLarge: Bool
     }
 
     let gateway: Gateway
 
-    /// The answer; for a message that is stored, when that is on the disk. Never fails.
+    /// Returns the response; for a stored message, when it is on the disk. The future never fails.
     func answer(_ arrival: Arrival, on loop: any EventLoop) -> EventLoopFuture<EndpointAnswer> {
         let answer = lookUp(arrival, loop)
         answer.whenSuccess { gateway.metrics.count("nightshift_gateway_endpoint_total{status=\"\($0.status)\"}") }
@@ -45,7 +45,7 @@ struct EndpointExchange: Sendable {
     private func perform(
         _ request: EndpointRequest, _ record: TokenRecord, _ arrival: Arrival, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // An app's token is no endpoint.
+        // An app's token is not an endpoint.
         guard UnifiedPushTopic(record.topic) != nil else { return loop.makeSucceededFuture(.notFound) }
         guard record.endedAt == nil else { return loop.makeSucceededFuture(.gone) }
         switch request.action {
@@ -85,7 +85,7 @@ struct EndpointExchange: Sendable {
     private func withdraw(
         _ id: PushID, _ record: TokenRecord, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // It costs the store no less than a message.
+        // Deletions count against the rate limit too, because each costs the store as much as a message.
         if let wait = gateway.messageRates.wait(record.token, now: GatewayClock.now()) {
             return loop.makeSucceededFuture(.tooMany(wait))
         }

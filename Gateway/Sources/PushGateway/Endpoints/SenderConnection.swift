@@ -3,11 +3,11 @@ import NIOHTTP1
 import PushProtocol
 import PushRouting
 
-/// The connection of a sender to endpoints of UnifiedPush that speaks HTTP/1.1.
+/// A sender's HTTP/1.1 connection to endpoints of UnifiedPush.
 ///
-/// Belongs to its event loop. Requests come one by one: what is sent behind one that is not answered waits in the
-/// pipeline, which hands the next one on from within the write of an answer. No answer that others may follow is given
-/// within `channelRead`: each of many requests in one piece would go one level deeper into the stack.
+/// Confined to its event loop. Requests are handled one at a time. While one is unanswered, the pipeline holds the
+/// next, and delivers it during the write of the response. So a response that others may follow is never written within
+/// `channelRead`: many requests in one buffer would each add a level of recursion.
 final class SenderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -19,19 +19,20 @@ final class SenderConnection: ChannelInboundHandler {
     private var conduct = ProviderConduct()
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
-    /// Bytes of the body that came, kept or not.
+    /// The bytes of the body that have arrived, whether or not they are in `body`.
     private var size = 0
     private var isEnding = false
     private var patience: Scheduled<Void>?
-    /// Ends a connection that never comes to prove that it is a sender's.
+    /// Closes a connection that does not prove in time that it belongs to a sender.
     private var anonymity: Scheduled<Void>?
 
-    /// Seconds that a connection may have nothing under way.
+    /// Seconds after which a connection without a request is closed.
     private static let idle = 60
-    /// Bytes of a body that are read before the answer that it is too large: a sender hears it that sends on meanwhile.
+    /// The bytes of a body that are read before the response that it is too large. A sender that has sent less reads
+    /// the response.
     private static let longestBody = 256 << 10
 
-    /// - Parameter proved: called with the first request that names an endpoint which is there.
+    /// - Parameter proved: called with the first request to an existing endpoint.
     init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
         self.proved = proved
@@ -61,14 +62,14 @@ final class SenderConnection: ChannelInboundHandler {
         if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
         if event is GatewayStops {
             end()
-            // A request that comes piece by piece is not waited for.
+            // A request that arrives slowly is not awaited.
             let channel = context.channel
             context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Ends the connection; a request that is under way is answered first.
+    /// Closes the connection after answering the request that is under way.
     private func end() {
         isEnding = true
         if head == nil { context?.close(promise: nil) }
@@ -77,7 +78,7 @@ final class SenderConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // What comes behind the last answer is for nobody.
+            // Requests after the last response are ignored.
             guard !isEnding else { return }
             self.head = head
             body = []
@@ -99,7 +100,7 @@ final class SenderConnection: ChannelInboundHandler {
         }
     }
 
-    /// The rest of the request, or the next one, has to come within so many seconds.
+    /// Sets the seconds within which the rest of the request, or the next request, must arrive.
     private func wait(_ seconds: Int) {
         patience?.cancel()
         patience = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
@@ -123,11 +124,11 @@ final class SenderConnection: ChannelInboundHandler {
             .whenSuccess { self.answer($0) }
     }
 
-    /// - Parameter isLast: whether the connection ends with it.
+    /// - Parameter isLast: whether the connection is closed after this response.
     private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
         guard let head, let context else { return }
         self.head = nil
-        // Whoever has an endpoint may send.
+        // The token of an endpoint is the proof that the sender may send.
         if (200..<300).contains(answer.status), let anonymity {
             anonymity.cancel()
             self.anonymity = nil
@@ -149,7 +150,8 @@ final class SenderConnection: ChannelInboundHandler {
         }
         let done = context.eventLoop.makePromise(of: Void.self)
         if isEnding { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
-        // It is over even where nobody reads the answer. The next request may come within the write, and waits itself.
+        // The request is finished even if the peer does not read the response. The next request may arrive during the
+        // write, and then sets its own timeout.
         wait(Self.idle)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: done)
     }

@@ -1,7 +1,7 @@
 import Glibc
 import NIOSSL
 
-/// The PEM files of certificates and keys. Its errors name the file, what is wrong with it, and what to do.
+/// The PEM files of certificates and keys. Errors name the file, the problem and the remedy.
 package enum CertificateFiles {
     /// A certificate chain and its key.
     struct Pair {
@@ -13,7 +13,7 @@ package enum CertificateFiles {
         let chain = try certificates(certificate, "certificate chain")
         try check(key, "key")
         guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
-            throw unusable(key, "holds no private key in PEM")
+            throw unusable(key, "has no private key in PEM format")
         }
         let pair = Pair(chain: chain, key: privateKey)
         do {
@@ -25,11 +25,11 @@ package enum CertificateFiles {
         return pair
     }
 
-    /// - Parameter what: names the file's content for a person.
+    /// - Parameter what: describes the file's content to a person.
     static func certificates(_ path: String, _ what: String) throws(GatewayError) -> [NIOSSLCertificate] {
         try check(path, what)
         guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {
-            throw unusable(path, "holds no certificate in PEM")
+            throw unusable(path, "has no certificate in PEM format")
         }
         return chain
     }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What is counted, for Prometheus.
+/// Counters for Prometheus.
 package final class Metrics: Sendable {
     private let state = Mutex<[String: Int]>([:])
 
     package init() {}
 
-    /// Adds one to a counter, named as Prometheus has it: `name{label="value"}`.
+    /// Adds one to a counter, which is named in Prometheus's form: `name{label="value"}`.
     package func count(_ name: String) {
         state.withLock { $0[name, default: 0] += 1 }
     }
 
-    /// The text format of Prometheus.
+    /// Returns all values in the text format of Prometheus.
     ///
-    /// - Parameter others: what is not counted, but looked at.
+    /// - Parameter others: values that are measured instead of counted.
     package func text(_ others: [(name: String, value: Int)]) -> String {
         let counters = state.withLock { $0 }.map { ($0.key, $0.value, "counter") }
         let levels = others.map { ($0.name, $0.value, "gauge") }

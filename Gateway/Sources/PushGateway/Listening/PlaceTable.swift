@@ -1,22 +1,22 @@
 /// A limited number of places for connections.
 ///
-/// Pure. When all places are taken, the stranger with the oldest one makes way for the next: connections that say nothing
-/// cannot keep out one that proves its identity.
+/// The type is pure. When all places are taken, the oldest connection that has not authenticated loses its place to the
+/// next. So silent connections cannot keep out a connection that authenticates.
 package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
     package enum Entry: Sendable, Hashable {
         case enters
-        /// The newcomer has the place of this stranger.
+        /// The new connection takes the place of this unauthenticated one.
         case replaces(Name)
         case refused
     }
 
-    /// Connections by which the table shrinks until the memory that they had is worth giving back: a few MB.
+    /// The decrease of connections from which their memory, a few MB, is worth returning to the system.
     package static var shrinkage: Int { 250 }
 
     package private(set) var open: Set<Name> = []
-    /// The arrivals of connections in `open` that have proved nothing yet.
+    /// The arrival numbers of connections in `open` that have not authenticated.
     private var strangers: [Name: UInt64] = [:]
-    /// Strangers in order of arrival, from `first` on; some are no longer strangers.
+    /// Unauthenticated connections in order of arrival, starting at `first`. Some have authenticated or left since.
     private var order: [(name: Name, arrival: UInt64)] = []
     private var first = 0
     private var arrivals: UInt64 = 0
@@ -24,7 +24,7 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Gives `name` a place, as a stranger until it has ``proved(_:)`` who it is.
+    /// Gives `name` a place. It counts as unauthenticated until a call of ``proved(_:)``.
     package mutating func enter(_ name: Name, limit: Int) -> Entry {
         var entry = Entry.enters
         if open.count >= limit {
@@ -50,7 +50,8 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
         open.remove(name)
     }
 
-    /// Whether there are many fewer connections than at the most since this was true, or since the beginning.
+    /// Whether the number of connections has fallen by ``shrinkage`` from its peak since the last call that returned
+    /// true.
     package mutating func hasShrunk() -> Bool {
         guard peak - open.count >= Self.shrinkage else { return false }
         peak = open.count

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// Connections, counted and found again; a ``PlaceTable`` says who has a place.
+/// The open connections, by name. A ``PlaceTable`` decides which have a place.
 final class Places: Sendable {
     private struct State {
         var table = PlaceTable<ObjectIdentifier>()
@@ -35,7 +35,7 @@ final class Places: Sendable {
             state.table.leave(channel)
             return state.channels.removeValue(forKey: channel)
         }
-        // Its last reference may end here, outside the lock.
+        // The last reference may be released here, outside the lock.
         withExtendedLifetime(channel) {}
     }
 
@@ -43,7 +43,7 @@ final class Places: Sendable {
         state.withLock { $0.table.hasShrunk() }
     }
 
-    /// Closes it without TLS's goodbye, for which a stranger may take its time.
+    /// Closes a connection without TLS's close_notify, for which a peer could take a long time.
     private static func cut(_ channel: any Channel) {
         channel.eventLoop.execute {
             let first = try? channel.pipeline.syncOperations.context(handlerType: BackPressureHandler.self)

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import PushStore
 
-/// Metrics and health, over plain HTTP.
+/// A server for metrics and health checks, over plain HTTP.
 enum StatusServer {
     static func listen(_ gateway: Gateway, group: any EventLoopGroup) async throws -> any Channel {
         let address = gateway.settings.status
@@ -42,7 +42,9 @@ private final class StatusHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        guard head.namesHost else { return later(context, .badRequest, "A request of HTTP/1.1 must have one Host field.\n") }
+        guard head.namesHost else {
+            return later(context, .badRequest, "A request of HTTP/1.1 must have one Host field.\n")
+        }
         let gateway = self.gateway
         switch head.path {
         case "/healthz":
@@ -57,7 +59,7 @@ private final class StatusHandler: ChannelInboundHandler {
             } then: {
                 self.metrics($0)
             }
-        default: later(context, .notFound, "There are /metrics and /healthz.\n")
+        default: later(context, .notFound, "The paths are /metrics and /healthz.\n")
         }
     }
 
@@ -73,7 +75,8 @@ private final class StatusHandler: ChannelInboundHandler {
         }
     }
 
-    /// Answers in a later turn: the pipeline hands the next request on from within the write of the answer.
+    /// Writes the response in a later turn of the event loop, because the pipeline delivers the next request during the
+    /// write.
     private func later(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
         context.eventLoop.assumeIsolated().execute { self.answer(context, status, text) }
     }

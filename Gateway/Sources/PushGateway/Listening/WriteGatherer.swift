@@ -1,22 +1,22 @@
 import NIOCore
 
-/// Puts what is written and flushed piece by piece within one turn of the event loop into one piece.
+/// Combines all writes and flushes within one turn of the event loop into one write.
 ///
-/// A commit answers many requests of a connection at once. Each answer flushes for itself, which would cost a TLS record
-/// and a call of the kernel each, for 60 bytes; and each record waits in a buffer of kilobytes for whoever does not
-/// read. Belongs to its event loop.
+/// A commit answers many requests of a connection at once. If each response were flushed alone, it would cost a TLS
+/// record and a system call for 60 bytes. Each record would also occupy a buffer of kilobytes until the peer reads.
+/// Confined to its event loop.
 final class WriteGatherer: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Bytes that are passed on without waiting for more: a TLS record has no more than 16 KiB.
+    /// The number of bytes that are written without waiting for more. A TLS record has at most 16 KiB.
     private static let limit = 16_384
 
     private var pending: ByteBuffer?
     private var promise: EventLoopPromise<Void>?
-    /// Whether a flush is due at the end of this turn.
+    /// Whether a flush is scheduled for the end of this turn.
     private var isDue = false
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -27,7 +27,7 @@ final class WriteGatherer: ChannelDuplexHandler {
         } else {
             pending?.writeBuffer(&data)
         }
-        // A later piece's promise is kept no earlier than that of an earlier one.
+        // The promise of a later write is completed no earlier than that of an earlier one.
         if self.promise == nil { self.promise = promise } else { self.promise?.futureResult.cascade(to: promise) }
     }
 

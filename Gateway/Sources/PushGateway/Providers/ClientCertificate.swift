@@ -5,39 +5,40 @@ import SwiftASN1
 import Synchronization
 import X509
 
-/// What a provider's certificate is worth.
+/// The verdict on a provider's certificate.
 package enum CertificateVerdict: Sendable, Hashable {
-    /// There is none: the provider has to show a token.
+    /// The provider sent no certificate and needs a token.
     case none
-    /// The topics in its subject, and for which environment it was made.
+    /// The certificate is valid for the topics in its subject and for this environment.
     case trusted(topics: [String], environment: KeyRecord.Environment)
-    /// Signed by somebody else, out of its time, or without a topic.
+    /// The certificate has another issuer, is expired or not yet valid, or names no topic.
     case untrusted
 }
 
-/// Judges the certificates that providers present.
+/// Verifies the certificates that providers present.
 ///
-/// A certificate names its topics as user ids (UID) in its subject, as APNs has them. An extension says for which
-/// environment it is; without one it is for any.
+/// A certificate names its topics as user ids (UID) in its subject, as in APNs. Its extensions name the environment;
+/// without one it is valid for any.
 final class CertificateJudge: Sendable {
     private struct Trust {
         var verdict: CertificateVerdict
-        /// When the first certificate of its chain ends.
+        /// The earliest expiry of the certificates in the chain.
         var end: Date
     }
 
-    /// Certificates that are remembered; none of them is a stranger's.
+    /// The most certificates that are remembered. Only trusted ones are.
     private static let limit = 10_000
 
     private let roots: [Certificate]
-    /// By the certificate's bytes. Where a provider goes on with an earlier session of TLS, it presents its chain no more.
+    /// The trusted certificates, by their bytes. A provider that resumes a TLS session does not present its chain
+    /// again.
     private let trusted = Mutex<[[UInt8]: Trust]>([:])
 
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
     private static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
     private static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
 
-    /// - Parameter file: PEM.
+    /// - Parameter file: the PEM file of the authorities.
     init(file: String) throws {
         roots = try CertificateFiles.certificates(file, "providers' authority")
             .map { try Certificate(derEncoded: $0.toDERBytes()) }
@@ -70,7 +71,7 @@ final class CertificateJudge: Sendable {
         }
     }
 
-    /// The verdict on the certificate that was presented when a session began which now goes on over another connection.
+    /// Returns the verdict on the certificate of a resumed TLS session, which was verified when the session began.
     func judge(resumed certificate: NIOSSLCertificate) -> CertificateVerdict {
         guard let bytes = try? certificate.toDERBytes(), let trust = trusted.withLock({ $0[bytes] }),
             Date() <= trust.end
@@ -79,7 +80,7 @@ final class CertificateJudge: Sendable {
     }
 }
 
-/// The verdict on a connection's certificate, which is there before its first request.
+/// The verdict on a connection's certificate, which is set before the first request.
 final class CertificateBox: Sendable {
     private let value = Mutex(CertificateVerdict.none)
 

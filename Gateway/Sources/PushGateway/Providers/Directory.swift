@@ -4,7 +4,7 @@ package import PushRouting
 package import PushStore
 import Synchronization
 
-/// Who may send what to whom, as it is asked with every push: read from the store once, and again when it changes.
+/// The providers and device tokens, which every push needs. They are read from the store once, and again after changes.
 package final class Directory: Sendable {
     package struct Key: Sendable {
         package var record: KeyRecord
@@ -16,13 +16,13 @@ package final class Directory: Sendable {
         var keys: [String: Key] = [:]
         var topics: [String: TopicRecord] = [:]
         var tokens: [String: TokenRecord] = [:]
-        /// Tokens of providers whose signature was good.
+        /// Provider tokens whose signature was valid.
         var verified: [String: ProviderSession.Token] = [:]
-        /// Counts the changes, so that what was read before one is not kept behind it.
+        /// The number of changes. A value that was read before a change is not remembered after it.
         var generation = 0
     }
 
-    /// Tokens that are remembered; more are read again.
+    /// The most device tokens that are remembered. Others are read from the store.
     private static let tokenLimit = 200_000
     private static let verifiedLimit = 10_000
 
@@ -45,7 +45,7 @@ package final class Directory: Sendable {
                 guard let key = try? ES256PublicKey(pem: record.publicKey) else { continue }
                 state.keys[record.id] = Key(record: record, publicKey: key)
             }
-            // A key may be gone.
+            // A key may have been removed.
             state.verified = [:]
         }
     }
@@ -53,7 +53,7 @@ package final class Directory: Sendable {
     package func key(_ id: String) -> Key? { state.withLock { $0.keys[id] } }
     package func topic(_ name: String) -> TopicRecord? { state.withLock { $0.topics[name] } }
 
-    /// Whether the team is known, and is not suspended.
+    /// Whether the team is registered and not suspended.
     package func mayPush(team: String) -> Bool {
         state.withLock { state in state.teams[team].map { $0.suspendedAt == nil } ?? false }
     }
@@ -62,7 +62,7 @@ package final class Directory: Sendable {
 
     package func known(_ token: String) -> TokenRecord? { state.withLock { $0.tokens[token] } }
 
-    /// Reads a token that is not remembered; nil where there is none.
+    /// Reads a token from the store if it is not remembered; nil if it does not exist.
     package func token(_ token: String) async throws(StoreError) -> TokenRecord? {
         let generation = state.withLock { $0.generation }
         let record = try await store.token(token)
@@ -74,7 +74,7 @@ package final class Directory: Sendable {
         return record
     }
 
-    /// Any may have changed.
+    /// Forgets all tokens, because any may have changed.
     package func forgetTokens() {
         state.withLock { state in
             state.generation += 1
@@ -82,7 +82,7 @@ package final class Directory: Sendable {
         }
     }
 
-    /// These have changed.
+    /// Forgets these tokens, because they have changed.
     package func forget(_ tokens: some Sequence<String>) {
         state.withLock { state in
             state.generation += 1
@@ -111,10 +111,10 @@ package final class Directory: Sendable {
             nbf = container.contains(.nbf) ? try Self.seconds(container, .nbf) : nil
         }
 
-        /// A time; fractions of a second are left out.
+        /// Decodes a time without its fractions of a second.
         private static func seconds(_ container: KeyedDecodingContainer<CodingKeys>, _ key: CodingKeys) throws -> Int64
         {
-            // Some provider libraries write the number as text, and APNs takes it.
+            // Some provider libraries write the number as text, which APNs accepts.
             let text = try? container.decode(String.self, forKey: key)
             let number = try text.map { Double($0) } ?? container.decode(Double.self, forKey: key)
             guard let number, let seconds = Int64(exactly: number.rounded(.down)) else {
@@ -133,7 +133,7 @@ package final class Directory: Sendable {
         ProviderSession.Token, Rejection
     > {
         guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
-            // No extension is known here, so one that is critical is refused (RFC 7515, section 4.1.11).
+            // The gateway supports no extension, so a critical one is refused (RFC 7515, section 4.1.11).
             parsed.header.fields["crit"] == nil,
             parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10, let key = key(name),
             key.record.team == parsed.payload.iss
@@ -147,7 +147,7 @@ package final class Directory: Sendable {
         let verified = ProviderSession.Token(
             key: name, team: key.record.team, issuedAt: claims.iat, expiresAt: claims.exp, notBefore: claims.nbf)
         state.withLock { state in
-            // The key may have been revoked meanwhile.
+            // The key may have been revoked in the meantime.
             guard state.keys[name]?.record == key.record else { return }
             if state.verified.count >= Self.verifiedLimit { state.verified = [:] }
             state.verified[token] = verified

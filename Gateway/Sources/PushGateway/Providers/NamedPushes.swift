@@ -2,9 +2,9 @@ import PushProtocol
 import PushRouting
 import Synchronization
 
-/// The ``PushNames`` of all providers.
+/// The ``PushNames`` of all providers, shared between threads.
 final class NamedPushes: Sendable {
-    /// About 10 MB.
+    /// The most pushes in one half of the table, which takes about 10 MB.
     private static let limit = 100_000
 
     private let names = Mutex(PushNames(limit: limit))

@@ -4,9 +4,9 @@ import NIOHTTP2
 import PushProtocol
 import PushRouting
 
-/// One provider's connection: what its requests share, and the frames that are about it as a whole.
+/// A provider's connection: the state that its requests share, and the frames that concern the whole connection.
 ///
-/// Belongs to its event loop.
+/// Confined to its event loop.
 final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -21,14 +21,14 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isSlow = false
     private var isAuthenticated = false
     private var isEnding = false
-    /// Ends a connection that never comes to speak HTTP/2, or to prove whose it is.
+    /// Closes a connection that does not speak HTTP/2 or does not authenticate in time.
     private var patience: Scheduled<Void>?
     private var hasSpoken = false
 
-    /// Seconds from the first frame to the first request that is let in.
+    /// Seconds from the first frame within which a request must authenticate.
     static let anonymousLimit: Int64 = 60
 
-    /// - Parameter proved: called with the first request that is let in.
+    /// - Parameter proved: called with the first request that authenticates.
     init(
         settings: GatewaySettings, certificate: CertificateBox, proved: @escaping @Sendable () -> Void,
         closed: @escaping @Sendable () -> Void
@@ -71,22 +71,22 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Whatever a provider does wrong below HTTP ends its connection; HTTP/2 has said why.
+        // An error of the provider below HTTP ends its connection. The HTTP/2 handler has already sent the reason.
         context.close(promise: nil)
     }
 
-    // MARK: - What requests ask of it
+    // MARK: - Calls by requests
 
     var verdict: CertificateVerdict { certificate.verdict }
 
-    /// Nil where requests with this token may go on.
+    /// Returns nil if requests with this token may proceed.
     func judge(_ token: ProviderSession.Token, now: Moment) -> Rejection? {
         let rejection = session.judge(token, now: now.wallSeconds)
         if rejection == nil { authenticated() }
         return rejection
     }
 
-    /// The first request that proves who the provider is opens the other streams.
+    /// Handles the first request that authenticates: from then on, the provider may use several streams.
     func authenticated() {
         guard !isAuthenticated else { return }
         isAuthenticated = true
@@ -108,14 +108,14 @@ final class ProviderConnection: ChannelInboundHandler {
         }
     }
 
-    /// Says why the connection ends, and ends it when what runs is answered.
+    /// Sends the reason for the end of the connection, and closes it when pending requests are answered.
     func end(_ rejection: Rejection) {
         guard !isEnding, let context else { return }
         isEnding = true
         var reason = context.channel.allocator.buffer(capacity: 64)
         reason.writeString("{\"reason\":\"\(rejection.reason)\"}")
         let code: HTTP2ErrorCode = rejection == .tooManyRequests ? .enhanceYourCalm : .noError
-        // What has been sent before the provider reads this is still answered: no stream is refused.
+        // Requests that the provider sent before it reads this are still answered: no stream is refused.
         write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: reason)))
         let channel = context.channel
         context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }

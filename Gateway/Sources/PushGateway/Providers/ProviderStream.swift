@@ -5,9 +5,9 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// One request of a provider, and its answer.
+/// One request of a provider, and its response.
 ///
-/// Belongs to its event loop, which is that of its connection.
+/// Confined to the event loop of its connection.
 final class ProviderStream: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
@@ -22,7 +22,7 @@ final class ProviderStream: ChannelInboundHandler {
     private var isTooLarge = false
     private var isAnswered = false
     private var hasHead = false
-    /// Whether the last piece has come.
+    /// Whether the end of the request has arrived.
     private var isWhole = false
     private var id: PushID
     private var patience: Scheduled<Void>?
@@ -51,7 +51,7 @@ final class ProviderStream: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let headers):
-            // Trailers say nothing that matters here.
+            // Trailers are ignored.
             if !hasHead { read(headers.headers) }
             hasHead = true
             heard(headers.endStream)
@@ -87,8 +87,8 @@ final class ProviderStream: ChannelInboundHandler {
         if isWhole { requested() }
     }
 
-    /// The rest has to come within the gateway's patience. Most requests are whole at once, and need no timer, which
-    /// costs the more to cancel the more connections there are.
+    /// Starts the timeout for the rest of the request. Most requests arrive complete and need no timer. Cancelling a
+    /// timer becomes more expensive with more connections.
     func channelReadComplete(context: ChannelHandlerContext) {
         if hasHead, !isWhole, patience == nil { wait(context) }
         context.fireChannelReadComplete()
@@ -97,12 +97,13 @@ final class ProviderStream: ChannelInboundHandler {
     private func wait(_ context: ChannelHandlerContext) {
         patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {
             self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
-            // Behind the answer, which the connection drops with the stream as long as it has not gone out.
+            // Reset only after the response is out, because a reset makes the connection drop unsent data of the
+            // stream.
             context.eventLoop.assumeIsolated().execute { self.reset() }
         }
     }
 
-    /// Ends a stream of which the rest is not wanted any more, so that it takes no place (RFC 9113, section 8.1).
+    /// Resets a stream whose rest is not needed, so that it no longer counts as open (RFC 9113, section 8.1).
     private func reset() {
         context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
@@ -134,7 +135,7 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     private func respond(_ answer: EndpointAnswer) {
-        // Whoever has an endpoint may send: it is as good as a provider's token.
+        // An endpoint's token proves that the sender may send, just as a provider's token does.
         if (200..<300).contains(answer.status) { connection.authenticated() }
         var headers = HPACKHeaders([(":status", "\(answer.status)")])
         for field in answer.fields { headers.add(name: field.name, value: field.value) }
@@ -181,17 +182,17 @@ final class ProviderStream: ChannelInboundHandler {
     // MARK: - The push
 
     /// - Parameters:
-    ///   - team: whose token the provider has shown.
-    ///   - topics: of the provider's certificate.
+    ///   - team: the team of the provider's token.
+    ///   - topics: the topics of the provider's certificate.
     private func push(_ request: ProviderRequest, team: String? = nil, topics: [String] = []) throws(Rejection) {
         let headers = try PushHeaders(request)
         let named = headers.topic ?? (topics.count == 1 ? topics[0] : nil)
         guard let named else { throw .missingTopic }
-        // A certificate's default topic is the app's: the push type's suffix is only for a topic that is named.
+        // A certificate's default topic is the app's. The push type's suffix is expected only in a named topic.
         let topic = try TopicName(named, type: headers.topic == nil ? nil : headers.type).base
         guard let owner = gateway.directory.topic(topic)?.team, team.map({ $0 == owner }) ?? topics.contains(topic)
         else { throw .topicDisallowed }
-        // A certificate names topics: whose they are is known here alone.
+        // A certificate names only topics. Their team is known at this point.
         guard gateway.directory.mayPush(team: owner) else { throw .forbidden }
         guard !isTooLarge else { throw .payloadTooLarge }
         guard request.token.utf8.count <= ProtocolLimits.tokenLength else { throw .badDeviceToken }
@@ -244,7 +245,7 @@ final class ProviderStream: ChannelInboundHandler {
 
     // MARK: - The answer
 
-    /// - Parameter endedAt: milliseconds since 1970 at which the token was no longer good.
+    /// - Parameter endedAt: the time in milliseconds since 1970 at which the token became invalid.
     private func answer(_ rejection: Rejection, endedAt: Int64? = nil) {
         let timestamp = endedAt.map { ",\"timestamp\":\($0)" } ?? ""
         gateway.metrics.count("nightshift_gateway_rejected_total{reason=\"\(rejection.reason)\"}")

@@ -1,9 +1,9 @@
 import PushRouting
 import Synchronization
 
-/// Limits the requests for each device token.
+/// The rate limit on requests for each device token.
 final class RequestRates: Sendable {
-    /// Tokens that are counted; beyond, those are forgotten that have had nothing for long.
+    /// The most tokens that are counted. At this number, those with a full bucket are forgotten.
     private static let limit = 100_000
 
     private let settings: TokenBucket.Settings
@@ -17,7 +17,7 @@ final class RequestRates: Sendable {
         wait(token, now: now) == nil
     }
 
-    /// Takes one; where none is left, gives the seconds until there is.
+    /// Takes one request. If none is left, returns the seconds until there is one.
     func wait(_ token: String, now: Moment) -> Double? {
         buckets.withLock { buckets in
             if buckets.count >= Self.limit {

@@ -1,10 +1,10 @@
 import NIOCore
 import PushProtocol
 
-/// Finds out which version of HTTP a connection speaks, by its first bytes, and makes way.
+/// Detects the HTTP version of a connection from its first bytes, then removes itself.
 ///
-/// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). What was agreed on by ALPN is not
-/// asked: some provider libraries offer nothing there and speak HTTP/2. Belongs to its event loop.
+/// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). ALPN is not used for this, because
+/// some provider libraries offer no protocol and speak HTTP/2. Confined to its event loop.
 final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -22,8 +22,8 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
     private static let preface = Array("PRI".utf8)
 
     /// - Parameters:
-    ///   - closed: called where the connection ends before its version is known.
-    ///   - choose: adds the version's handlers behind this one.
+    ///   - closed: called if the connection ends before its version is known.
+    ///   - choose: adds the version's handlers after this one.
     init(closed: @escaping @Sendable () -> Void, choose: @escaping (any Channel, Version) throws -> Void) {
         self.closed = closed
         self.choose = choose

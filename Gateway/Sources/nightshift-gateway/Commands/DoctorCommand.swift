@@ -40,7 +40,7 @@ struct Doctor: AsyncParsableCommand {
             }
             let damage = try await store.check()
             try await store.close()
-            return GatewayFinding(isGood: damage == nil, text: damage ?? "The store on NATS is whole.")
+            return GatewayFinding(isGood: damage == nil, text: damage ?? "The store on NATS is intact.")
         } catch {
             return GatewayFinding(isGood: false, text: "\(error)")
         }

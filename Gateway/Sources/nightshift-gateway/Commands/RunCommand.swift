@@ -101,7 +101,7 @@ struct Run: AsyncParsableCommand {
             group.cancelAll()
         }
         for source in sources { source.cancel() }
-        logger.notice("The gateway stops.")
+        logger.notice("The gateway is shutting down.")
         try await gateway.stop()
     }
 
