@@ -52,7 +52,7 @@ import Testing
         #expect(await center.notificationSettings().authorizationStatus == .provisional)
     }
 
-    @Test func `R3: A permission request waits for the service, and its refusal is an error with its reason`()
+    @Test func `R3: A permission request waits for the service, and a refusal gives the service's reason`()
         async throws
     {
         let world = try World()

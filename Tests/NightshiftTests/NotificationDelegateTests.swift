@@ -71,7 +71,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["later"])
     }
 
-    @Test func `R3: A delegate without the method shows nothing; without a delegate all is shown`()
+    @Test func `R3: A delegate without the method hides notifications; without a delegate they are shown`()
         async throws
     {
         let silent = try await launch(SilentDelegate())

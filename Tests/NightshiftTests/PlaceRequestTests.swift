@@ -159,7 +159,7 @@ import Testing
 
     // MARK: - What is not available
 
-    @Test func `R6: Headings, visits and beacons are unavailable, and starting them fails as on Apple's systems`()
+    @Test func `R6: Starting headings, visits or beacons fails as on Apple's systems`()
         async throws
     {
         let app = try App()

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Row T13: the service restarting or being away is survived without the app's doing.
+/// Row T13: an app survives restarts and absences of the service without its own code.
 @Suite struct ServiceTroubleTests {
-    @Test func `T13: A service that comes back delivers what ended meanwhile, once`() async throws {
+    @Test func `T13: When the service is back, it delivers once what ended meanwhile`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -27,7 +27,7 @@ import Testing
         #expect(delegate.heard.read { $0.filter { $0.hasSuffix("completed") } } == ["1 completed", "2 completed"])
     }
 
-    @Test func `T13: An app whose standard error takes nothing outlives what the library has to say there`()
+    @Test func `T13: An app survives the library's messages if its standard error cannot be written`()
         async throws
     {
         await #expect(processExitsWith: .success) {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `T13: A task that is resumed while the service is away is told when it is back`() async throws {
+    @Test func `T13: A task that is resumed while the service is away is sent when it is back`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -61,8 +61,9 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
-    /// Longer than resume() waits.
-    @Test func `T13: resume() returns although nobody answers, and nothing is lost`() async throws {
+    /// The service is away for longer than resume() waits.
+    @Test func `T13: resume() returns although the service does not respond, and the task is sent later`() async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -76,7 +77,7 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
-    @Test func `T13: Others do not wait while the file of an upload is copied that was told of late`() async throws {
+    @Test func `T13: Other tasks do not wait while the file of a late upload is copied`() async throws {
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         let world = try World()
         let delegate = Recorder()
@@ -95,7 +96,7 @@ import Testing
         try await world.service.state.wait(for: "the file") { $0.sources[2] == 4 }
     }
 
-    @Test func `T13: A task that comes before its session is told once more, behind it`() async throws {
+    @Test func `T13: A task that arrives before its session is sent again after it`() async throws {
         let world = try World()
         let line = "/v1/process/sessions/org.example.photos"
         let gate = Gate()
@@ -103,7 +104,7 @@ import Testing
         world.service.stop()
         let delegate = Recorder()
         let session = world.process().session(delegate)
-        // Made without the service: nobody waits for the session any more.
+        // The task is made without the service, so it does not wait for the session.
         let task = session.downloadTask(with: url())
         try world.service.start()
         try await world.service.state.wait(for: "the session") { $0.log.contains("PUT \(line)") }
@@ -116,7 +117,7 @@ import Testing
         #expect(delegate.heard.read { $0.last } == "\(task.taskIdentifier) completed")
     }
 
-    @Test func `T13: A service that has forgotten the session is told of it again`() async throws {
+    @Test func `T13: A session that the service has forgotten is attached again`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -128,7 +129,7 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "2 completed" }
     }
 
-    @Test func `T13: A lost answer does not make two tasks of one`() async throws {
+    @Test func `T13: A request that is repeated after a lost response does not create a second task`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let line = "POST /v1/process/sessions/org.example.photos/tasks"
@@ -139,14 +140,14 @@ import Testing
         #expect(world.service.state.read { $0.tasks.count } == 1)
     }
 
-    @Test func `T13: A task whose hand-over was answered with silence runs when it is resumed`() async throws {
+    @Test func `T13: A task whose hand-over got no response runs when it is resumed`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder())
         let task = session.downloadTask(with: url())
         let line = "POST /v1/process/sessions/org.example.photos/tasks"
         world.service.state.update { $0.unanswered[line] = .max }
-        // As an app does that goes to the background with a task that it has not resumed.
+        // This happens if an app enters the background with a task that it has not resumed.
         process.connection.sessions.handOverAll(patience: .seconds(1))
         #expect(world.service.state.read { $0.tasks.values.map(\.task.state) } == [.suspended])
         world.service.state.update { $0.unanswered = [:] }
@@ -154,7 +155,7 @@ import Testing
         try await world.service.state.wait(for: "the task to run") { $0.tasks.values.map(\.task.state) == [.waiting] }
     }
 
-    @Test func `T13: A change whose answer was lost is not taken for one that was not made`() async throws {
+    @Test func `T13: A suspension whose response was lost is reversed by a later resume`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -173,7 +174,7 @@ import Testing
         try await world.service.state.wait(for: "the task to run") { $0.tasks[id]?.task.state == .waiting }
     }
 
-    @Test func `T13: Without a service for a while, tasks get numbers that nobody else has`() async throws {
+    @Test func `T13: While the service is away, tasks get numbers that no other task has`() async throws {
         let world = try World()
         world.service.stop()
         let session = world.process().session(Recorder())
@@ -186,9 +187,10 @@ import Testing
         #expect(world.service.state.read { $0.order.map { Int($0) } } == [first.taskIdentifier])
     }
 
-    /// Nobody to reach and nothing to start: ten seconds for the first number and five for each task, where each was waited for.
+    /// The service cannot be reached or started. If calls waited for it, the first number would take ten seconds and
+    /// each task five.
     @Test
-    func `T13: Without a service nobody is made to wait, and every task is told when it is there: once, in order`()
+    func `T13: Without a service, calls do not wait, and each task is sent once, in order, later`()
         async throws
     {
         let world = try World()
@@ -213,7 +215,7 @@ import Testing
         session.getAllTasks { tasks in listed.update { $0 = tasks.map(\.taskIdentifier) } }
         try await listed.wait(for: "the list") { $0 != nil }
         #expect(listed.read { $0 } == tasks.map(\.taskIdentifier).sorted())
-        // One that is cancelled meanwhile is never told of.
+        // A task that is cancelled meanwhile is never sent.
         tasks[20].cancel()
         try await delegate.heard.wait(for: "the cancellation") { $0 == ["\(tasks[20].taskIdentifier) completed -999"] }
         try world.service.start()
@@ -225,9 +227,8 @@ import Testing
         #expect(session.downloadTask(with: url()).taskIdentifier > tasks.map(\.taskIdentifier).max() ?? 0)
     }
 
-    /// An app that took the list for empty would begin everything once more.
-    @Test func `T13: The list of tasks waits for a service that is slow, longer than a new task's number`() async throws
-    {
+    /// If the list were empty, an app would start all its transfers again.
+    @Test func `T13: The list of tasks waits for a slow service for longer than a new task does`() async throws {
         let world = try World()
         let process = world.process()
         let early = process.session(Recorder())
@@ -245,8 +246,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// It can be reached, and has not said yet what there is.
-    @Test func `T13: The list of tasks waits for a service that has just come back and is slow`() async throws {
+    /// The service can be reached, but has not listed its tasks yet.
+    @Test func `T13: The list of tasks waits for a service that is back and still slow`() async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()
@@ -260,7 +261,7 @@ import Testing
             state.refusals["PUT /v1/process/sessions/org.example.photos"] = .unavailable("It is busy.")
         }
         try world.service.start()
-        // Told of behind the sessions.
+        // The cancellation is sent after the sessions are attached.
         try await world.service.state.wait(for: "the cancellation") { state in
             state.done.contains("DELETE /v1/process/scheduled-tasks/task")
         }
@@ -271,8 +272,8 @@ import Testing
         #expect(listed.read { $0 } == [1])
     }
 
-    /// Its events stand still, and with them the news that they have ended.
-    @Test func `T13: What waits for the service is told when it is back, although a delegate method takes its time`()
+    /// The delegate method blocks the queue of events, on which the end of the stream is reported.
+    @Test func `T13: Waiting requests are sent when the service is back, even if a delegate blocks`()
         async throws
     {
         let world = try World()
@@ -297,7 +298,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `T13: A session that ends cancels what the service tells of only later`(isAway: Bool) async throws {
+    func `T13: A session that ends cancels tasks that the service lists only later`(isAway: Bool) async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()
@@ -317,7 +318,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
     }
 
-    @Test func `T13: A task that cannot be told of says why, once, and what to do`() async {
+    @Test func `T13: For tasks that cannot be sent, one line says why and what to do`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.stop()
@@ -329,7 +330,7 @@ import Testing
         #expect(text.contains("nightshift doctor") && text.contains("nightshiftd was not found"))
     }
 
-    @Test func `T13: Whoever waits for resume data hears that there is none where the session is lost before`()
+    @Test func `T13: If the session is refused first, a caller waiting for resume data gets nil`()
         async throws
     {
         let world = try World()
@@ -343,20 +344,20 @@ import Testing
         let data = Watched<[Data?]>([])
         task.cancel(byProducingResumeData: { given in data.update { $0.append(given) } })
         try await eventually("the cancellation waits") { core.state.withLock { !$0.work.isEmpty } }
-        // Meanwhile another process has the session.
+        // Meanwhile another process has attached the session.
         world.service.state.update { _ = $0.taken.insert("org.example.photos") }
         try world.service.start()
         try await data.wait(within: .seconds(60), for: "an answer") { !$0.isEmpty }
         #expect(data.read { $0 } == [nil])
     }
 
-    @Test func `T13: Tasks of a session that somebody has removed end as cancelled`() async throws {
+    @Test func `T13: Tasks of a session that was removed end as cancelled`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
         let first = session.downloadTask(with: url())
         for task in [first, session.downloadTask(with: url())] { task.resume() }
-        // As `DELETE /v1/sessions/` leaves it: with the tasks go the messages of their ends.
+        // `DELETE /v1/sessions/` has the same result: the messages about the ends of the tasks are removed too.
         world.service.state.update { state in
             state.tasks = [:]
             state.settings = [:]
@@ -377,7 +378,7 @@ import Testing
         return SessionTask(task: status, clientData: nil, resumedAt: nil)
     }
 
-    @Test func `T13: Words of a later service hide no more of a session than they are about`() throws {
+    @Test func `T13: Unknown values from a newer service hide only the properties or tasks that have them`() throws {
         let states: [TaskState] = [.waiting, .finishing, .waiting, .running]
         let page = SessionTaskPage(tasks: zip(Int64(1)..., states).map { status($0, $1) }, next: TaskID(7))
         let text = String(decoding: try JSON.encode(page), as: UTF8.self)
@@ -390,7 +391,7 @@ import Testing
         #expect(read.tasks.map(\.task.createdAt) == page.tasks.prefix(3).map(\.task.createdAt))
     }
 
-    @Test func `T13: A failure that a later service has a new word for ends its task`() async throws {
+    @Test func `T13: A failure with an unknown code from a newer service ends its task`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -411,12 +412,12 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["1 completed \(NSURLErrorCannotWriteToFile)"])
     }
 
-    @Test func `T13: A session is attached again when the service does not know the process any more`() async throws {
+    @Test func `T13: A session is attached again when the service no longer knows the process`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
         session.downloadTask(with: url()).resume()
-        // The channel alone is gone; requests are refused until there is a new one.
+        // Only the channel is lost. Requests are refused until there is a new one.
         let channels = world.service.state.update { state in
             defer { state.channels = [] }
             return state.channels

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The library says nothing to a socket that is not its user's.
+/// The library sends nothing to a socket that another user owns.
 @Suite struct SocketOwnerTests {
     @Test(.enabled(if: geteuid() == 0, "only root can be two users"), .timeLimit(.minutes(20)))
     func `An app's request does not reach a socket that another user has put there`() async throws {
@@ -24,7 +24,7 @@ import Testing
             task.resume()
             isResumed.update { $0 = true }
         }
-        // It looks more than once, and each look is a connection.
+        // The library checks repeatedly, and each check is a connection.
         try await eventually("looks") { planted.received.count >= 3 }
         #expect(planted.received.allSatisfy { $0 == 0 }, "\(planted.received)")
         process.die()

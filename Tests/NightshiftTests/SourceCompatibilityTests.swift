@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite struct SourceCompatibilityTests {
-    @Test func `T7: Apple's listings make a background session and a task that the service has`() async {
+    @Test func `T7: Apple's listings make a background session, and its task reaches the service`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             let controller = ViewController()
@@ -25,10 +25,11 @@ import Testing
             try #require(configuration.identifier == "MySession" && configuration.isDiscretionary)
             try #require(configuration.waitsForConnectivity && !configuration.allowsExpensiveNetworkAccess)
             try #require(configuration.sharedContainerIdentifier == "group.example")
-            // Other sessions are what they were.
+            // Sessions that are not for the background are not changed.
             let plain = URLSession(configuration: .default, delegate: controller, delegateQueue: nil)
             try #require(!(plain is BackgroundURLSession))
-            // An implicit member, a second session of the same identifier, and the explicit initialiser.
+            // The cases are an implicit member, a second session with the same identifier, and the explicit
+            // initialiser.
             let implicit = URLSession(
                 configuration: .background(withIdentifier: "z"), delegate: controller, delegateQueue: nil)
             try #require(implicit is BackgroundURLSession && implicit !== controller.urlSession)
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `L2: Apple's listing begins a background task for as long as its work takes`() async {
+    @Test func `L2: Apple's listing begins a background task for the time of its work`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             let gate = DispatchSemaphore(value: 0)
@@ -52,8 +53,9 @@ import Testing
         }
     }
 
-    /// The handler of this test runs behind the library's, which was registered later: it sees what that has done.
-    @Test func `T7: At exit the service gets the tasks that were never resumed`() async throws {
+    /// The exit handler of this test runs after the library's, which was registered later, and checks what that has
+    /// done.
+    @Test func `T7: At exit, tasks that were never resumed are sent to the service`() async throws {
         await #expect(processExitsWith: .exitCode(3)) {
             _ = try World.ofThisProcess()
             atexit {
@@ -67,8 +69,8 @@ import Testing
         }
     }
 
-    /// As C libraries make one: without a program of its own, and without the threads of its parent.
-    @Test func `T7: A child that is forked off an app exits, and the service hears nothing of it`() async {
+    /// C libraries fork such children, which execute no program and do not have the threads of their parent.
+    @Test func `T7: A forked child of an app exits without sending requests to the service`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             let session = URLSession(configuration: .background(withIdentifier: "z"))

@@ -9,14 +9,14 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let tasksPath = "/v1/process/scheduled-tasks"
 
-/// Row R10: what apps ask the task scheduler for, and what it answers.
+/// Row R10: requests of apps to the task scheduler, and its responses.
 @Suite struct TaskSchedulerTests {
     private func scheduler(_ world: World, declared: [String] = [refresh, cleaning]) -> BGTaskScheduler {
         world.service.install(tasks: declared)
         return BGTaskScheduler(connection: world.process().connection)
     }
 
-    /// The code of the error that `body` throws.
+    /// Returns the code of the error that `body` throws.
     private func code(_ body: () throws -> Void) -> BGTaskScheduler.Error.Code? {
         do {
             try body()
@@ -28,7 +28,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Registering
 
-    @Test func `R10: What the entry declares can be registered, and nothing else`() async throws {
+    @Test func `R10: Only identifiers that the desktop entry declares can be registered`() async throws {
         let world = try World()
         let scheduler = scheduler(world, declared: [refresh, "org.example.app.export.*"])
         #expect(scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
@@ -39,7 +39,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(!scheduler.register(forTaskWithIdentifier: "org.example.app.export", using: nil) { _ in })
     }
 
-    @Test func `R10: An app without an entry can register nothing; without a service nobody knows`() async throws {
+    @Test func `R10: Without a desktop entry registration fails; without a service it succeeds`() async throws {
         let world = try World()
         let scheduler = BGTaskScheduler(connection: world.process().connection)
         #expect(!scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
@@ -52,7 +52,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Submitting
 
-    @Test func `R10: A request reaches the service with all that it says, before submit() returns`() async throws {
+    @Test func `R10: A request is sent with all its properties before submit() returns`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -71,7 +71,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(submitted.map(\.identifier) == [refresh, cleaning])
         #expect(submitted[0].earliestBegin == date)
         #expect(submitted[1].requiresPower == true && submitted[1].requiresNetwork == true)
-        // A request of the same identifier, and each is a copy.
+        // The pending requests are copies, so this change has no effect on them.
         second.requiresExternalPower = false
         let pending = await scheduler.pendingTaskRequests()
         #expect(pending.map(\.identifier) == [refresh, cleaning])
@@ -82,7 +82,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         try await heard.wait(for: "the requests") { $0 == [refresh, cleaning] }
     }
 
-    @Test func `R10: The since-27 forms of submit say the same`() async throws {
+    @Test func `R10: The forms of submit added in version 27 have the same effect`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -108,7 +108,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         (.invalid("The title is too long."), .notPermitted, 3),
         (.unavailable("The disk is full."), .unavailable, 1),
     ])
-    func `R10: A refusal is Apple's error, with the service's words`(
+    func `R10: A refusal is Apple's error, with the service's reason`(
         _ problem: Problem, _ code: BGTaskScheduler.Error.Code, _ number: Int
     ) async throws {
         let world = try World()
@@ -121,7 +121,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(error?.code == code && code.rawValue == number)
         let bridged = error.map { $0 as NSError }
         #expect(bridged?.domain == "BGTaskSchedulerErrorDomain" && bridged?.code == number)
-        // One that passes was asked again until the patience was over.
+        // A temporary refusal was retried until the timeout.
         if problem.status != 503 { #expect(error?.localizedDescription == problem.detail) }
     }
 
@@ -141,7 +141,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(BGTaskScheduler.errorDomain == "BGTaskSchedulerErrorDomain")
     }
 
-    @Test func `R10: An identifier that could not be registered is the service's to refuse`() async throws {
+    @Test func `R10: The service refuses a request with an identifier that could not be registered`() async throws {
         let world = try World()
         let scheduler = scheduler(world, declared: [])
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -163,13 +163,13 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         scheduler.cancelAllTaskRequests()
         try scheduler.submit(BGAppRefreshTaskRequest(identifier: refresh))
         #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [refresh])
-        // There is none: no error.
+        // The request does not exist, which is not an error.
         world.service.state.update { $0.refusals["DELETE \(tasksPath)/\(cleaning)"] = .notFound("No request.") }
         scheduler.cancel(taskRequestWithIdentifier: cleaning)
         #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [refresh])
     }
 
-    @Test func `R10: A cancellation that the service was not there for comes before the next request`() async throws {
+    @Test func `R10: A cancellation made while the service was away is sent before the next request`() async throws {
         let world = try World()
         world.service.install(tasks: [refresh, cleaning])
         let connection = world.process().connection
@@ -187,7 +187,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
     }
 
     @Test(arguments: [true, false])
-    func `R10: A cancellation that a service is too slow for, or away, is told when it answers again`(isAway: Bool)
+    func `R10: A cancellation for an absent or slow service is sent when it responds again`(isAway: Bool)
         async throws
     {
         let world = try World()
@@ -206,7 +206,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         try await world.service.state.wait(for: "the cancellation") { $0.refresh.pending.isEmpty }
     }
 
-    @Test func `R10: The list of requests waits for a service that is slow`() async throws {
+    @Test func `R10: The list of requests waits for a slow service`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -218,7 +218,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(await pending == [refresh])
     }
 
-    @Test func `R10: Cancelling and submitting return although a list waits for a service that is slow`() async throws {
+    @Test func `R10: Cancelling and submitting return even while a list waits for a slow service`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -243,7 +243,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Requests as values
 
-    @Test func `R10: Requests are copied with all that they say`() throws {
+    @Test func `R10: Requests are copied with all their properties`() throws {
         let continued = BGContinuedProcessingTaskRequest(identifier: "a.1", title: "Export", subtitle: "Film")
         #expect(continued.strategy == .queue && continued.requiredResources == [])
         continued.strategy = .fail
@@ -281,14 +281,14 @@ private let tasksPath = "/v1/process/scheduled-tasks"
     }
 }
 
-/// Row R10: what Apple's scheduler raises for ends the process here, with the same sentence.
+/// Row R10: calls for which Apple's scheduler raises an exception end the process with the same message.
 @Suite struct TaskSchedulerRefusalTests {
     private func expect(_ sentence: String, in result: ExitTest.Result?) {
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(said.contains(sentence), "\(said)")
     }
 
-    @Test func `R10: Registering an identifier twice`() async {
+    @Test func `R10: Registering an identifier twice ends the process`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])
@@ -299,7 +299,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("Launch handler for task with identifier \(refresh) has already been registered", in: result)
     }
 
-    @Test func `R10: Submitting without a handler`() async {
+    @Test func `R10: Submitting a request without a handler ends the process`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             try BGTaskScheduler(connection: world.process().connection).submit(
@@ -308,8 +308,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("No launch handler registered for task with identifier \(refresh)", in: result)
     }
 
-    @Test func `R10: A handler that is registered when the launch is over, for other tasks than continued ones`() async
-    {
+    @Test func `R10: A late handler ends the process at the first request that is not continued`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])
@@ -327,7 +326,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("All launch handlers must be registered before application finishes launching", in: result)
     }
 
-    @Test func `R9: What the entry does not declare is said once, with the key to add`() async {
+    @Test func `R9: An undeclared identifier is reported once, with the key to add`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])

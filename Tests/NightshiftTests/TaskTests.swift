@@ -8,7 +8,7 @@ import Testing
 
 /// Spec sections 2.2 and 2.3: sessions and tasks as the app uses them.
 @Suite struct TaskTests {
-    @Test func `T7: Suspending and resuming nests`() async throws {
+    @Test func `T7: Calls of suspend() and resume() nest`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -33,7 +33,7 @@ import Testing
                 == 2)
     }
 
-    @Test func `T8: An app's proxy variables go with its tasks where its configuration says nothing`() async throws {
+    @Test func `T8: An app's proxy variables apply to its tasks if its configuration sets no proxy`() async throws {
         let world = try World()
         let process = world.process(environment: ["http_proxy": "proxy:3128", "no_proxy": "direct.example"])
         let session = process.session(Recorder())
@@ -49,13 +49,13 @@ import Testing
         #expect(proxies["http://direct.example/b"] == "")
         #expect(sent.first { $0.url == "http://example.org/a" }?.proxyVariable == "http_proxy")
         #expect(sent.first { $0.url == "https://example.org/c" }?.proxy == nil)
-        // The service of the test knows tasks by their numbers, and this session counts from 1 as well.
+        // The test's service identifies tasks by their numbers. This session also counts from 1, so it is used last.
         own.downloadTask(with: url("http://example.org/d")).resume()
         let last = world.service.state.read { $0.requests.values.first { $0.request.url == "http://example.org/d" } }
         #expect(try #require(last).request.proxyVariable == nil)
     }
 
-    @Test func `T7: Everything that a task says of itself reaches the service`() async throws {
+    @Test func `T7: All properties of a task reach the service`() async throws {
         let world = try World()
         let session = world.process().session(Recorder()) { configuration in
             configuration.timeoutIntervalForRequest = 20
@@ -98,7 +98,7 @@ import Testing
         try await world.service.state.wait(for: "the change") { $0.changes.map(\.priority) == [0] }
     }
 
-    @Test func `T7: What is changed of a task while it is handed over reaches the service behind it`() async throws {
+    @Test func `T7: Changes made while a task is handed over reach the service afterwards`() async throws {
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
@@ -114,17 +114,18 @@ import Testing
         try await world.service.state.wait(for: "the change") { !$0.changes.isEmpty }
         let changes = world.service.state.read(\.changes)
         #expect(changes == [TaskChange(priority: 0.75, description: "second")])
-        // As it was then; once more, with what it is by now, where that took the app's patience.
+        // The first request has the earlier description. If it took longer than the timeout, the request was repeated
+        // with the current one.
         #expect(world.service.state.read { $0.handedOver.contains { $0.request.description == "first" } })
         #expect(task.priority == 0.75 && task.taskDescription == "second")
-        // One that the service is away for.
+        // This change is made while the service is away.
         world.service.stop()
         task.taskDescription = "third"
         try world.service.start()
         try await world.service.state.wait(for: "the next change") { $0.changes.last?.description == "third" }
     }
 
-    @Test func `T7: A cancelled task ends with -999, whether the service has it or not`() async throws {
+    @Test func `T7: A cancelled task ends with -999, even if the service does not have it`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -144,14 +145,14 @@ import Testing
         #expect(error.backgroundTaskCancelledReason == nil)
     }
 
-    @Test func `T7: Without an entity tag there is no resume data`() async throws {
+    @Test func `T7: Without an entity tag, cancelling gives no resume data`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let held = session.downloadTask(with: url())
         #expect(await held.cancelByProducingResumeData() == nil)
     }
 
-    @Test func `T7: Resume data that cannot be used begins again; data of somebody else fails`() async throws {
+    @Test func `T7: A download with unusable resume data restarts, and foreign data fails`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -163,7 +164,7 @@ import Testing
         }
         let task = session.downloadTask(withResumeData: data)
         task.resume()
-        // With the token, without it, and no more.
+        // There is one request with the token and one without it, and no more.
         try await delegate.heard.wait(for: "a refusal") { $0.last == "2 completed -1000" }
         #expect(
             world.service.state.read { $0.log.filter { $0 == "POST /v1/process/sessions/org.example.photos/tasks" } }
@@ -173,10 +174,9 @@ import Testing
         try await delegate.heard.wait(for: "its end") { $0.last == "3 completed -1002" }
     }
 
-    /// As download managers for iOS pause: they look for the file that the data names, move it to a safe place, and begin at 0
-    /// where it is missing.
-    @Test func `T13: Resume data names a file that is there, as long as what has come, until it is used`() async throws
-    {
+    /// Download managers for iOS pause in this way. They look for the file that the data names, move it to a safe
+    /// folder, and restart the download if it is missing.
+    @Test func `T13: Resume data names a file with the length of the received data, until it is used`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -189,7 +189,7 @@ import Testing
         let file = NSTemporaryDirectory() + name
         #expect(try URL(filePath: file).resourceValues(forKeys: [.fileSizeKey]).fileSize == 3 << 30)
         #expect(list["NSURLSessionResumeBytesReceived"] as? Int == 3 << 30)
-        // The error of the same end names the same file, and is no second one.
+        // The error of the same end names the same file, and no second one.
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
         let again = (delegate.errors.read { $0[1] } as? URLError)?.downloadTaskResumeData
         #expect(again.map { String(decoding: $0, as: UTF8.self).contains(name) } == true)
@@ -201,9 +201,9 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    /// Paused again before the service has heard of it: since that is away, or since the task was only made.
+    /// The task is paused again before the service has it, because the service is away or the task was only made.
     @Test(arguments: [true, false])
-    func `T13: Resume data that was not used yet is handed out again, with its file`(isResumed: Bool) async throws {
+    func `T13: Unused resume data is returned again, with its file`(isResumed: Bool) async throws {
         let world = try World()
         let delegate = Recorder()
         let process = world.process()
@@ -232,9 +232,9 @@ import Testing
         try await eventually("the file is used up") { !FileManager.default.fileExists(atPath: file) }
     }
 
-    /// Larger than what resume() waits for: the service takes its time to copy it.
+    /// The larger file takes longer to copy than resume() waits.
     @Test(arguments: [8, 8 << 20])
-    func `T5: The file of an upload may go when resume() has returned`(size: Int) async throws {
+    func `T5: The file of an upload may be deleted when resume() has returned`(size: Int) async throws {
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         let world = try World()
         let delegate = Recorder()
@@ -246,7 +246,7 @@ import Testing
         let task = session.uploadTask(with: URLRequest(url: url()), fromFile: URL(filePath: file))
         task.resume()
         try FileManager.default.removeItem(atPath: file)
-        // Others do not wait for it.
+        // Other tasks do not wait for the upload.
         let cancelled = session.downloadTask(with: url())
         cancelled.cancel()
         try await delegate.heard.wait(for: "the cancellation") { $0 == ["2 completed -999"] }
@@ -270,13 +270,13 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
-    @Test func `T5: Uploads that wait for the service leave descriptors to the app and to the way there`() async {
+    @Test func `T5: Waiting uploads leave descriptors for the app and for connections to the service`() async {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let process = world.process()
             let session = process.session(Recorder())
             let file = try world.directory.write("body", to: "body")
-            // The session knows its numbers.
+            // After this call, the session knows where its numbers begin.
             await session.flush()
             world.service.stop()
             try await eventually("the service is missed") { process.connection.isUnreachable }
@@ -298,7 +298,7 @@ import Testing
         }
     }
 
-    @Test func `T5: An upload that ends before its hand-over is answered does not keep its file open`() async throws {
+    @Test func `T5: The file of an upload that ends before the response to its hand-over is closed`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -312,11 +312,11 @@ import Testing
         try await world.service.state.wait(for: "the task") { $0.sources[1] == 4 }
         try world.service.end(1)
         try await delegate.heard.wait(for: "its end") { $0.last == "1 completed" }
-        // Also while the app keeps the task.
+        // The file must be closed even while the app retains the task.
         try await eventually("the file is closed", within: .seconds(60)) { !core.hasOpenSource }
     }
 
-    @Test func `T5 T13: An upload goes on from the resume data of a cancelled one, and names no file`() async throws {
+    @Test func `T5 T13: An upload continues from resume data, and its request names no file`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -328,7 +328,7 @@ import Testing
         try await eventually("the second upload") { world.service.state.read { $0.requests[2] != nil } }
         let request = try #require(world.service.state.read { $0.requests[2]?.request })
         #expect(request.kind == .upload && request.resumeData == world.service.token(100) && request.source == nil)
-        // Of its file only the service knows: it cannot begin again without.
+        // Only the service knows the file, so the upload cannot restart without it.
         world.service.state.update { state in
             state.refusals["POST /v1/process/sessions/org.example.photos/tasks"] = .invalid("Used up.")
         }
@@ -336,7 +336,7 @@ import Testing
         try await delegate.heard.wait(for: "a refusal") { $0.last == "3 completed -1000" }
     }
 
-    @Test func `T7: Numbers that JSON has no word for keep no task from the service`() async throws {
+    @Test func `T7: Tasks with numbers that JSON cannot represent reach the service`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder()) { $0.minimumBattery = .nan }
@@ -360,7 +360,7 @@ import Testing
         #expect(request.timeoutInterval == Limits.longestTimeout)
     }
 
-    @Test func `T7: Tasks that were never resumed are handed over suspended by flush`() async throws {
+    @Test func `T7: flush() sends tasks that were never resumed as suspended`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder())
@@ -377,7 +377,7 @@ import Testing
             world.service.state.read { $0.log.last { $0.hasPrefix("POST /v1/tasks") } } == "POST /v1/tasks/100/resume")
     }
 
-    @Test func `T7: Tasks are listed with those never resumed, without those that ended`() async throws {
+    @Test func `T7: The list of tasks includes never-resumed tasks, but not ended ones`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -395,7 +395,9 @@ import Testing
         #expect(downloads == [first])
     }
 
-    @Test func `T7: Invalidation lets tasks end, then is the last message and lets go of the delegate`() async throws {
+    @Test func `T7: After invalidation the tasks end, then the last message is sent and the delegate released`()
+        async throws
+    {
         let world = try World()
         let process = world.process()
         weak var released: Recorder?
@@ -411,7 +413,7 @@ import Testing
         #expect(try await heard.are(["1 wrote 7, 7/7", "1 finished 'content'", "1 completed", "invalid"]))
         try await eventually("the delegate is let go of") { released == nil }
         #expect(session.delegate == nil)
-        // The identifier is free again.
+        // The identifier can be used again.
         let again = Recorder()
         let next = process.session(again)
         #expect(next !== session)
@@ -420,7 +422,7 @@ import Testing
         #expect(try await again.heard.are(["2 completed -999", "invalid"]))
     }
 
-    /// A delegate that ends its session with itself.
+    /// A delegate that invalidates its session when it is released.
     private final class Owner: NSObject, URLSessionDelegate, Sendable {
         let session = Watched<BackgroundURLSession?>(nil)
         let isGone = Watched(false)
@@ -438,7 +440,7 @@ import Testing
         return owner.isGone
     }
 
-    @Test func `T7: A delegate that only its session holds may use the session when it goes`() async {
+    @Test func `T7: A delegate that only its session retains may use the session during its release`() async {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let process = world.process()
@@ -448,7 +450,7 @@ import Testing
         }
     }
 
-    @Test func `T7: One identifier is one session in a process`() async throws {
+    @Test func `T7: A process has one session for each identifier`() async throws {
         let world = try World()
         let process = world.process()
         let first = Recorder()
@@ -461,7 +463,7 @@ import Testing
         #expect(second.heard.read { $0 } == [])
     }
 
-    @Test func `T7: In a second process every task fails with -996, and so does the session`() async throws {
+    @Test func `T7: In a second process, the session and all its tasks fail with -996`() async throws {
         let world = try World()
         world.service.state.update { $0.taken = ["org.example.photos"] }
         let delegate = Recorder()
@@ -472,7 +474,7 @@ import Testing
         #expect((task.error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess)
     }
 
-    @Test func `T7: A session that the service refuses fails with a code that says why, and so do its tasks`()
+    @Test func `T7: A session that the service refuses fails, with its tasks, and the code says why`()
         async throws
     {
         let world = try World()
@@ -502,7 +504,8 @@ import Testing
             (.clientCertificate, -1206), (.tlsFailure, -1200), (.sourceMissing, -1100), (.tooLarge, -1103),
             (.diskFull, -3003),
         ])
-    func `T9: A transfer that failed says why in Apple's codes`(code: TransferFailure.Code, expected: Int) async throws
+    func `T9: A failed transfer has Apple's code for its failure`(code: TransferFailure.Code, expected: Int)
+        async throws
     {
         let world = try World()
         let delegate = Recorder()
@@ -514,7 +517,7 @@ import Testing
         #expect(error.localizedDescription == "In words.")
     }
 
-    @Test func `T10: After a force quit the next process hears -999 with the reason and resume data`() async throws {
+    @Test func `T10: After a force quit, the next process gets -999 with the reason and resume data`() async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()
@@ -535,7 +538,7 @@ import Testing
         #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token")
     }
 
-    @Test func `T7: Progress can be watched, cancelled and paused`() async throws {
+    @Test func `T7: A progress object can be observed, cancelled and paused`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -548,7 +551,7 @@ import Testing
         try await eventually("it is suspended") { task.state == .suspended }
         task.progress.resume()
         try await eventually("it is running") { task.state == .running }
-        // However often it is paused, it goes on when it is resumed.
+        // After any number of pauses, one resume continues the task.
         for _ in 1...3 { task.progress.pause() }
         try await eventually("it is suspended") { task.state == .suspended }
         task.progress.pause()
@@ -558,9 +561,9 @@ import Testing
         try await delegate.heard.wait(for: "its end") { $0.last == "1 completed -999" }
     }
 
-    /// FoundationNetworking traps where an error with a code that it does not know is asked for its code.
+    /// FoundationNetworking traps if the code of an error with an unknown code is read.
     @Test(arguments: TransferFailure.Code.allCases)
-    func `T9: Every failure has a code that URLError knows`(code: TransferFailure.Code) {
+    func `T9: Every failure has a code that URLError has`(code: TransferFailure.Code) {
         #expect(URLError.Code(rawValue: code.urlErrorCode) != nil)
     }
 }

@@ -4,9 +4,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T3: what a session and a request say of power and networks reaches the service.
+/// Row T3: the rules of a session and a request about power and networks reach the service.
 @Suite struct TransferRuleTests {
-    @Test func `T3: A configuration that says nothing takes everything`() async throws {
+    @Test func `T3: A configuration without rules allows all networks and power states`() async throws {
         let world = try World()
         _ = world.process().session(Recorder())
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
@@ -30,7 +30,7 @@ import Testing
         (.TLSv13, .TLSv12, TLSSettings(minimumVersion: .tls13)),
     ]
 
-    @Test(arguments: versions.indices) func `T3: Versions of TLS that bound what is spoken arrive`(_ index: Int)
+    @Test(arguments: versions.indices) func `T3: Limits of TLS versions reach the service`(_ index: Int)
         async throws
     {
         let (oldest, newest, sent) = Self.versions[index]
@@ -45,7 +45,9 @@ import Testing
         #expect(session.configuration.tlsMaximumSupportedProtocolVersion == newest)
     }
 
-    @Test(arguments: rules.indices) func `T3: Each property arrives, alone`(_ index: Int) async throws {
+    @Test(arguments: rules.indices) func `T3: Each property reaches the service without changing others`(_ index: Int)
+        async throws
+    {
         let world = try World()
         let session = world.process().session(Recorder(), Self.rules[index])
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
@@ -61,7 +63,7 @@ import Testing
         default: expected.minimumBattery = 30
         }
         #expect(sent == expected)
-        // What the app reads back of its session is what it has written.
+        // The configuration that the app reads from its session has the value that it has set.
         let copy = try #require(session.configuration as? BackgroundConfiguration)
         #expect(copy.isDiscretionary == expected.isDiscretionary)
         #expect(copy.requiresExternalPower == expected.requiresExternalPower)
@@ -69,14 +71,15 @@ import Testing
     }
 
     @Test(arguments: [(-5.0, 0.0), (130, 100)])
-    func `T3: A percentage is one`(_ written: Double, _ sent: Double) async throws {
+    func `T3: A percentage outside of 0 to 100 is limited`(_ written: Double, _ sent: Double) async throws {
         let world = try World()
         _ = world.process().session(Recorder()) { $0.minimumBattery = written }
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
         #expect(world.service.state.read { $0.settings["org.example.photos"]?.minimumBattery } == sent)
     }
 
-    @Test func `T3: A request that forbids mobile networks says so, and a later process knows`() async throws {
+    @Test func `T3: A request can forbid mobile networks, which a later process and its resume data keep`() async throws
+    {
         let world = try World()
         let first = world.process()
         let session = first.session(Recorder())
@@ -86,12 +89,12 @@ import Testing
         session.downloadTask(with: url()).resume()
         let requests = world.service.state.read { $0.requests }
         #expect(requests[1]?.request.allowsCellularAccess == false)
-        // Left to the session.
+        // The session decides for this request.
         #expect(requests[2]?.request.allowsCellularAccess == nil)
         first.die()
         let tasks = await world.process().session(Recorder()).allTasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
         #expect(tasks.map { $0.originalRequest?.allowsCellularAccess } == [false, true])
-        // What goes on from its resume data forbids it too.
+        // A download from its resume data forbids them too.
         let download = try #require(tasks.first as? URLSessionDownloadTask)
         let data = try #require(await download.cancelByProducingResumeData())
         let third = world.process().session(Recorder())

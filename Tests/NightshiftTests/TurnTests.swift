@@ -5,9 +5,9 @@ import Testing
 
 @testable import Nightshift
 
-/// Threads that wait for a service that is slow, one behind the other.
+/// Threads that wait, one after the other, for a slow service.
 @Suite struct TurnTests {
-    @Test func `Who waits no longer for the turn goes without it, and who waits has it next`() async throws {
+    @Test func `A thread whose timeout ends gives up the turn, and the next waiting thread gets it`() async throws {
         let turn = Turn()
         let (gate, heard) = (Gate(), Watched<[String]>([]))
         Thread.detachNewThread {
@@ -30,7 +30,7 @@ import Testing
         #expect(try turn.run(within: .seconds(60)) { _ in 7 } == 7)
     }
 
-    @Test func `A thread that takes the turn again and again does not keep it from others`() async throws {
+    @Test func `A thread that takes the turn repeatedly does not keep it from others`() async throws {
         let (turn, isOver) = (Turn(), Watched(false))
         let rounds = Watched(0)
         Thread.detachNewThread {

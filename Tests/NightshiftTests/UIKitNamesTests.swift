@@ -2,7 +2,7 @@ import Foundation
 import NightshiftUIKit
 import Testing
 
-/// Row L1: an app delegate as Xcode's template and Apple's article have it.
+/// Row L1: an app delegate as in Xcode's template and Apple's article.
 private final class AppDelegate: UIResponder, UIApplicationDelegate {
     var window: AnyObject?
     var backgroundCompletionHandler: (() -> Void)?
@@ -43,7 +43,7 @@ extension AppDelegate: URLSessionBackgroundDelegate {
 }
 
 @Suite @MainActor struct UIKitNamesTests {
-    @Test func `L1: UIKit's names are those of Nightshift`() {
+    @Test func `L1: UIKit's names refer to Nightshift's types`() {
         let delegate: any UIApplicationDelegate = AppDelegate()
         delegate.application(.shared, handleEventsForBackgroundURLSession: "x") {}
         #expect((delegate as? AppDelegate)?.backgroundCompletionHandler != nil)

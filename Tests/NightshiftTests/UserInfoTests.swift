@@ -7,7 +7,7 @@ import Testing
 
 /// The values that apps and providers send with notifications.
 @Suite struct UserInfoTests {
-    @Test func `R3: userInfo takes property-list types and gives them back`() async throws {
+    @Test func `R3: userInfo accepts property-list types and returns them unchanged`() async throws {
         let world = try World()
         let date = Date(timeIntervalSince1970: 1_790_000_000.5)
         let values: [AnyHashable: Any] = [
@@ -22,7 +22,7 @@ import Testing
         let sent = try #require(world.service.state.read { $0.push.added.first?.notification })
         let found = UNNotificationContent(sent).userInfo
         #expect((found as NSDictionary) == (values as NSDictionary))
-        // The member that carries a property list is the app's own here.
+        // In this notification, the member that marks a property list belongs to the app.
         for member in [["nightshift.propertyList": "text"], [:], ["a": "b"]] {
             let json = try #require(UserInfo.json(member))
             #expect(UserInfo.local(json) as? [String: String] == member)

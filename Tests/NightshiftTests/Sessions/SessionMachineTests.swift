@@ -4,11 +4,11 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows T6, T8, T10 and T12: the machine of a session, input by input.
+/// Rows T6, T8, T10 and T12: the state machine of a session, input by input.
 @Suite struct SessionMachineTests {
     private let refusal = URLError(.backgroundSessionInUseByAnotherProcess)
 
-    /// A machine that is attached, with tasks that the service has.
+    /// Returns an attached machine, with tasks that the service has.
     private func attached(_ ids: [Int64] = []) -> SessionMachine {
         var machine = SessionMachine()
         _ = machine.start()
@@ -18,7 +18,7 @@ import Testing
         return machine
     }
 
-    /// `#expect` does not take expressions that change a value.
+    /// Compares values, because `#expect` does not accept expressions that mutate a value.
     private func check<Value: Equatable>(
         _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - The link
 
-    @Test func `T8: Pauses between attempts grow from 20 ms to 5 s, and a message makes them short again`() {
+    @Test func `T8: Pauses between attempts grow from 20 ms to 5 s, and a message resets them`() {
         var machine = SessionMachine()
         var actions = machine.start()
         var pauses: [Duration] = []
@@ -47,7 +47,8 @@ import Testing
         check(machine.lost(isUnreachable: false), [.attach(attempt: pauses.count + 2, after: .zero)])
     }
 
-    /// Before, each failure after a return of the service left one more timer, and each of them made attempts for ever.
+    /// In an earlier version, each failure after a return of the service left one more timer, and each timer made
+    /// attempts for ever.
     @Test func `T8: The attempt at the service's return replaces the one that waits`() {
         var machine = SessionMachine()
         _ = machine.start()
@@ -61,19 +62,19 @@ import Testing
         check(machine.lost(isUnreachable: true), [.attach(attempt: 4, after: .milliseconds(20))])
     }
 
-    @Test func `T8: A return of the service during an attempt causes the next one at once`() {
+    @Test func `T8: If the service returns during an attempt, the next attempt is made at once`() {
         var machine = SessionMachine()
         _ = machine.start()
         _ = machine.beginAttaching(1)
         _ = machine.lost(isUnreachable: true)
         check(machine.beginAttaching(2))
         check(machine.serviceIsBack(), [.catchUp(attempt: 3)])
-        // The one that was scheduled meanwhile stays the next.
+        // The attempt that was scheduled meanwhile remains the next.
         check(machine.lost(isUnreachable: false), [])
         check(machine.beginAttaching(3))
     }
 
-    @Test func `T8: A lost connection attaches again`() {
+    @Test func `T8: A session whose connection is lost attaches again`() {
         var machine = attached()
         check(!machine.beginAttaching(1))
         check(machine.lost(isUnreachable: false), [.attach(attempt: 2, after: .zero)])
@@ -92,7 +93,8 @@ import Testing
         check(machine.refused(refusal) == [] && machine.lost(isUnreachable: false) == [])
         check(machine.addWork(isUnreachable: false).number, nil)
         check(machine.waitForAttachment(failsFast: false), nil)
-        // The app's next task fails with the refusal; only what the app has invalidated takes none.
+        // The app's next task fails with the refusal. Only a session that the app has invalidated refuses to make
+        // tasks.
         check(!machine.takesNoTasks)
         check(machine.beginEnding(refusal), [.stopReading, .sendLastMessage(refusal)])
         check(machine.life, .ending)
@@ -100,7 +102,7 @@ import Testing
 
     // MARK: - Waiting
 
-    @Test func `T8: Callers that fail fast do not wait for a service that is away, the others do`() {
+    @Test func `T8: Only callers that fail fast do not wait for a service that is away`() {
         var machine = SessionMachine()
         _ = machine.start()
         let fast = machine.waitForAttachment(failsFast: true)
@@ -119,7 +121,7 @@ import Testing
         check(machine.waitForBacklog(), nil)
     }
 
-    @Test func `T8: Work that waits for a slow service is scheduled once, and for one that is away not at all`() {
+    @Test func `T8: Work has one timer for a slow service, and no timer for one that is away`() {
         var machine = attached()
         let (first, soon) = machine.addWork(isUnreachable: false)
         let (second, none) = machine.addWork(isUnreachable: false)
@@ -132,7 +134,7 @@ import Testing
 
     // MARK: - Tasks
 
-    @Test func `T6: Numbers begin where the service says, and never fall`() {
+    @Test func `T6: Task numbers begin where the service says, and never decrease`() {
         var machine = SessionMachine()
         check(machine.newTaskNumber(orFrom: 5_000), 5_000)
         _ = machine.start()
@@ -143,7 +145,7 @@ import Testing
         check(other.newTaskNumber(orFrom: 5_000), 100)
     }
 
-    @Test func `T6: A task has one end`() {
+    @Test func `T6: A task ends once`() {
         var machine = attached([1])
         check(machine.end(1))
         check(!machine.end(1))
@@ -151,7 +153,7 @@ import Testing
         check(!machine.end(1) && machine.tasks.number(of: TaskID(1)) == nil)
     }
 
-    /// Before, it was made a second time, and the session never ended.
+    /// In an earlier version, the task was made a second time, and the session never ended.
     @Test func `T6: A task that ends while the service lists it is not made again`() {
         var machine = attached([1, 2])
         _ = machine.lost(isUnreachable: false)
@@ -165,21 +167,21 @@ import Testing
         check(machine.tasks.numbers, [2, 3])
     }
 
-    @Test func `T6: The service is asked for tasks that are missing from its list and whose end no message reports`() {
+    @Test func `T6: The session asks about tasks that are neither listed nor reported as ended`() {
         var machine = attached([1, 2, 3])
         machine.add(4)
         _ = machine.lost(isUnreachable: false)
         _ = machine.beginAttaching(2)
         _ = machine.learnListed(TaskID(3), of: 3)
         _ = machine.attached([TaskID(3)], nextNumber: 100, handled: 0)
-        // Its message comes.
+        // The message about the end of task 1 arrives.
         check(machine.end(1))
         machine.remove(1)
         check(machine.caughtUp(through: 9), [.lookFor([2: TaskID(2)]), .reportProgress])
         check(machine.caughtUp(through: 9), [.reportProgress])
     }
 
-    @Test func `T6: Tasks that the service could not be given are sent in their order, with one timer`() {
+    @Test func `T6: Unsent tasks are sent in their order, with one timer`() {
         var machine = attached()
         for number in 1...3 { machine.add(number) }
         check(machine.postpone(2, isUnreachable: true), [])
@@ -195,7 +197,7 @@ import Testing
 
     // MARK: - Messages
 
-    @Test func `T10: A message is new once, and acknowledged again where it comes again`() {
+    @Test func `T10: A message is new once, and is acknowledged again if it arrives again`() {
         var machine = attached([1])
         check(machine.receive(5, isQuestion: false, isNoted: false), .new)
         check(machine.handled(5), [.acknowledge])
@@ -204,7 +206,7 @@ import Testing
         check(machine.receive(5, isQuestion: false, isNoted: false), .handled)
         check(machine.receive(7, isQuestion: false, isNoted: true), .handled)
         check(machine.messages.unacknowledged, [6, 5, 7])
-        // Where it failed, nothing is repeated at once.
+        // After a failed acknowledgement, nothing is repeated at once.
         check(machine.acknowledgementEnded([]), [])
         check(machine.acknowledge(), [.acknowledge])
     }
@@ -219,7 +221,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `T12: An invalidated session ends after its last task, when it knows those of earlier processes`() {
+    @Test func `T12: An invalidated session ends after its last task, once it knows earlier tasks`() {
         var machine = attached([1])
         machine.addDataTask(50)
         machine.close(cancelling: false)
@@ -238,7 +240,7 @@ import Testing
         check(machine.life == .ended && !machine.life.admitsCall(isLast: true))
     }
 
-    @Test func `T12: A session that was to finish its tasks can be cancelled as well, and stays settled`() {
+    @Test func `T12: A session that is finishing its tasks can still be cancelled, and stays settled`() {
         var machine = attached()
         machine.close(cancelling: false)
         _ = machine.settle()
@@ -248,7 +250,7 @@ import Testing
         check(machine.life.isCancelled && machine.life.mayEnd)
     }
 
-    @Test func `T12: A session that the process lets go of begins nothing more`() {
+    @Test func `T12: An abandoned session begins nothing`() {
         var machine = SessionMachine()
         _ = machine.start()
         let waiter = machine.waitForAttachment(failsFast: false)

@@ -4,15 +4,16 @@ import Testing
 
 @testable import Nightshift
 
-/// Row T10: random lives of sessions: what holds whatever the app, the service and the threads do.
+/// Row T10: random lives of sessions. The tests check what must hold for all actions of the app, the service and the
+/// threads.
 @Suite struct SessionMachineWalkTests {
     @Test(.timeLimit(.minutes(20)))
-    func `T10: Each task of a session has one end, and each message is delivered once`() async {
+    func `T10: Each task of a session ends once, and each message is delivered once`() async {
         for seed in 0..<1_500 as Range<UInt64> {
             var walk = SessionWalk(seed: seed)
             for _ in 0..<walk.length { walk.step() }
             walk.finish()
-            // Tests beside this one wait for threads, of which there are as many as processors.
+            // Tests that run at the same time wait for threads, of which there are as many as processors.
             await Task.yield()
         }
     }
@@ -21,7 +22,7 @@ import Testing
 extension SessionWalk {
     var length: Int { 20 + Int(seed % 7) * 40 }
 
-    /// One thing that happens, or one that was to be done.
+    /// Makes one random event happen, or executes one pending action.
     mutating func step() {
         switch Int.random(in: 0..<40, using: &random) {
         case 0..<4: makeTask()
@@ -75,7 +76,7 @@ extension SessionWalk {
             if case .message(let message) = sent { return message.task == task.id }
             return false
         }
-        // Only a process that has it can miss it.
+        // Only a process that knows the task can notice that it is missing.
         if machine.tasks.id(of: task.number) == nil { created.remove(task.number) }
     }
 
@@ -116,12 +117,12 @@ extension SessionWalk {
         }
     }
 
-    /// The process ends; another one makes the session again.
+    /// Ends the process. Another process makes the session again.
     private mutating func restart() {
         apply { $0.abandon() }
         if machine.life != .ended { fail("an abandoned session lives") }
         if !resumed.isSuperset(of: waiters.keys) { fail("callers wait for an abandoned session") }
-        // A task that failed here by a refusal has another end where the session is accepted.
+        // A task that failed here because of a refusal ends again in a process whose session is accepted.
         if machine.link.refusal != nil {
             for number in ends.keys where service.owesEnd(of: number, noted) { ends[number] = 0 }
         }
@@ -137,7 +138,8 @@ extension SessionWalk {
         execute(pending.remove(at: index))
     }
 
-    /// The service works, every task ends and the app invalidates the session: it reaches its last state.
+    /// Runs until the session has reached its last state: the service works, every task ends, and the app invalidates
+    /// the session.
     mutating func finish() {
         service.isReachable = true
         service.refuses = false
@@ -153,7 +155,7 @@ extension SessionWalk {
             guard steps < 20_000 else { return fail("the session does not end: \(machine), \(pending)") }
             for task in service.list() { serve { $0.end(task.id) } }
             cancelUnknown()
-            // A task that somebody has removed is missed when the service lists what it has once more.
+            // A removed task is noticed when the service lists its tasks once more.
             if steps == 2_000 { lost() }
             receiveNext()
             executeAny()
@@ -161,15 +163,15 @@ extension SessionWalk {
         checkEnd()
     }
 
-    /// Cancels what the service does not have: the others end without the app.
+    /// Cancels the tasks that the service does not have. The others end without the app.
     private mutating func cancelUnknown() {
         for number in open.subtracting(cancelled).sorted() where machine.tasks.id(of: number) == nil { cancel(number) }
     }
 
     private mutating func checkEnd() {
-        // A session that ended by a refusal has left the others to the process that has it.
+        // A session that ended because of a refusal has left the other tasks to the process that has the session.
         var due = owed ?? created
-        // One that did not wait longer leaves its messages to a later process.
+        // A session that stopped waiting leaves its messages to a later process.
         if hasGivenUpBacklog { due = due.filter { !service.owesEnd(of: $0, noted) } }
         for number in due.sorted() where ends[number] != 1 { fail("task \(number) has \(ends[number] ?? 0) ends") }
         if lastMessages != 1 { fail("\(lastMessages) last messages") }

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The service, as far as one session sees it: tasks, and messages until they are acknowledged.
+/// A model of the service, as one session sees it: tasks, and messages until they are acknowledged.
 struct SessionServiceModel {
     struct Listed: Equatable {
         var id: TaskID
@@ -20,7 +20,7 @@ struct SessionServiceModel {
     }
 
     var isReachable = true
-    /// Whether another process has the session.
+    /// Whether the service refuses the session, because another process has it.
     var refuses = false
     private(set) var tasks: [TaskID: Int] = [:]
     private(set) var messages: [Message] = []
@@ -30,21 +30,21 @@ struct SessionServiceModel {
 
     func list() -> [Listed] { tasks.map { Listed(id: $0.key, number: $0.value) }.sorted { $0.id < $1.id } }
 
-    /// The first messages of a stream that is opened now.
+    /// Returns the first messages of a stream that is opened now.
     func stream() -> [Sent] { messages.map { .message($0) } + [.caughtUp(lastMessage)] }
 
     func hasNumber(_ number: Int) -> Bool { tasks.values.contains(number) || messages.contains { $0.number == number } }
 
-    /// Whether the end of a task is still to come.
+    /// Returns whether the end of a task has not been delivered yet.
     func owesEnd(of number: Int, _ noted: Set<Int64>) -> Bool {
         tasks.values.contains(number)
             || messages.contains { $0.number == number && !$0.isQuestion && !noted.contains($0.id) }
     }
 
-    /// Whether it has the task, or a message about its end.
+    /// Returns whether the service has the task, or a message about its end.
     func knows(_ id: TaskID) -> Bool { tasks[id] != nil || messages.contains { $0.task == id && !$0.isQuestion } }
 
-    /// Takes a task over, once.
+    /// Accepts a task, once.
     mutating func take(_ number: Int) -> TaskID {
         if let known = tasks.first(where: { $0.value == number })?.key { return known }
         if let ended = messages.first(where: { $0.number == number }) { return ended.task }
@@ -54,7 +54,7 @@ struct SessionServiceModel {
         return TaskID(lastTask)
     }
 
-    /// - Returns: false where it has no such task.
+    /// - Returns: False if the service has no such task.
     @discardableResult
     mutating func end(_ id: TaskID) -> Bool {
         guard let number = tasks.removeValue(forKey: id) else { return false }
@@ -73,7 +73,7 @@ struct SessionServiceModel {
         messages.append(Message(id: lastMessage, task: id, number: number, isQuestion: isQuestion))
     }
 
-    /// Somebody removes a task, of which no message reports.
+    /// Removes a task without a message, as if a user had removed it.
     mutating func forget(_ id: TaskID) {
         tasks[id] = nil
         messages.removeAll { $0.task == id }

@@ -5,19 +5,19 @@ import Testing
 
 @testable import Nightshift
 
-/// A random life of one background session, over several processes of its app: the machine, a model of the service, and an executor that
-/// does what the machine wants late and in any order.
+/// A random life of one background session, over several processes of its app. It has the machine, a model of the
+/// service, and an executor that executes the machine's actions late and in any order.
 struct SessionWalk {
-    /// A thing that happens later.
+    /// An event or action that happens later.
     enum Pending: Equatable {
         case action(SessionAction)
-        /// The service has said what it has, or cannot be reached.
+        /// The service has listed its tasks, or cannot be reached.
         case listing([SessionServiceModel.Listed]?, nextNumber: Int64)
-        /// The messages that the service has heard of, none where the request failed.
+        /// The acknowledged messages, or none if the request failed.
         case acknowledged([Int64])
         case ended(Int)
         case answer(Int64)
-        /// A message that was under way when the session stopped reading.
+        /// A message that was in transit when the session stopped reading.
         case late(SessionServiceModel.Message)
     }
 
@@ -25,42 +25,42 @@ struct SessionWalk {
     var machine = SessionMachine()
     var service = SessionServiceModel()
     var pending: [Pending] = []
-    /// The messages on their way, while the session reads.
+    /// The messages in transit while the session reads. Nil while it does not read.
     var stream: [SessionServiceModel.Sent]?
-    /// The handled messages that the disk has.
+    /// The handled messages that are recorded on disk.
     var noted: Set<Int64> = []
 
-    /// Ends that delegates have heard of, by task.
+    /// The number of ends that delegates were notified of, by task.
     var ends: [Int: Int] = [:]
-    /// Tasks of this process that the app has not seen end.
+    /// The tasks of this process whose end the app has not seen.
     var open: Set<Int> = []
-    /// Tasks of which a delegate has to hear.
+    /// The tasks whose end a delegate must be notified of.
     var created: Set<Int> = []
     var lastDelivered: Int64 = 0
     var lastMessages = 0
-    /// The purpose of a waiter.
+    /// The purpose of each waiter.
     var waiters: [Int: Purpose] = [:]
     var resumed: Set<Int> = []
-    /// Work that waits for the service, with the task that it cancels.
+    /// The work that waits for the service, with the task that it cancels.
     var work: [Int: Int?] = [:]
     var cancelled: Set<Int> = []
-    /// Tasks that had not ended when the service refused the session.
+    /// The tasks that had not ended when the service refused the session.
     var owed: Set<Int>?
     var hasGivenUpBacklog = false
-    /// The attempt that is made as the service has returned, until it begins.
+    /// The attempt that is made because the service has returned, until it begins.
     var attemptAtReturn: Int?
-    /// Where numbers begin while the service cannot be reached.
+    /// The first task number to use while the service cannot be reached.
     var start: Int64 = 1_000_000
 
     enum Purpose {
         case caller
-        /// One that does not wait for a service that is away.
+        /// A caller that does not wait for a service that is away.
         case fastCaller
         case closingAttachment
         case closingBacklog
     }
 
-    /// Whether the service answers everything from now on.
+    /// Whether the service answers every request from now on.
     var isEnding = false
     private(set) var hasFailed = false
     let seed: UInt64
@@ -98,7 +98,7 @@ struct SessionWalk {
                     if !resumed.insert(number).inserted { fail("a caller continues twice") }
                 }
                 pending.append(.action(action))
-            // The core does these at once.
+            // The core executes these actions at once.
             case .stopReading:
                 if case .message(let message) = stream?.first { pending.append(.late(message)) }
                 stream = nil
@@ -113,7 +113,7 @@ struct SessionWalk {
         checkPending()
     }
 
-    /// The documented exits, and what holds in every state.
+    /// Checks that only the documented exits were used, and that the invariants of every state hold.
     private mutating func check(from before: SessionMachine) {
         let isLegalLife =
             switch (before.life, machine.life) {
@@ -202,7 +202,7 @@ struct SessionWalk {
         }
     }
 
-    /// Whether it is done on the serial queue for requests.
+    /// Returns whether the item is executed on the serial queue for requests.
     private func usesRequests(_ item: Pending) -> Bool {
         switch item {
         case .action(.attach), .action(.catchUp), .action(.acknowledge), .action(.sendUnsent), .action(.doWork),
@@ -212,7 +212,7 @@ struct SessionWalk {
         }
     }
 
-    /// Whether that queue waits for its answer.
+    /// Returns whether the queue for requests is waiting for the answer to this item.
     private func isUnderWay(_ item: Pending) -> Bool {
         switch item {
         case .listing, .acknowledged: true
@@ -242,7 +242,7 @@ struct SessionWalk {
             for (number, id) in missing where !service.knows(id) { pending.append(.ended(number)) }
         case .endIfFinished: apply { $0.endIfFinished() }
         case .endRefused(let error):
-            // A second passes before it.
+            // The core waits for a second before it executes this action.
             let isEarly = pending.contains { if case .ended = $0 { true } else { false } }
             if isEarly { pending.append(.action(action)) } else { apply { $0.beginEnding(error) } }
         case .sendLastMessage:
@@ -282,7 +282,7 @@ struct SessionWalk {
     private mutating func acknowledge() {
         let ids = Array(machine.messages.unacknowledged.prefix(3))
         if service.isReachable { service.acknowledged(ids) }
-        // Where the answer is lost, the service has heard of them all the same.
+        // If the answer is lost, the service has received the acknowledgement nevertheless.
         pending.append(.acknowledged(service.isReachable && (isEnding || !chance(1, of: 8)) ? ids : []))
     }
 
@@ -326,10 +326,10 @@ struct SessionWalk {
         apply { $0.postpone(number, isUnreachable: isUnreachable) }
     }
 
-    /// - Returns: false where no answer has come.
+    /// - Returns: False if no answer has arrived.
     mutating func handOver(_ number: Int) -> Bool {
         guard service.isReachable else { return false }
-        // The service has it already, or has forgotten it.
+        // The service already has the task, or has forgotten it.
         guard machine.tasks.id(of: number) == nil else { return true }
         let id = service.take(number)
         if chance(1, of: 6) { return false }
@@ -425,11 +425,11 @@ struct SessionWalk {
         guard let id = machine.tasks.id(of: number) ?? idOfLost(number) else { return pending.append(.ended(number)) }
         let isKnown = service.knows(id)
         serve { $0.end(id) }
-        // Nobody else reports its end.
+        // In this case, no message reports the task's end.
         if !isKnown { pending.append(.ended(number)) }
     }
 
-    /// The id of a task that the service has although its answer was lost.
+    /// Returns the id of a task that the service has, although its answer was lost.
     private mutating func idOfLost(_ number: Int) -> TaskID? {
         guard service.hasNumber(number) else { return nil }
         let id = service.take(number)
@@ -437,14 +437,14 @@ struct SessionWalk {
         return id
     }
 
-    /// Has the service do something, of which the stream brings messages.
+    /// Lets the service do something, and adds the resulting messages to the stream.
     mutating func serve(_ change: (inout SessionServiceModel) -> Void) {
         let last = service.lastMessage
         change(&service)
         stream?.append(contentsOf: service.messages.filter { $0.id > last }.map { .message($0) })
     }
 
-    /// - Parameter task: what is to be cancelled.
+    /// - Parameter task: The task to cancel.
     mutating func addWork(cancelling task: Int?) {
         let before = machine
         let (number, actions) = machine.addWork(isUnreachable: !service.isReachable)

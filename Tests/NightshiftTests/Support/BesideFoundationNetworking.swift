@@ -2,7 +2,8 @@ import Foundation
 import FoundationNetworking
 import Nightshift
 
-/// A file that imports FoundationNetworking too, and calls what is left to its initialisers there.
+/// Calls of FoundationNetworking's initialisers. This file imports FoundationNetworking too, so Swift prefers these
+/// initialisers to the library's.
 enum BesideFoundationNetworking {
     static func session(
         _ configuration: URLSessionConfiguration, _ delegate: (any URLSessionDelegate)?, _ queue: OperationQueue?

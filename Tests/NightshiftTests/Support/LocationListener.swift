@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import TestSupport
 
-/// A delegate that writes down what it hears, on the main queue as it has to be.
+/// A delegate that records its calls and checks that they are on the main queue.
 final class LocationListener: NSObject, CLLocationManagerDelegate, Sendable {
     let heard = Watched<[String]>([])
 

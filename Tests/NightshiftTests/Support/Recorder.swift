@@ -3,14 +3,14 @@ import Nightshift
 import Synchronization
 import TestSupport
 
-/// A delegate that writes down what it hears, in words.
+/// A delegate that records its calls as text.
 final class Recorder: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, URLSessionBackgroundDelegate,
     Sendable
 {
     let heard = Watched<[String]>([])
     let errors = Watched<[Int: any Error]>([:])
     let locations = Watched<[URL]>([])
-    /// What ``Recorder`` does with a finished file, while it is there.
+    /// A closure that ``Recorder`` calls with a finished file while the file exists.
     let onFile: @Sendable (URL) -> Void
     let onChallenge: @Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?)
 

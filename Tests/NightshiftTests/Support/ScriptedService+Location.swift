@@ -2,42 +2,42 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// Location, as the library meets it.
+/// The part of the service that handles location.
 extension ScriptedService {
     struct LocationState: Sendable {
-        /// What the app has of location.
+        /// The state of location for the app.
         var known: ProcessLocation = {
             var known = ProcessLocation(permission: .always)
             known.canMonitorRegions = true
             known.canMonitorSignificantChanges = true
             return known
         }()
-        /// Whether the app has asked for its user's word: it hears of it on every channel.
+        /// Whether the app has asked for permission. If so, it gets its permission on every channel.
         var hasAsked = false
-        /// Every permission that its user was to be asked for.
+        /// Every permission that the app has requested from the user.
         var asked: [LocationPermission] = []
-        /// The identifiers of regions as they were added (`+home`) and removed (`-home`).
+        /// The identifiers of regions in the order in which they were added (`+home`) and removed (`-home`).
         var changes: [String] = []
-        /// Requests for the place that are open, by number, and how many there were.
+        /// The open requests for the location, by number.
         var places: [Int: PlaceStream] = [:]
         var placeRequests = 0
     }
 
-    /// An open request for the place.
+    /// An open request for the location.
     struct PlaceStream: Sendable {
-        /// Its accuracy, distance and whether it is for one place, as `10.0 0.0 true`.
+        /// The request's accuracy, its distance, and whether it is for one location, in the form `10.0 0.0 true`.
         var wanted: String
         var stream: SocketServer.Stream
     }
 
-    /// Answers every request for the place that is open.
+    /// Answers every open request for the location.
     func answer(_ update: LocationUpdate) {
         state.update { state in
             for place in state.location.places.values { place.stream.send(Self.frame("update", id: nil, update)) }
         }
     }
 
-    /// Ends the streams of places, as a service does that goes away.
+    /// Ends the streams of locations, as when the service ends.
     func endPlaces() {
         for place in state.read(\.location.places).values { place.stream.end() }
     }
@@ -55,7 +55,7 @@ extension ScriptedService {
         }
     }
 
-    /// The user's word, told to the app.
+    /// Sets the user's permission and notifies the app.
     func allow(_ permission: LocationPermission) {
         state.update { state in
             state.location.known.permission = permission
@@ -67,7 +67,7 @@ extension ScriptedService {
 
     /// Wakes the app for an event.
     ///
-    /// - Parameter number: the command's; the wake has that number too, unless `wake` says another.
+    /// - Parameter number: The number of the command. The wake has the same number if `wake` is nil.
     func tell(_ number: Int64, _ event: LocationEvent, wake: Int64? = nil, limit: Double? = nil) {
         var command = ProcessCommand(number: number, action: .handleWake)
         command.source = event.kind == .changed ? .significantChange : .region
@@ -79,7 +79,7 @@ extension ScriptedService {
         self.command(command)
     }
 
-    /// Nil for what is not about location.
+    /// Returns nil for a request that is not about location.
     func location(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         guard parts.starts(with: ["v1", "process", "location"]) else { return nil }
         switch (request.method, parts.dropFirst(3).first) {

@@ -2,25 +2,25 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// Remote notifications and notifications, as the library meets them.
+/// The part of the service that handles remote notifications and notifications.
 extension ScriptedService {
     struct PushState: Sendable {
-        /// What the service says behind `hello`: of an app that has registered.
+        /// The notice that the service sends after `hello` if the app has registered.
         var notice: PushNotice?
-        /// What it answers to who registers.
+        /// The service's response to a registration.
         var answer = PushNotice(token: "0a0B")
         var registrations = 0
         var unregistrations = 0
         var notifications = ProcessNotifications(permission: .ask, canShow: true)
-        /// What the app's user says when they are asked.
+        /// The user's answer to the permission request.
         var word = NotificationPermission.allowed
         var questions: [Bool] = []
-        /// What was asked for, in the order in which it came.
+        /// The notifications that were added, in the order of arrival.
         var added: [NotificationRequest] = []
         var removed: [String] = []
         var categories: [NotificationCategories.Category] = []
         var badges: [Int] = []
-        /// What the app lets be shown, by the number of the command.
+        /// The presentation options that the app has chosen, by the number of the command.
         var presentations: [Int64: Int] = [:]
     }
 
@@ -31,7 +31,7 @@ extension ScriptedService {
         }
     }
 
-    /// - Parameter payload: what the provider has sent.
+    /// - Parameter payload: The payload from the provider.
     func deliver(_ number: Int64, _ payload: String, id: String = "push", through: Int64? = nil) throws {
         let delivery = PushDelivery(id: id, payload: payload, received: Date(timeIntervalSince1970: 1_800_000_000))
         wake(number, .push, wake: through, payload: try JSON.encode(delivery))
@@ -48,7 +48,7 @@ extension ScriptedService {
         self.command(command)
     }
 
-    /// Nil for what is not about notifications.
+    /// Returns nil for a request that is not about notifications.
     func push(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         guard parts.starts(with: ["v1", "process"]), parts.count > 2 else { return nil }
         switch (request.method, parts[2], parts.dropFirst(3).first) {

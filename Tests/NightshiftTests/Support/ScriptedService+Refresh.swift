@@ -2,22 +2,22 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// Background refresh, as the library meets it.
+/// The part of the service that handles background refresh.
 extension ScriptedService {
     struct RefreshState: Sendable {
-        /// What the service says behind `hello`.
+        /// The availability that the service sends after `hello`.
         var availability: RefreshAvailability? = .available
-        /// What the app's entry says; an app without one is not installed.
+        /// The app's desktop entry. Nil if the app is not installed.
         var manifest: AppManifest?
-        /// Every interval that was said.
+        /// Every interval that the app has set.
         var intervals: [RefreshInterval] = []
-        /// Requests that wait, and every one that was submitted.
+        /// The pending requests.
         var pending: [ScheduledTask] = []
         var submitted: [ScheduledTask] = []
         var progress: [ScheduledTaskProgress] = []
     }
 
-    /// Installs the app's entry.
+    /// Installs the app's desktop entry.
     func install(modes: Set<BackgroundMode> = [.fetch, .processing], tasks: [String] = []) {
         state.update { state in
             var manifest = AppManifest(
@@ -37,7 +37,7 @@ extension ScriptedService {
         }
     }
 
-    /// - Parameter number: the command's; the wake has that number too, unless `wake` says another.
+    /// - Parameter number: The number of the command. The wake has the same number if `wake` is nil.
     func wake(_ number: Int64, _ source: WakeSource, _ key: String = "", wake: Int64? = nil, payload: Data? = nil) {
         var wakeCommand = ProcessCommand(number: number, action: .handleWake)
         wakeCommand.source = source
@@ -55,7 +55,7 @@ extension ScriptedService {
         command(expiration)
     }
 
-    /// Nil for what is not about refresh.
+    /// Returns nil for a request that is not about refresh.
     func refresh(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         if parts.starts(with: ["v1", "apps"]), request.method == "GET" {
             return try Self.json(

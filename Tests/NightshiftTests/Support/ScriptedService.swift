@@ -3,14 +3,15 @@ import NightshiftAPI
 import Synchronization
 import TestSupport
 
-/// The service as the library meets it, played by a test: sessions, tasks and messages in memory, real files, a real socket.
+/// A service that is controlled by a test. It has sessions, tasks and messages in memory, real files and a real socket.
 ///
-/// It refuses whoever has no channel, numbers messages, keeps them until they are acknowledged and sends them again on every new
-/// stream, as the contract says. What happens to a transfer, the test decides.
+/// According to the API, it refuses requests without a channel, numbers messages, keeps them until they are
+/// acknowledged, and sends them again on every new stream. The test decides what happens to a transfer.
 final class ScriptedService: Sendable {
     let home: String
     let state = Watched(State())
-    /// Tells the tokens of this service from those of others: resume data names a file after its token, in a directory for all.
+    /// A name that distinguishes the tokens of this service from those of others, because resume data names a file
+    /// after its token in a shared directory.
     private let name = UUID().uuidString
     private let server = Mutex<SocketServer?>(nil)
 
@@ -20,49 +21,49 @@ final class ScriptedService: Sendable {
         var nextTaskIdentifier: Int64 = 1
         var tasks: [TaskID: SessionTask] = [:]
         var requests: [Int64: SessionTaskRequest] = [:]
-        /// The tasks that were handed over, as often as they were.
+        /// The tasks that were handed over, including repetitions.
         var handedOver: [SessionTaskRequest] = []
-        /// Their numbers.
+        /// The numbers of the tasks that were handed over.
         var order: [Int64] { handedOver.map(\.taskIdentifier) }
-        /// Bytes of what uploads are to send, read as the service reads them.
+        /// The sizes in bytes of the files of uploads, read in the same way as by the service.
         var sources: [Int64: Int64] = [:]
         var settings: [String: SessionSettings] = [:]
         var messages: [SessionMessage] = []
         var lastID: Int64 = 0
-        /// The requests that came, as `POST /v1/tasks/1/suspend`.
+        /// The received requests, in the form `POST /v1/tasks/1/suspend`.
         var log: [String] = []
-        /// Of that, what was done, in the order in which it was.
+        /// The executed requests, in the order of execution.
         var done: [String] = []
-        /// How many of each are being answered.
+        /// The number of requests that are being answered, by their form in the log.
         var open: [String: Int] = [:]
-        /// Holds requests back once they are here, by what the log calls them.
+        /// Gates that hold received requests back, by their form in the log.
         var gates: [String: Gate] = [:]
-        /// Holds back what the service says first on a channel.
+        /// A gate that holds back the greeting on a channel.
         var helloGate: Gate?
         var acknowledged: [Int64] = []
         var answers: [MessageAnswer] = []
         var changes: [TaskChange] = []
         var retargets: [RetargetRequest] = []
         var acknowledgedCommands: [Int64] = []
-        /// What came of the commands that were acknowledged with a result.
+        /// The results of the commands that were acknowledged with a result.
         var results: [Int64: RefreshResult] = [:]
         var refresh = RefreshState()
         var push = PushState()
         var location = LocationState()
         var states: [AppState] = []
         var snapshot: Data?
-        /// Background tasks that are open, and every request for one.
+        /// The open background tasks.
         var backgroundTasks: [Int64: String] = [:]
         var backgroundTasksBegun: [BackgroundTaskRequest] = []
         var channels: [SocketServer.Stream] = []
         var streams: [SocketServer.Stream] = []
-        /// Progress that nobody has heard of yet: a stream may be opened a moment after its session's first task.
+        /// Progress without a receiver yet, because a stream may be opened shortly after its session's first task.
         var early: [String] = []
-        /// Sessions that another process has.
+        /// The sessions that another process has.
         var taken: Set<String> = []
-        /// Requests that are accepted and then not answered, by what the log calls them.
+        /// The number of requests that are executed without a response, by their form in the log.
         var unanswered: [String: Int] = [:]
-        /// Refusals, by what the log calls the request.
+        /// Refusals, by the form of the request in the log.
         var refusals: [String: Problem] = [:]
     }
 
@@ -77,7 +78,7 @@ final class ScriptedService: Sendable {
 
     deinit {
         stop()
-        // What the library keeps for the app as long as resume data is not used.
+        // These are the files that the library keeps for the app while resume data is not used.
         for token in state.read({ $0.tasks.values.compactMap(\.task.resumeData) }) {
             try? FileManager.default.removeItem(atPath: NSTemporaryDirectory() + "CFNetworkDownload_\(token).tmp")
         }
@@ -90,7 +91,7 @@ final class ScriptedService: Sendable {
         server.withLock { $0 = new }
     }
 
-    /// As a crash: the socket and every connection are gone, what is on disk stays.
+    /// Stops the service as if it had crashed: the socket and all connections are closed, and files remain.
     func stop() {
         server.withLock { server in
             server?.stop()
@@ -99,7 +100,7 @@ final class ScriptedService: Sendable {
         breakStreams()
     }
 
-    /// What the resume data of a cancelled task says.
+    /// Returns the token in the resume data of a cancelled task.
     func token(_ id: Int64) -> String { "token-\(id)-\(name)" }
 
     func breakStreams() {
@@ -110,7 +111,7 @@ final class ScriptedService: Sendable {
         for stream in streams { stream.close() }
     }
 
-    // MARK: - What the test makes happen
+    // MARK: - Events that the test causes
 
     @discardableResult
     func push(_ kind: SessionMessage.Kind, _ identifier: Int64, challenge: Challenge? = nil) -> Int64 {
@@ -124,7 +125,7 @@ final class ScriptedService: Sendable {
         }
     }
 
-    /// Ends a task; its bytes lie in the service's own directory.
+    /// Ends a task. Its file is in the service's own directory.
     @discardableResult
     func end(
         _ identifier: Int64, _ newState: TaskState = .completed, status: Int = 200, content: String? = "content",
@@ -190,7 +191,7 @@ final class ScriptedService: Sendable {
             + "data: \(String(decoding: data, as: UTF8.self))\n\n"
     }
 
-    // MARK: - What it answers
+    // MARK: - Responses
 
     private func answer(_ request: SocketServer.Request) -> SocketServer.Reply {
         let line = "\(request.method) \(request.path)"

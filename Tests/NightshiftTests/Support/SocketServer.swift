@@ -7,22 +7,23 @@ import Synchronization
     import Musl
 #endif
 
-/// HTTP on a Unix socket: one request on each connection, answered at once or with a stream that stays open.
+/// An HTTP server on a Unix socket. It handles one request on each connection, and answers it at once or with a stream
+/// that stays open.
 final class SocketServer: Sendable {
     struct Request: Sendable {
         var method: String
         var path: String
         var query: [String: String]
-        /// By their names in lower case.
+        /// The header fields, by their names in lower case.
         var fields: [String: String]
         var body: Data
     }
 
     enum Reply: Sendable {
         case json(Int, Data)
-        /// The connection ends without an answer.
+        /// The connection is closed without a response.
         case hangUp
-        /// An event stream, handed to the closure once its head has been sent.
+        /// The response is an event stream, which is passed to the closure after its head was sent.
         case stream(@Sendable (Stream) -> Void)
     }
 
@@ -41,14 +42,14 @@ final class SocketServer: Sendable {
             }
         }
 
-        /// Blocks until the other side has closed it, or ``end()``; then closes it here, too.
+        /// Blocks until the other side has closed the stream, or ``end()`` is called. Then closes the stream.
         func waitForEnd() {
             var byte: UInt8 = 0
             while recv(descriptor, &byte, 1, 0) > 0 {}
             close()
         }
 
-        /// Ends it for the thread in ``waitForEnd()``.
+        /// Ends the stream for the thread in ``waitForEnd()``.
         func end() { _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
 
         func close() {
@@ -81,7 +82,8 @@ final class SocketServer: Sendable {
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else {
-                    // Here and nowhere else: its number must not become another socket's while this thread uses it.
+                    // The descriptor is closed only here, so that its number is not reused by another socket while this
+                    // thread uses it.
                     close(descriptor)
                     return
                 }

@@ -10,7 +10,8 @@ import Testing
     import Musl
 #endif
 
-/// A home of its own with a scripted service, and processes of an app one after the other, all played by this one.
+/// A home directory with a scripted service, and successive processes of an app. One process, the test's, plays all of
+/// them.
 final class World: Sendable {
     let directory: TemporaryDirectory
     let service: ScriptedService
@@ -21,7 +22,8 @@ final class World: Sendable {
         service = try ScriptedService(home: directory.path)
     }
 
-    /// The world of this process's own connection, until the process ends. Without it that connection would start a real service.
+    /// Makes the world for this process's own connection, until the process ends. Without it, that connection would
+    /// start a real service.
     static func ofThisProcess() throws -> World {
         let world = try World()
         own.update { $0 = (world, getpid()) }
@@ -30,16 +32,16 @@ final class World: Sendable {
         return world
     }
 
-    /// The world of this process's own connection, and the process that it was made in.
+    /// The world for this process's own connection, and the process in which it was made.
     static let own = Watched<(world: World, process: pid_t)?>(nil)
 
     static func removeOwn() {
-        // A child that was forked off leaves its parent's directory alone.
+        // A forked child does not remove its parent's directory.
         guard let (world, process) = own.read({ $0 }), process == getpid() else { return }
         try? FileManager.default.removeItem(atPath: world.directory.path)
     }
 
-    /// A new process of the app, as far as the service and the files can tell.
+    /// Makes a new process of the app, as far as the service and the files can distinguish.
     func process(environment: [String: String] = [:]) -> AppProcess {
         let process = AppProcess(home: directory.path, environment: environment)
         processes.update { $0.append(process) }
@@ -52,15 +54,16 @@ final class World: Sendable {
 }
 
 extension ScriptedService {
-    /// Has a line of request answered as by a service that is too busy, until its refusals are taken back.
+    /// Lets the service answer requests with this line as if it were too busy, until the refusals are removed.
     ///
-    /// - Returns: waits until it was asked again for longer than two seconds.
+    /// - Returns: A closure that waits until the request was retried for longer than two seconds.
     func isTooSlow(for line: String) -> () async throws -> Void {
         state.update { state in
             state.refusals[line] = .unavailable("It is busy.")
             state.log.removeAll { $0 == line }
         }
-        // The pauses between attempts grow from 10 ms to half a second; those of 15 last more than two, however they begin anew.
+        // The pauses between attempts grow from 10 ms to half a second. The pauses of 15 attempts are longer than two
+        // seconds, even if they restart.
         return { try await self.state.wait(for: "attempts") { $0.log.count { $0 == line } > 14 } }
     }
 }
@@ -95,7 +98,7 @@ func url(_ text: String = "http://example.org/file") -> URL {
 }
 
 extension Watched<[String]> {
-    /// Waits for the last of `expected`, then says whether all of them came, and nothing else.
+    /// Waits for the last of `expected`, then returns whether exactly these lines were recorded.
     func are(_ expected: [String]) async throws -> Bool {
         try await wait(for: "\(expected)") { $0.count >= expected.count }
         let heard = read { $0 }
