@@ -5,24 +5,24 @@ import NIOSSL
 import PushGateway
 import PushProtocol
 
-/// Devices that were enrolled, and their connections.
+/// Enrolled devices, and their connections.
 actor Fleet {
     private struct Device: Sendable {
         var id: DeviceID
         var key: Curve25519.Signing.PrivateKey
     }
 
-    /// Seconds as a real device has them: the first pause, which failures double, and the patience with an attempt.
+    /// The first pause before a reconnection, in seconds, as for a real device. Failures double it.
     private static let firstPause = 5.0
     private static let longestPause = 1_800.0
     private static let attemptPatience = TimeAmount.seconds(60)
-    /// Connections from one source address, which has some 28,000 ports.
+    /// The most connections from one source address, which has some 28,000 ports.
     private static let perAddress = 20_000
 
     nonisolated let deliveries = Deliveries()
-    /// Connections that ended though nobody here had ended them.
+    /// Connections that ended without being closed by this program.
     private(set) var lost = 0
-    /// Devices that are back after that.
+    /// Devices that reconnected after such an end.
     private(set) var returned = 0
     private let host: String
     private let port: Int
@@ -32,7 +32,7 @@ actor Fleet {
     private var devices: [Device] = []
     /// The connections, by the index of their device.
     private var channels: [any Channel] = []
-    /// Devices that are on their way back.
+    /// The tasks of devices that are reconnecting, by index.
     private var returning: [Int: Task<Void, Never>] = [:]
     private var isEnding = false
 
@@ -56,7 +56,7 @@ actor Fleet {
                 code: code, key: Array(key.publicKey.rawRepresentation), name: "load \(index)")
             let (channel, id) = try await self.open(purpose, key: key, index: index)
             try? await channel.closeFuture.get()
-            guard let id else { throw GatewayError("The gateway has not named the device.") }
+            guard let id else { throw GatewayError("The gateway did not send the device's id.") }
             return Device(id: id, key: key)
         }
         let phase = LoadReport.Phase(count: count, seconds: start.seconds, errors: results.compactMap(\.failure))
@@ -77,7 +77,7 @@ actor Fleet {
         return phase
     }
 
-    /// The devices' tokens for `topic`.
+    /// Returns the devices' tokens for `topic`.
     func register(_ topic: String) async throws -> [String] {
         let channels = channels
         return try Self.all(
@@ -90,7 +90,7 @@ actor Fleet {
             })
     }
 
-    /// Cuts the first `count` devices off, all at once, and has them come back after pauses with jitter.
+    /// Disconnects the first `count` devices at once, and lets them reconnect after pauses with jitter.
     func storm(_ count: Int) async throws -> LoadReport.Storm {
         let devices = devices
         for index in 0..<count { returning.removeValue(forKey: index)?.cancel() }
@@ -109,14 +109,14 @@ actor Fleet {
             handshakesPerSecond: bySecond.values.map(\.count).max() ?? 0)
     }
 
-    /// Cuts all devices off, and brings none back.
+    /// Disconnects all devices for good.
     func end() async throws {
         isEnding = true
         for task in returning.values { task.cancel() }
         try await cut(channels[...])
     }
 
-    /// Ends connections as a network does: silently, without an alert of TLS.
+    /// Ends connections as a network failure does: silently, without an alert of TLS.
     private func cut(_ channels: ArraySlice<any Channel>) async throws {
         for channel in channels {
             try await channel.eventLoop.submit {
@@ -128,9 +128,9 @@ actor Fleet {
         }
     }
 
-    // MARK: - Devices that come back
+    // MARK: - Devices that reconnect
 
-    /// Connects a device again that has lost its connection, after pauses with jitter as a real device has them.
+    /// Reconnects a device after pauses with jitter, as a real device does.
     private nonisolated func comeBack(_ device: Device, _ index: Int) async throws -> Return {
         let start = ContinuousClock.now
         var failures = 0
@@ -147,10 +147,10 @@ actor Fleet {
         }
     }
 
-    /// The connection of a device has ended, and nobody here has ended it: a gateway restarted, or refused to go on.
+    /// Handles the end of a connection that this program did not close: a gateway restarted, or closed it.
     private func connectionLost(_ index: Int) {
         lost += 1
-        // Until all have connected once, nothing is listed here.
+        // Before all devices have connected once, the list is empty.
         if channels.indices.contains(index) { bringBack(index) }
     }
 
@@ -167,7 +167,7 @@ actor Fleet {
             guard let channel else { return }
             channels[index] = channel
             returned += 1
-            // It may have ended before it was listed here.
+            // The connection may have ended before it was listed here.
             if !channel.isActive { bringBack(index) }
         }
     }
@@ -181,14 +181,14 @@ actor Fleet {
 
     // MARK: - One connection
 
-    /// Makes a connection, and returns when its purpose is fulfilled.
+    /// Makes a connection, and returns when its purpose is achieved.
     private nonisolated func open(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, index: Int
     ) async throws -> (channel: any Channel, device: DeviceID?) {
         let loop = group.next()
         let outcome = loop.makePromise(of: DeviceID?.self)
         let patience = loop.scheduleTask(in: Self.attemptPatience) {
-            outcome.fail(GatewayError("The gateway has not answered."))
+            outcome.fail(GatewayError("The gateway did not answer."))
         }
         defer { patience.cancel() }
         var bootstrap = ClientBootstrap(group: loop)
@@ -225,7 +225,7 @@ actor Fleet {
 
     // MARK: - Many at once
 
-    /// Runs `body` for each index, `parallel` at a time; gives what came of each, in their order.
+    /// Runs `body` for each index, `parallel` at a time. Returns the results in the order of the indices.
     private static func each<Value: Sendable>(
         _ count: Int, _ parallel: Int, _ body: @escaping @Sendable (Int) async throws -> Value
     ) async -> [Result<Value, any Error>] {
@@ -263,7 +263,7 @@ extension Result {
 }
 
 extension ContinuousClock.Instant {
-    /// Seconds that have passed since then.
+    /// Seconds that have passed since this time.
     fileprivate var seconds: Double {
         let passed = duration(to: .now).components
         return Double(passed.seconds) + Double(passed.attoseconds) / 1e18
@@ -271,10 +271,10 @@ extension ContinuousClock.Instant {
 }
 
 extension AdministrationClient {
-    /// A code that makes one device.
+    /// Asks the gateway for a code that enrols one device.
     fileprivate func enrolmentCode() throws -> String {
         var code: String?
-        var refusal = "The gateway gave no code."
+        var refusal = "The gateway returned no code."
         try ask(.enrol(name: "load", lifetime: 3_600)) { reply in
             switch reply {
             case .enrolment(let enrolment): code = enrolment.code

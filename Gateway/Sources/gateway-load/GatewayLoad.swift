@@ -4,57 +4,57 @@ import Foundation
 import Glibc
 import PushGateway
 
-/// Many devices at once, for measuring a gateway: they enrol, connect, stay, acknowledge what comes, and come back together.
+/// A load generator with many devices. They enrol, connect, stay connected, acknowledge pushes, and reconnect together.
 @main struct GatewayLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway-load",
-        abstract: "Plays many devices of a gateway on this machine, and prints what that took as JSON.",
-        discussion: "A device whose connection is lost comes back after a pause, as a real one does.")
+        abstract: "Simulates many devices of a gateway on this machine, and prints measurements as JSON.",
+        discussion: "A device whose connection is lost reconnects after a pause, as a real one does.")
 
     @Option(help: "The gateway's port for devices, on 127.0.0.1.")
     var port: Int
 
-    @Option(help: "The gateway's socket for administration, which makes the devices.")
+    @Option(help: "The gateway's socket for administration, over which devices are enrolled.")
     var socket: String
 
-    @Option(help: "Whom to trust, in PEM.")
+    @Option(help: "The PEM file of the trusted authority.")
     var authority: String
 
-    @Option(help: "How many devices.")
+    @Option(help: "The number of devices.")
     var devices = 1_000
 
-    @Option(help: "Connections that are being made at the same time.")
+    @Option(help: "The number of connections made at the same time.")
     var parallel = 128
 
     @Option(help: "A topic for which each device registers.")
     var topic: String?
 
-    @Option(help: "The file for their tokens, one a line; it is there when all devices are.")
+    @Option(help: "The file for the tokens, one per line. It is written when all devices are connected.")
     var tokens: String?
 
-    @Option(help: "The gateway's process, whose memory is looked at.")
+    @Option(help: "The gateway's process id, to measure its memory.")
     var gateway: Int32?
 
-    @Option(help: "Seconds for which they stay, idle.")
+    @Option(help: "Seconds for which the devices stay connected and idle.")
     var hold = 0.0
 
-    @Flag(help: "They stay until SIGTERM or SIGINT.")
+    @Flag(help: "Keeps the devices connected until SIGTERM or SIGINT.")
     var untilStopped = false
 
-    @Option(help: "So many of them are cut off at once, and come back as real devices do.")
+    @Option(help: "The number of devices to disconnect at once. They reconnect as real devices do.")
     var storm = 0
 
     func validate() throws {
-        guard devices > 0, parallel > 0, hold >= 0 else { throw ValidationError("A number is above 0.") }
-        guard (0...devices).contains(storm) else { throw ValidationError("There are not so many devices.") }
+        guard devices > 0, parallel > 0, hold >= 0 else { throw ValidationError("A number must be above 0.") }
+        guard (0...devices).contains(storm) else { throw ValidationError("The storm has more devices than there are.") }
     }
 
     func run() async throws {
         let descriptors = DescriptorLimit.raise()
         guard descriptors >= devices + 200 else {
-            throw GatewayError("\(devices) devices need as many descriptors; there are \(descriptors).")
+            throw GatewayError("\(devices) devices need as many descriptors, but the limit is \(descriptors).")
         }
-        // Asked for first, so that a signal that comes early is not lost.
+        // Set up first, so that an early signal is not lost.
         let stop = StopSignals()
         let fleet = try Fleet(host: "127.0.0.1", port: port, authority: authority, parallel: parallel)
         var report = LoadReport(devices: devices)
@@ -76,11 +76,12 @@ import PushGateway
     private func register(_ topic: String, _ fleet: Fleet) async throws {
         let all = try await fleet.register(topic)
         guard let tokens else { return }
-        // In one step: whoever waits for the file finds all of them in it.
+        // Write atomically, so that a reader of the file finds all tokens in it.
         try Data((all.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: tokens), options: .atomic)
     }
 
-    /// Bytes of the gateway's resident memory, when what was closed or opened last is over; nil where it is not asked for.
+    /// Returns the gateway's resident memory in bytes, after recent changes of connections have taken effect; nil if it
+    /// is not measured.
     private func settledMemory() async throws -> Int? {
         guard let gateway else { return nil }
         try await Task.sleep(for: .seconds(2))
@@ -93,7 +94,7 @@ import PushGateway
     }
 }
 
-/// SIGTERM and SIGINT, as something to wait for.
+/// The signals SIGTERM and SIGINT as an event to wait for.
 private struct StopSignals {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]

@@ -4,14 +4,14 @@ import NIOCore
 import PushProtocol
 import Synchronization
 
-/// A connection of one device: bytes in and out of its ``DeviceChannel``.
+/// A device's connection. It passes bytes to and from its ``DeviceChannel``.
 ///
-/// Belongs to its event loop.
+/// Confined to its event loop.
 final class LoadConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Asks an open connection for the token of a topic.
+    /// A request for a topic's token on an open connection.
     struct Registration: Sendable {
         var topic: String
         var token: EventLoopPromise<String>
@@ -25,19 +25,19 @@ final class LoadConnection: ChannelInboundHandler {
     private var registration: Registration?
     private var context: ChannelHandlerContext?
     private var why: Refusal?
-    /// Whether the gateway has let the device in.
+    /// Whether the gateway has accepted the device.
     private var isOpen = false
-    /// Whether its end is wanted here.
+    /// Whether this program closes the connection.
     var isCut = false
 
     /// - Parameters:
-    ///   - outcome: is kept when the device is made, or connected.
-    ///   - lost: called when a connection that was open has ended, and nobody here has cut it.
+    ///   - outcome: succeeds when the device is enrolled, or connected.
+    ///   - lost: called when an open connection ends that this program did not close.
     init(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, deliveries: Deliveries,
         outcome: EventLoopPromise<DeviceID?>, lost: @escaping @Sendable () -> Void
     ) {
-        // The longest that a gateway grants: they are to be idle.
+        // Request the longest interval that a gateway grants, so that devices stay idle.
         machine = DeviceChannel(purpose, keepAlive: UInt32(ProtocolLimits.keepAlive.upperBound), state: .active)
         self.key = key
         self.deliveries = deliveries

@@ -1,25 +1,26 @@
 import Foundation
 import Synchronization
 
-/// What was measured, as it is printed. Times are seconds, memory is bytes.
+/// The measurements, as they are printed. Times are in seconds, and memory is in bytes.
 struct LoadReport: Encodable {
     var devices: Int
     var enrolment: Phase?
     var connection: Phase?
     var memory: Memory?
     var storm: Storm?
-    /// From the gateway's receipt of a push to its arrival, in whole milliseconds, as seconds.
+    /// The times from the gateway's receipt of a push to its arrival, measured in whole milliseconds and given in
+    /// seconds.
     var deliveries: Spread?
-    /// Connections that ended though nobody had ended them here.
+    /// Connections that ended without being closed by this program.
     var lost = 0
-    /// Devices that came back after that, each time counted.
+    /// The number of reconnections after such an end.
     var returned = 0
 
     struct Phase: Encodable {
         var seconds: Double
         var perSecond: Double
         var failures: Int
-        /// What the failures said, each once.
+        /// The distinct messages of failures.
         var reasons: [String]
 
         init(count: Int, seconds: Double, errors: [any Error]) {
@@ -42,17 +43,17 @@ struct LoadReport: Encodable {
         }
     }
 
-    /// Devices that were cut off at once.
+    /// The devices that were disconnected at once.
     struct Storm: Encodable {
         var devices: Int
-        /// From the cut until the last one was back.
+        /// The time from the disconnection until the last device had reconnected.
         var seconds: Double
-        /// From the cut until a device was back, with its pause.
+        /// The times from the disconnection until each device had reconnected, including its pause.
         var away: Spread?
-        /// From the beginning of the attempt that succeeded.
+        /// The durations of the successful attempts.
         var attempt: Spread?
         var failedAttempts: Int
-        /// The most in any one second.
+        /// The most handshakes in any one second.
         var handshakesPerSecond: Int
     }
 
@@ -63,14 +64,14 @@ struct LoadReport: Encodable {
     }
 }
 
-/// How values are spread.
+/// The distribution of values.
 struct Spread: Encodable {
     var count: Int
     var p50: Double
     var p99: Double
     var highest: Double
 
-    /// Nil of nothing.
+    /// Summarizes values; nil if there are none.
     init?(_ values: [Double]) {
         guard !values.isEmpty else { return nil }
         let sorted = values.sorted()
@@ -81,9 +82,9 @@ struct Spread: Encodable {
     }
 }
 
-/// How long each push took that came.
+/// The delivery times of all pushes that arrived.
 final class Deliveries: Sendable {
-    /// Values that are kept: 16 MB.
+    /// The most values that are stored, which take 16 MB.
     private static let limit = 2_000_000
 
     private let latencies = Mutex<[Double]>([])

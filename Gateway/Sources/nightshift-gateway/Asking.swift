@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PushGateway
 
-/// A command that asks a gateway which runs.
+/// A command that sends a request to a running gateway.
 protocol AskingCommand: ParsableCommand {
     var asking: AskingOptions { get }
     var request: AdministrationRequest { get throws }
@@ -26,7 +26,7 @@ extension AskingCommand {
     }
 }
 
-/// Writes what a gateway answered: for people, or as JSON.
+/// The output of a gateway's answer, for people or as JSON.
 struct Report {
     var isJSON: Bool
 
@@ -57,13 +57,13 @@ struct Report {
         case .enrolment(let enrolment):
             if isJSON { return try json(enrolment) }
             line(enrolment.url)
-            line("Good once, until \(enrolment.expiresAt).")
+            line("Valid for one use until \(enrolment.expiresAt).")
         case .log(let lines):
             for entry in lines { isJSON ? try json(entry) : line("\(entry.at)  \(entry.push)  \(entry.sentence)") }
         case .status(let status):
             if isJSON { return try json(status) }
             line("Connected: \(status.deviceConnections) devices, \(status.providerConnections) providers.")
-            line("Known: \(status.teams) teams, \(status.devices) devices, \(status.tokens) tokens.")
+            line("Registered: \(status.teams) teams, \(status.devices) devices, \(status.tokens) tokens.")
             line("Waiting: \(status.stored) stored pushes\(status.held.map { ", \($0) held ones" } ?? "").")
         }
     }
@@ -90,8 +90,8 @@ struct Report {
         write(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// One line for people. Devices choose their names, and a terminal obeys control characters: they are written as
-    /// `\u{1b}`.
+    /// Writes one line for people. Devices choose their names, and a terminal obeys control characters, so they are
+    /// written as `\u{1b}`.
     private func line(_ text: String) {
         var line = ""
         for scalar in text.unicodeScalars {

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
 
-/// Where a gateway keeps what it has, and where it is asked.
+/// The options that locate a gateway's state and its socket for administration.
 struct PlaceOptions: ParsableArguments {
     @Option(
-        help: "The socket for administration. By default beside the gateway's state, or in systemd's folder for it.")
+        help: "The socket for administration. Default: in the state folder, or in systemd's runtime folder.")
     var socket: String?
 
-    /// What systemd gives, or what a gateway that is run by hand uses.
+    /// The state folder, which systemd creates. A gateway that is run by hand uses it too.
     static let defaultState = "/var/lib/nightshift-gateway"
     static let serviceSocket = "/run/nightshift-gateway/admin.sock"
 

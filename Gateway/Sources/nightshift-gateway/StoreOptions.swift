@@ -5,38 +5,38 @@ import PushStore
     import PushCluster
 #endif
 
-/// Where a gateway stores what it has: on its own disk, or with others.
+/// The options for the store of a gateway: on its own disk, or shared with other gateways.
 struct StoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "NATS servers of a store that several gateways share: nats://host:port,nats://host:port,…",
-            discussion: "Without it, everything is in a database in the folder of the state.", valueName: "urls"))
+            discussion: "Without it, everything is stored in a database in the state folder.", valueName: "urls"))
     var store: String?
 
-    @Option(help: "NATS servers that have each push before its 200. Fewer than three are for development.")
+    @Option(help: "The number of NATS servers that store each push. Use fewer than three only for development.")
     var storeReplicas = 3
 
-    @Option(help: "Streams among which devices are spread. They are fixed when the store is made.")
+    @Option(help: "The number of streams for devices' pushes. It is fixed when the store is created.")
     var storeStreams = 4
 
-    @Option(help: "Who signs the certificates of the NATS servers, in PEM; turns TLS on.")
+    @Option(help: "The PEM file of the authority for the NATS servers' certificates. Turns TLS on.")
     var storeAuthority: String?
 
     @Option(help: "The file with the gateway's NATS credentials.")
     var storeCredentials: String?
 
     func check() throws {
-        // Passwords may be in it: it is not repeated.
+        // The text may contain passwords, so the error does not quote it.
         #if NATS
             guard let store, NATSSettings.servers(store) == nil else { return }
-            throw ValidationError("--store is no list of nats:// or tls:// URLs.")
+            throw ValidationError("--store must be a list of nats:// or tls:// URLs.")
         #else
             guard store != nil else { return }
-            throw ValidationError("This nightshift-gateway was built without NATS: --store is of no use to it.")
+            throw ValidationError("This nightshift-gateway was built without NATS, so --store is not available.")
         #endif
     }
 
-    /// Nil where everything is on this machine.
+    /// Opens the shared store; nil if everything is stored on this machine.
     func open(logLimit: Int?) async throws -> (any GatewayStore)? {
         #if NATS
             guard let servers = store.flatMap({ NATSSettings.servers($0) }) else { return nil }

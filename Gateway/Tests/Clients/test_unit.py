@@ -177,7 +177,7 @@ class Unit(unittest.TestCase):
 
             result = run("team", "list", "--socket", socket)
             self.assertEqual(result.returncode, 1)
-            self.assertIn(f"You have no permission to ask the gateway at {socket}", result.stderr)
+            self.assertIn(f"You may not use the gateway at {socket}", result.stderr)
             self.assertIn("sudo", result.stderr)
             result = run("doctor", "--state", gateway.path("state"))
             self.assertIn(f"You have no permission to read {gateway.path('state')}.", result.stdout)
@@ -188,7 +188,7 @@ class Unit(unittest.TestCase):
             os.chmod(socket, 0o777)
             result = run("team", "list", "--socket", socket)
             self.assertEqual(result.returncode, 1)
-            self.assertIn("You have no permission to ask the gateway", result.stderr)
+            self.assertIn("You may not use the gateway", result.stderr)
             result = run("team", "list", "--socket", gateway.path("nobody"))
             self.assertIn("No gateway answers", result.stderr)
 

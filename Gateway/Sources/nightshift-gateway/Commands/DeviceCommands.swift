@@ -3,7 +3,7 @@ import PushGateway
 
 struct Device: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Devices: who is sent to.", subcommands: [List.self, Show.self, Revoke.self])
+        abstract: "Manages the devices that receive pushes.", subcommands: [List.self, Show.self, Revoke.self])
 
     struct List: AskingCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the devices.")
@@ -12,7 +12,7 @@ struct Device: ParsableCommand {
     }
 
     struct Show: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows a device, its tokens, and what waits for it.")
+        static let configuration = CommandConfiguration(abstract: "Shows a device, its tokens, and its waiting pushes.")
         @OptionGroup var asking: AskingOptions
         @Argument var id: String
         var request: AdministrationRequest { .device(id: id) }
@@ -20,7 +20,7 @@ struct Device: ParsableCommand {
 
     struct Revoke: AskingCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lets a device in no more; its tokens answer 410, and what waits for it is discarded.")
+            abstract: "Revokes a device. Its tokens answer 410, and its waiting pushes are discarded.")
         @OptionGroup var asking: AskingOptions
         @Argument var id: String
         var request: AdministrationRequest { .revokeDevice(id: id) }
@@ -28,24 +28,26 @@ struct Device: ParsableCommand {
 }
 
 struct Enrolment: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Codes that make devices.", subcommands: [Create.self])
+    static let configuration = CommandConfiguration(
+        abstract: "Manages codes that enrol devices.", subcommands: [Create.self])
 
     struct Create: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Prints a URL with a code that makes one device.")
+        static let configuration = CommandConfiguration(abstract: "Prints a URL with a code that enrols one device.")
         @OptionGroup var asking: AskingOptions
-        @Option(help: "The device's name, where it gives none itself.") var name = "device"
-        @Option(help: "Seconds for which the code is good.") var lifetime = 3_600
+        @Option(help: "The device's name, if the device sends none.") var name = "device"
+        @Option(help: "Seconds for which the code is valid.") var lifetime = 3_600
         var request: AdministrationRequest { .enrol(name: name, lifetime: lifetime) }
     }
 }
 
 struct Push: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "What became of pushes.", subcommands: [Show.self])
+    static let configuration = CommandConfiguration(
+        abstract: "Shows what happened to pushes.", subcommands: [Show.self])
 
     struct Show: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells the story of one push.")
+        static let configuration = CommandConfiguration(abstract: "Shows the log of one push.")
         @OptionGroup var asking: AskingOptions
-        @Argument(help: "Its apns-id.") var id: String
+        @Argument(help: "The push's apns-id.") var id: String
         var request: AdministrationRequest { .push(id: id) }
     }
 }
@@ -53,13 +55,13 @@ struct Push: ParsableCommand {
 struct Log: AskingCommand {
     static let configuration = CommandConfiguration(abstract: "Prints the delivery log.")
     @OptionGroup var asking: AskingOptions
-    @Option(help: "The last so many entries.") var count = 50
-    @Flag(help: "Goes on with what comes.") var follow = false
+    @Option(help: "The number of last entries to print.") var count = 50
+    @Flag(help: "Continues with new entries.") var follow = false
     var request: AdministrationRequest { .log(count: count, follow: follow) }
 }
 
 struct Status: AskingCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints how much the gateway holds.")
+    static let configuration = CommandConfiguration(abstract: "Prints the gateway's status.")
     @OptionGroup var asking: AskingOptions
     var request: AdministrationRequest { .status }
 }

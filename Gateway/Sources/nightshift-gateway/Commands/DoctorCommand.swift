@@ -4,12 +4,13 @@ import PushGateway
 import PushStore
 
 struct Doctor: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Looks for what keeps a gateway from working.")
+    static let configuration = CommandConfiguration(
+        abstract: "Checks for problems that prevent the gateway from working.")
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var shared: StoreOptions
 
-    @Option(help: "The certificate chain that the gateway is run with.")
+    @Option(help: "The PEM file of the gateway's certificate chain.")
     var certificate: String?
 
     @Option(help: "The certificate's key.")
@@ -36,7 +37,7 @@ struct Doctor: AsyncParsableCommand {
         do {
             try shared.check()
             guard let store = try await shared.open(logLimit: nil) else {
-                return GatewayFinding(isGood: false, text: "There is no store.")
+                return GatewayFinding(isGood: false, text: "The store is missing.")
             }
             let damage = try await store.check()
             try await store.close()
@@ -48,7 +49,7 @@ struct Doctor: AsyncParsableCommand {
 
     private func gateway() -> GatewayFinding {
         let path = places.socketPath(state: state)
-        var finding = GatewayFinding(isGood: false, text: "The gateway at \(path) gave no answer.")
+        var finding = GatewayFinding(isGood: false, text: "The gateway at \(path) did not answer.")
         do {
             try AdministrationClient(path: path).ask(.status) { reply in
                 switch reply {

@@ -2,12 +2,12 @@ import ArgumentParser
 import Foundation
 import Manual
 
-/// Writes this program's manual page: for `make install-gateway`.
+/// Writes this program's manual page, for `make install-gateway`.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",
         abstract: "Print the manual page in mdoc(7).",
-        discussion: "The page's date is that of SOURCE_DATE_EPOCH where it is set, else today's.",
+        discussion: "The page's date is SOURCE_DATE_EPOCH if it is set, and today otherwise.",
         shouldDisplay: false)
 
     func run() throws {

@@ -10,73 +10,76 @@ import PushStore
 extension KeyRecord.Environment: ExpressibleByArgument {}
 
 struct Run: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Runs the gateway until it is told to stop.")
+    static let configuration = CommandConfiguration(abstract: "Runs the gateway until it receives SIGTERM or SIGINT.")
 
     @OptionGroup var places: PlaceOptions
     @OptionGroup var shared: StoreOptions
 
-    @Option(help: "The certificate chain, in PEM. Read again when it changes.")
+    @Option(help: "The PEM file of the certificate chain. It is read again when it changes.")
     var certificate: String
 
-    @Option(help: "The certificate's key, in PEM.")
+    @Option(help: "The PEM file of the certificate's key.")
     var key: String
 
-    @Option(help: "The folder of the database. By default systemd's for the service.")
+    @Option(help: "The state folder, with the database. Default: systemd's state folder for the service.")
     var state: String?
 
-    @Option(help: "Where providers are heard, over HTTP/2 and TLS: a port, or address:port.")
+    @Option(help: "The port, or address:port, for providers over HTTP/2 and TLS.")
     var providers = "2197"
 
-    @Option(help: "Where devices are heard.")
+    @Option(help: "The port, or address:port, for devices.")
     var devices = "5223"
 
-    @Option(help: "Where metrics and health are told, over plain HTTP.")
+    @Option(help: "The port, or address:port, for metrics and health checks over plain HTTP.")
     var status = "127.0.0.1:9464"
 
-    @Option(help: "Where providers are heard without TLS, for development: a port of 127.0.0.1.")
+    @Option(help: "A port of 127.0.0.1 for providers without TLS, for development.")
     var plainProviders: Int?
 
-    @Option(help: "Who signs providers' certificates, in PEM; turns certificate authentication on.")
+    @Option(help: "The PEM file of the authority for providers' certificates. Turns certificate authentication on.")
     var providerAuthority: String?
 
-    @Option(help: "Whose keys and certificates are taken: production, development or any.")
+    @Option(help: "The environment whose keys and certificates are accepted: production, development or any.")
     var environment = KeyRecord.Environment.production
 
-    @Option(help: "The name by which devices reach the gateway.")
+    @Option(help: "The host name under which devices reach the gateway.")
     var publicName: String?
 
-    @Option(help: "The URL by which senders reach the providers' port: endpoints of UnifiedPush begin with it.")
+    @Option(help: "The base URL of UnifiedPush endpoints, under which senders reach the providers' port.")
     var publicURL: String?
 
-    @Option(help: "Silent pushes of one app that pass to one device in an hour.")
+    @Option(help: "The rate limit on silent pushes of one app to one device, per hour.")
     var silentPerHour: Double = 2
 
-    @Option(help: "Requests in a second for one device token; a burst may have a hundred times as many.")
+    @Option(help: "The limit on requests per second for one device token. A burst may be a hundred times as large.")
     var requestRate: Double = 100
 
-    @Option(help: "Messages in a second for one endpoint of UnifiedPush; a burst may have a hundred times as many.")
+    @Option(
+        help: "The limit on messages per second for one UnifiedPush endpoint. A burst may be a hundred times as large.")
     var endpointRate: Double = 2
 
-    @Option(help: "Entries of the delivery log.")
+    @Option(help: "The most entries of the delivery log.")
     var logLimit = 1_000_000
 
-    @Flag(help: "Keeps payloads in the delivery log.")
+    @Flag(help: "Stores payloads in the delivery log.")
     var logPayloads = false
 
-    @Option(help: "Seconds for which a provider may be silent.")
+    @Option(help: "Seconds after which a silent provider is disconnected.")
     var providerIdle = 3_600
 
-    @Option(help: "Seconds within which a request that has begun has to come whole.")
+    @Option(help: "Seconds within which a request must be complete once it has begun.")
     var bodyPatience = 30
 
     @Option(
-        help: "Errors more than successes after which a provider has one stream, and at twice as many is disconnected.")
+        help: "Surplus of errors after which a provider gets one stream. At twice as many it is disconnected.")
     var errorLimit = 100
 
     func validate() throws {
-        guard silentPerHour > 0, requestRate > 0, endpointRate > 0 else { throw ValidationError("A rate is above 0.") }
+        guard silentPerHour > 0, requestRate > 0, endpointRate > 0 else {
+            throw ValidationError("A rate must be above 0.")
+        }
         guard logLimit > 0, providerIdle > 0, bodyPatience > 0, errorLimit > 0 else {
-            throw ValidationError("A limit is above 0.")
+            throw ValidationError("A limit must be above 0.")
         }
         try shared.check()
     }
@@ -85,7 +88,7 @@ struct Run: AsyncParsableCommand {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         var logger = Logger(label: "nightshift-gateway")
         logger.logLevel = .info
-        // A connection needs one each.
+        // Each connection needs a descriptor.
         DescriptorLimit.raise()
         let (gateway, ports) = try await start(logger)
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
@@ -96,7 +99,8 @@ struct Run: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gateway.maintain() }
             group.addTask { for await _ in signals { break } }
-            // Either ends the program: the signal as asked, maintenance by the error that it throws.
+            // The first result ends the program: a signal stops it as requested, and maintenance stops it by throwing
+            // an error.
             try await group.next()
             group.cancelAll()
         }
@@ -105,7 +109,7 @@ struct Run: AsyncParsableCommand {
         try await gateway.stop()
     }
 
-    /// `EX_CONFIG` of sysexits.h: another start fails in the same way. The unit does not restart after it.
+    /// `EX_CONFIG` of sysexits.h: another start would fail in the same way. The unit does not restart after it.
     private static let configurationError: Int32 = 78
 
     private func start(_ logger: Logger) async throws -> (Gateway, Gateway.Ports) {
@@ -144,7 +148,7 @@ struct Run: AsyncParsableCommand {
         return settings
     }
 
-    /// Without slashes at its end. An endpoint has at most a thousand bytes, and so much is taken by the token.
+    /// Removes the slashes at the end of a URL. An endpoint has at most 1,000 bytes, of which the token needs some.
     private static func publicURL(_ text: String) throws -> String {
         var url = text[...]
         while url.hasSuffix("/") { url = url.dropLast() }
@@ -152,18 +156,18 @@ struct Run: AsyncParsableCommand {
         let rest = scheme.map { url.dropFirst($0.count) } ?? ""
         guard !rest.isEmpty, url.utf8.count <= 512,
             url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
-        else { throw ValidationError("'\(text)' is no URL of a server: https://push.example.org") }
+        else { throw ValidationError("'\(text)' is not the URL of a server, such as https://push.example.org") }
         return String(url)
     }
 
     private static func address(_ text: String, _ host: String) throws -> GatewaySettings.Address {
         guard let address = GatewaySettings.Address(text, defaultHost: host) else {
-            throw ValidationError("'\(text)' is no port, and no address:port.")
+            throw ValidationError("'\(text)' is neither a port nor address:port.")
         }
         return address
     }
 
-    /// One element for each request to stop.
+    /// Returns a stream with one element for each request to stop.
     private static func stopSignals() -> (AsyncStream<Void>, [any DispatchSourceSignal]) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let sources = [SIGTERM, SIGINT].map { number in

@@ -5,13 +5,14 @@ import PushStore
 
 struct Team: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Teams: who sends.", subcommands: [Add.self, List.self, Suspend.self, Resume.self])
+        abstract: "Manages the teams that send pushes.", subcommands: [Add.self, List.self, Suspend.self, Resume.self])
 
     struct Add: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes a team known.")
+        static let configuration = CommandConfiguration(abstract: "Adds a team.")
         @OptionGroup var asking: AskingOptions
-        @Argument(help: "Ten letters and digits: what the provider's tokens name as issuer.") var id: String
-        @Argument(help: "A name for people.") var name: String
+        @Argument(help: "The team's id of ten letters and digits, which the provider's tokens name as issuer.") var id:
+            String
+        @Argument(help: "The name to display.") var name: String
         var request: AdministrationRequest { .addTeam(id: id, name: name) }
     }
 
@@ -22,14 +23,14 @@ struct Team: ParsableCommand {
     }
 
     struct Suspend: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Refuses what the team sends (403 Forbidden).")
+        static let configuration = CommandConfiguration(abstract: "Refuses the team's pushes (403 Forbidden).")
         @OptionGroup var asking: AskingOptions
         @Argument var id: String
         var request: AdministrationRequest { .suspendTeam(id: id, isSuspended: true) }
     }
 
     struct Resume: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Lets a suspended team send again.")
+        static let configuration = CommandConfiguration(abstract: "Allows a suspended team to send again.")
         @OptionGroup var asking: AskingOptions
         @Argument var id: String
         var request: AdministrationRequest { .suspendTeam(id: id, isSuspended: false) }
@@ -38,15 +39,18 @@ struct Team: ParsableCommand {
 
 struct Key: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Keys: with which teams sign their tokens.", subcommands: [Add.self, List.self, Revoke.self])
+        abstract: "Manages the keys with which teams sign their tokens.",
+        subcommands: [Add.self, List.self, Revoke.self])
 
     struct Add: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes a key known. Only its public part is kept.")
+        static let configuration = CommandConfiguration(abstract: "Adds a key. Only its public part is stored.")
         @OptionGroup var asking: AskingOptions
-        @Argument(help: "Ten letters and digits: what the provider's tokens name as key.") var id: String
-        @Argument(help: "The P-256 key in PEM, public or private (.p8).") var file: String
-        @Option(help: "Whose key it is.") var team: String
-        @Option(help: "Where it is good: any, production or development.") var environment = KeyRecord.Environment.any
+        @Argument(help: "The key's id of ten letters and digits, which the provider's tokens name as key.") var id:
+            String
+        @Argument(help: "The file of the P-256 key in PEM format, public or private (.p8).") var file: String
+        @Option(help: "The team to which the key belongs.") var team: String
+        @Option(help: "The environment for which the key is valid: any, production or development.") var environment =
+            KeyRecord.Environment.any
 
         var request: AdministrationRequest {
             get throws {
@@ -63,7 +67,7 @@ struct Key: ParsableCommand {
     }
 
     struct Revoke: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Takes a key's right away, at once.")
+        static let configuration = CommandConfiguration(abstract: "Revokes a key at once.")
         @OptionGroup var asking: AskingOptions
         @Argument var id: String
         var request: AdministrationRequest { .revokeKey(id: id) }
@@ -72,13 +76,13 @@ struct Key: ParsableCommand {
 
 struct Topic: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Topics: the apps that are sent to.", subcommands: [Add.self, List.self])
+        abstract: "Manages topics, which are apps that receive pushes.", subcommands: [Add.self, List.self])
 
     struct Add: AskingCommand {
-        static let configuration = CommandConfiguration(abstract: "Makes a topic known, and whose it is.")
+        static let configuration = CommandConfiguration(abstract: "Adds a topic for a team.")
         @OptionGroup var asking: AskingOptions
         @Argument(help: "The app's id, such as org.example.Mail.") var name: String
-        @Option(help: "Who may send to it.") var team: String
+        @Option(help: "The team that may send to the topic.") var team: String
         var request: AdministrationRequest { .addTopic(name: name, team: team) }
     }
 
