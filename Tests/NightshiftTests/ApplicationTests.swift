@@ -74,7 +74,7 @@ import Testing
             $0.log.contains("GET /v1/status")
         }
         application.enterBackground()
-        try await world.service.state.wait(within: .seconds(90), for: "the report that is given up behind it") {
+        try await world.service.state.wait(within: .seconds(90), for: "the report that is given up after it") {
             $0.log.last == "POST /v1/process/state"
         }
         world.service.state.update { state in
@@ -116,7 +116,7 @@ import Testing
         status.open()
         try await world.service.state.wait(for: "the cancellation") { $0.done.contains(cancellation) }
         world.service.command(command(2, .enter) { $0.state = .inactive })
-        try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [1, 2] }
+        try await world.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [1, 2] }
         #expect(world.service.state.read { $0.states } == [.active])
     }
 
@@ -347,7 +347,7 @@ import Testing
             var command = ProcessCommand(number: 3, action: .enter)
             command.state = .background
             world.service.command(command)
-            try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(3) }
+            try await world.service.state.wait(for: "the later command") { $0.acknowledgedCommands.contains(3) }
             try #require(world.service.state.read { $0.acknowledgedCommands } == [1, 2, 3])
             exit(EXIT_SUCCESS)
         }

@@ -40,7 +40,7 @@ import Testing
         handler(.newData)
         try await world.service.state.wait(for: "the acknowledgement") { $0.results[1] == acknowledged }
         world.service.wake(2, .region, "home")
-        try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(2) }
+        try await world.service.state.wait(for: "the later command") { $0.acknowledgedCommands.contains(2) }
         #expect(world.service.state.read { $0.acknowledgedCommands } == [1, 2])
     }
 

@@ -59,7 +59,7 @@ import Testing
             manager.delegate = listener
             return manager
         }
-        for listener in listeners { try await listener.heard.wait(for: "its user's word") { !$0.isEmpty } }
+        for listener in listeners { try await listener.heard.wait(for: "the permission") { !$0.isEmpty } }
         world.service.tell(1, try crossing(.entered, "home"))
         try await acknowledged(1, in: world)
         world.service.tell(2, try crossing(.left, "home"))
@@ -132,7 +132,7 @@ import Testing
             let manager = CLLocationManager(connection: process.connection)
             let listener = LocationListener()
             manager.delegate = listener
-            try await listener.heard.wait(for: "its user's word") { !$0.isEmpty }
+            try await listener.heard.wait(for: "the permission") { !$0.isEmpty }
             // The acknowledgement of the first event is lost together with its process.
             world.service.tell(number, try crossing(.entered, "home"), wake: 7)
             try await acknowledged(number, in: world)

@@ -289,7 +289,7 @@ import Testing
         let (line, gate) = ("PUT /v1/process/location/significant-changes", Gate())
         app.service.state.update { state in
             state.gates[line] = gate
-            if isRefused { state.refusals[line] = Problem.forbidden("Its user has said no.") }
+            if isRefused { state.refusals[line] = Problem.forbidden("The user has refused.") }
         }
         app.manager.startMonitoringSignificantLocationChanges()
         try await app.service.state.wait(for: "the start") { $0.open[line] == 1 }

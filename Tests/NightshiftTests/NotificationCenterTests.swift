@@ -174,10 +174,10 @@ import Testing
         let world = try World()
         let center = center(world)
         let post = "POST /v1/process/notifications"
-        world.service.state.update { $0.refusals[post] = .forbidden("Its user does not want that.") }
+        world.service.state.update { $0.refusals[post] = .forbidden("The user does not allow it.") }
         let request = UNNotificationRequest(identifier: "one", content: content(), trigger: nil)
         let refusal = await #expect(throws: UNError.self) { try await center.add(request) }
-        #expect(code(refusal) == 1 && refusal?.localizedDescription == "Its user does not want that.")
+        #expect(code(refusal) == 1 && refusal?.localizedDescription == "The user does not allow it.")
         world.service.state.update { $0.refusals[post] = .invalid("The title is too long.") }
         let invalid = await #expect(throws: UNError.self) { try await center.add(request) }
         #expect(code(invalid) == 1_401)

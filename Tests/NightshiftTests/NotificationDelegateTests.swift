@@ -130,7 +130,7 @@ import Testing
         try world.service.respond(1, response)
         // The response is handled before the snapshot command, while the app is not launched yet.
         world.service.command(ProcessCommand(number: 2, action: .snapshot))
-        try await world.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [2] }
+        try await world.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [2] }
         await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
         let center = UNUserNotificationCenter(connection: connection)
         let delegate = CallingDelegate()

@@ -101,7 +101,7 @@ import Testing
         world.service.tell(PushNotice(token: "99"))
         // The push is delivered after the notice.
         try world.service.deliver(1, "{}")
-        try await delegate.heard.wait(for: "what comes behind it") { $0.last == "received {}" }
+        try await delegate.heard.wait(for: "the later command") { $0.last == "received {}" }
         #expect(delegate.heard.read { $0 } == ["launched", "token 0a0b", "received {}"])
         #expect(!application.isRegisteredForRemoteNotifications)
     }

@@ -96,7 +96,7 @@ private let export = "org.example.app.export.film"
         #expect(task.expirationHandler == nil)
         try await app.result(of: 1, is: result)
         app.service.expire(2, .fetch, refresh, wake: 1)
-        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands.contains(2) }
+        try await app.service.state.wait(for: "the later command") { $0.acknowledgedCommands.contains(2) }
         #expect(app.service.state.read { $0.acknowledgedCommands } == [1, 2])
     }
 
@@ -132,7 +132,7 @@ private let export = "org.example.app.export.film"
         var behind = ProcessCommand(number: 5, action: .enter)
         behind.state = .inactive
         app.service.command(behind)
-        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [5] }
+        try await app.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [5] }
         task.setTaskCompleted(success: true)
         try await app.result(of: 4, is: .newData)
         #expect(app.heard.read { $0.count } == 1)
@@ -156,7 +156,7 @@ private let export = "org.example.app.export.film"
         var behind = ProcessCommand(number: 8, action: .enter)
         behind.state = .inactive
         app.service.command(behind)
-        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [8] }
+        try await app.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [8] }
         task.setTaskCompleted(success: true)
         try await app.result(of: 7, is: .newData)
         app.service.wake(10, .region, "home")
@@ -218,7 +218,7 @@ private let export = "org.example.app.export.film"
         _ = try await app.task()
         app.service.wake(2, .processing, cleaning)
         app.service.wake(3, .region, "home")
-        try await app.service.state.wait(for: "what comes behind it") { $0.acknowledgedCommands == [3] }
+        try await app.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [3] }
         await app.launch()
         try await app.result(of: 2, is: .failed)
         app.service.wake(4, .processing, cleaning)

@@ -395,7 +395,7 @@ import Testing
         #expect(downloads == [first])
     }
 
-    @Test func `T7: After invalidation the tasks end, then the last message is sent and the delegate released`()
+    @Test func `T7: Invalidation lets tasks end, sends the last message and releases the delegate`()
         async throws
     {
         let world = try World()
