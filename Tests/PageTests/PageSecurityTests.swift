@@ -122,7 +122,8 @@ import Testing
         for (script, isOpened) in [("echo \"$1\" > '\(fixture.files.path("opened"))'", true), ("exit 3", false)] {
             let folder = fixture.files.path("bin")
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            // Another process writes the file: a file that a child still has open for writing cannot be run.
+            // Another process writes the file. A child of this process could inherit the open descriptor, and executing
+            // the file would then fail.
             let text = try fixture.files.write("#!/bin/sh\n\(script)\n", to: "script")
             #expect(try await ChildProcess.run("install", ["-m", "700", text, "\(folder)/xdg-open"]).code == 0)
             let path = folder + ":" + (fixture.variables["PATH"] ?? "")
@@ -138,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("B5: the page's program ends without a visitor, and a stream of events counts as one")
+    @Test("B5: the page's program ends without a visitor, and an event stream counts as one")
     func ends() async throws {
         let fixture = try await PageFixture()
         let address = try await fixture.brief(patience: 2)

@@ -43,7 +43,7 @@ final class Browser: Sendable {
             "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-proxy-server",
             "--user-data-dir=\(files.path("profile"))", "--window-size=1280,900",
         ]
-        // Its sandbox is not for root; the pages here are the tests' own.
+        // Chromium's sandbox does not work for root. It is not needed, because the pages are those of the tests.
         if geteuid() == 0 { arguments.append("--no-sandbox") }
         if isDark { arguments.append("--blink-settings=preferredColorScheme=0") }
         var options = Options(args: arguments)
@@ -57,7 +57,7 @@ final class Browser: Sendable {
     }
 
     deinit {
-        // Its group: the browser and what that has started.
+        // The process group contains the browser and its child processes.
         kill(-driver.pid, SIGKILL)
     }
 
@@ -84,7 +84,7 @@ final class Browser: Sendable {
 
     /// Drags from the middle of an element upwards by `dots`, with a pointer of the given type.
     func swipeUp(_ selector: String, by dots: Int, with pointer: String = "mouse") async throws {
-        // A card that still falls back is not yet in its place.
+        // A card that is still falling back is not in its place yet.
         try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
         let middle: [Double] = try await run(
             """
@@ -113,7 +113,7 @@ final class Browser: Sendable {
         try await command("POST", "/window", ["handle": tab.handle])
     }
 
-    /// Presses keys one after the other on the focused element; each is held until the last is pressed.
+    /// Presses keys one after the other on the focused element. Each is held until the last is pressed.
     func press(_ keys: String...) async throws {
         let actions =
             keys.map { "{\"type\":\"keyDown\",\"value\":\"\($0)\"}" }
@@ -123,7 +123,7 @@ final class Browser: Sendable {
         _ = try await Self.exchange("POST", base + "/session/\(session)/actions", Data(body.utf8))
     }
 
-    /// Moves the pointer over an element: `part` of its width from the left, `dots` below its top.
+    /// Moves the pointer over an element, to `part` of its width from the left and `dots` pixels below its top.
     func point(at selector: String, along part: Double, down dots: Double) async throws {
         let place: [Int] = try await run(
             """
@@ -143,7 +143,7 @@ final class Browser: Sendable {
         try await evaluate("sync", script, arguments)
     }
 
-    /// Runs a script that passes its result to its last argument.
+    /// Runs a script that passes its result to a callback, its last argument.
     func runLater<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
         try await evaluate("async", script, arguments)
     }
@@ -169,7 +169,7 @@ final class Browser: Sendable {
         return Data(base64Encoded: try JSONDecoder().decode(Answer<String>.self, from: data).value) ?? Data()
     }
 
-    // MARK: - The wire
+    // MARK: - WebDriver
 
     private func evaluate<Value: Decodable>(
         _ kind: String, _ script: String, _ arguments: [String]
@@ -192,7 +192,7 @@ final class Browser: Sendable {
         _ = try await Self.exchange(method, base + "/session/\(session)" + path, try JSONEncoder().encode(body))
     }
 
-    /// Repeats an action until it succeeds: rows are reused, and dialogs come and go.
+    /// Repeats an action until it succeeds, because rows are reused, and dialogs open and close.
     private func retrying(_ what: String, _ action: () async throws -> Void) async throws {
         var last = ""
         do {

@@ -29,7 +29,7 @@ struct EntryTests {
         try await eventually("the file") {
             (try? fileBytes("\(fixture.downloads)/named.txt")) == Array("one".utf8)
         }
-        // The file gets its name before the transfer completes.
+        // The file has its final name before the transfer completes.
         try await eventually("the checksum") {
             try await fixture.client.send(.tasks(TaskFilter())).tasks.first?.verified.isEmpty == false
         }
@@ -90,7 +90,7 @@ struct EntryTests {
         try await browser.wait("document.querySelector('.virtual').getAttribute('aria-rowcount') === '2499'")
     }
 
-    @Test("B5: characters that turn the direction of text are shown escaped")
+    @Test("B5: direction marks in text are shown escaped")
     func directions() async throws {
         let fixture = try await PageFixture()
         _ = try await fixture.enqueue(["/photo-%E2%80%AEgpj.exe"]) { $0.suspended = true }

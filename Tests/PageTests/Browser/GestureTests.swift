@@ -34,7 +34,7 @@ struct GestureTests {
         #expect(try await fixture.client.send(.app(app)).isForceQuit == false)
     }
 
-    @Test("B5: a force quit by a throw can be undone")
+    @Test("B5: a force quit by throwing a card can be undone")
     func throwUndone() async throws {
         let fixture = try await PageFixture()
         let app = try await runningApp(fixture)
@@ -70,7 +70,7 @@ struct GestureTests {
             try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
             #expect(try await fixture.client.send(.task(id)).state == .completed)
         }
-        // The row offers it as well, in the place where it was.
+        // The row, which is in its old place, also has a button to undo.
         try await remove()
         try await browser.click(row(id) + " [aria-label='Undo the removal']")
         try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
@@ -80,7 +80,7 @@ struct GestureTests {
         #expect(try fileBytes("\(fixture.downloads)/done.txt") == Array("here".utf8))
     }
 
-    @Test("B5: a dialog that destroys something says what, and the focus is on the button that keeps it")
+    @Test("B5: a dialog about deletion says what is deleted, and its focus is on the safe button")
     func safeFocus() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.slowTransfer("film.mkv")
@@ -113,7 +113,7 @@ struct GestureTests {
         try await browser.click(row(first) + " [aria-label=Pause]")
         try await browser.wait("document.querySelector(arguments[0])", [row(first) + "[data-state=suspended]"])
         #expect(try await browser.run("return \(names);") as String == "\(first) \(second)")
-        // Cancelled, it is no longer one of the unfinished, and stays all the same.
+        // The cancelled transfer is not one of the unfinished ones, but its row stays.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [first])))
         try await browser.wait("document.querySelector(arguments[0])", [row(first) + "[data-state=cancelled]"])
         #expect(try await browser.run("return \(names);") as String == "\(first) \(second)")
@@ -122,7 +122,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a failed download is tried again at its own URL, and one that waits at another")
+    @Test("B5: a failed download is tried again at its own URL, and a waiting one at another")
     func retarget() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/gone.txt", .text("x", .status(404)))
@@ -145,7 +145,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: trying all again says how many")
+    @Test("B5: trying all transfers again shows their number")
     func retryCount() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/busy", .text("x", .status(503, retryAfter: .seconds(3_600))))
@@ -194,7 +194,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: eight tabs are live: a hidden tab gives up its stream, and catches up when it is seen again")
+    @Test("B5: with eight tabs, a hidden tab closes its stream, and catches up when it is visible again")
     func manyTabs() async throws {
         let fixture = try await PageFixture()
         let browser = try await opened(fixture)

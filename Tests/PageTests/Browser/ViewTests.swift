@@ -43,7 +43,7 @@ struct ViewTests {
         #expect(dark == isDark)
     }
 
-    /// A condition for each view that holds when it has its content.
+    /// A condition for each view, which holds when the content of the view is shown.
     static let shows = [
         "switcher": "document.querySelector('.card[data-state=active] .name')?.textContent === 'Photos'",
         "transfers": "document.querySelector('.virtual-row[data-state=running] .name')?.textContent === 'film.mkv'",
@@ -60,7 +60,7 @@ struct ViewTests {
         try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
     }
 
-    @Test("B5: progress moves nothing else")
+    @Test("B5: progress of a transfer moves no other element")
     func noShift() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -69,7 +69,7 @@ struct ViewTests {
         try await browser.wait(
             "document.querySelector('.virtual-row[data-state=running] .amount').textContent.includes('MiB of')")
         try await browser.click("h1")
-        // Each change of a text is a drawing of the list: at most four a second.
+        // Each changed text redraws the list, at most four times a second.
         let watched: [Double] = try await browser.runLater(
             """
             const done = arguments[arguments.length - 1];
@@ -88,7 +88,7 @@ struct ViewTests {
         #expect(watched[1] < 4.6, "drawn \(watched[1]) times a second")
     }
 
-    @Test("B5: without the service the page says how to start it, keeps its content, and continues when it is back")
+    @Test("B5: without the service the page shows how to start it, and continues when it runs again")
     func away() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -97,14 +97,14 @@ struct ViewTests {
         try await fixture.stop()
         try await browser.wait("document.getElementById('link').dataset.link === 'away'")
         try await browser.wait("document.getElementById('banner').textContent.includes('nightshift service start')")
-        // Nobody knows how fast a transfer is now.
+        // Without the service the rate of a transfer is unknown.
         try await browser.wait(
             "[...document.querySelectorAll('.rate, .left, .total')].every(node => !node.textContent)")
         #expect(try await browser.run("return document.querySelectorAll('.virtual-row').length > 0;") as Bool)
         try await fixture.start()
         fixture.origin.serve("/new.txt", .text("new"))
         _ = try await fixture.enqueue(["/new.txt"])
-        // The page may have reconnected already: then the banner is gone.
+        // If the page has already reconnected, the banner is gone.
         let _: Bool = try await browser.run(
             "document.querySelector('#banner:not([hidden]) button')?.click(); return true;")
         try await browser.wait("document.getElementById('link').dataset.link === 'live'")
@@ -138,7 +138,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: the journal has each decision once, also those made while it is read, and after a failed read")
+    @Test("B5: the journal shows each decision once, even those made while it is read or after an error")
     func wholeJournal() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -168,7 +168,7 @@ struct ViewTests {
             try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
             try await waitForWholeJournal(browser, fixture)
         }
-        // A hidden tab has no frames, and more decisions are made than are kept.
+        // A hidden tab is not redrawn, and the service makes more decisions than the page keeps.
         let _: Bool = try await browser.run(
             "window.waiting = []; window.requestAnimationFrame = frame => window.waiting.push(frame); return true;")
         _ = try await fixture.client.send(.suspend(id))
@@ -184,7 +184,7 @@ struct ViewTests {
         try await waitForWholeJournal(browser, fixture)
     }
 
-    @Test("B5: a journal that is read before the stream opens has the decisions in between")
+    @Test("B5: a journal read before the stream opens includes the decisions in between")
     func journalBeforeFollowing() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -208,7 +208,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a removed transfer does not return with an answer that was under way")
+    @Test("B5: a removed transfer does not reappear through an older response")
     func removedMeanwhile() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
@@ -219,13 +219,13 @@ struct ViewTests {
                 if (path.includes("/v1/tasks?") && path.includes("task=")) await hold();
                 return answer;
                 """)
-        // No earlier event causes a request after the held answer.
+        // After the held response, no earlier event causes a request.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
         try await browser.wait("window.held.length > 0")
         _ = try await fixture.client.send(.act(TaskActionRequest(.remove, [id])))
         try await browser.wait("window.known.entries.some(entry => entry.decision === 'removed')")
         try await browser.wait("window.known.tasks.size === 0")
-        // All held requests are answered, then those that follow them.
+        // All held requests are answered, and then those that follow them.
         let other = try await fixture.enqueue(["/other.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
         _ = try await fixture.client.send(.suspend(other))
         try await browser.wait(
@@ -267,7 +267,7 @@ struct ViewTests {
         }
     }
 
-    @Test("B5: names of files and apps, URLs and messages of servers are shown as text")
+    @Test("B5: names, URLs and messages from servers are shown as text")
     func strings() async throws {
         let fixture = try await PageFixture()
         let markup = "<img src=x onerror=document.title='in'>"

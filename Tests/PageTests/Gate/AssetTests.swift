@@ -4,7 +4,7 @@ import Testing
 
 @testable import Page
 
-/// B5: the page's files in the program.
+/// B5: the page's files that are embedded in the program.
 @Suite struct AssetTests {
     let assets = Assets()
 
@@ -18,7 +18,7 @@ import Testing
         #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))
     }
 
-    @Test("B5: the page loads nothing from elsewhere, has no inline script, and makes no markup of strings")
+    @Test("B5: the page uses only its own files, has no inline script, and creates no markup from strings")
     func plain() {
         let forbidden = [
             "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser",
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("B5: only the document has the token")
+    @Test("B5: only the document contains the token")
     func token() throws {
         let token = Secret()
         let document = try #require(assets.document(token: token))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Page
 
-/// B5: the user of a connection by the kernel's table, and the end after the last visitor.
+/// B5: the user of a connection according to the kernel's table, and the end after the last visitor.
 @Suite struct PeerUserTests {
-    /// A table as in proc(5), of connections between the ports 46393 (the page's) and 47906, 47907, 47908.
+    /// A table as in proc(5), with connections between port 46393 (the page) and ports 47906, 47907 and 47908.
     static let table = """
           sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
            0: 0100007F:B539 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 61453 1 0000000000000000 100 0 0 10 0
@@ -24,7 +24,7 @@ import Testing
         PeerUser.user(of: .init(peerPort: port, ownPort: 46_393), in: table, loopback: "0100007F")
     }
 
-    @Test("B5: the user is that of the peer's socket, not that of the page's")
+    @Test("B5: the reported user is the owner of the peer's socket, not of the page's socket")
     func peers() {
         #expect(user(0xBB22) == 1_001)
         #expect(user(0xBB25, Self.mapped) == 1_002)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Page
 
-/// B5: links, cookies and the fields of every answer.
+/// B5: links, cookies and the header fields of every response.
 @Suite struct SecretTests {
     @Test("B5: each secret is different, has 256 bits, and matches only itself")
     func secrets() {

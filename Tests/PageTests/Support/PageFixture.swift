@@ -23,7 +23,7 @@ final class PageFixture: Sendable {
         let home = files.path("home")
         variables = [
             "NIGHTSHIFT_HOME": home, "HOME": files.path, "TZ": "UTC",
-            // The tests do not depend on the state of their machine.
+            // Without a system bus, the tests do not depend on the state of the machine.
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent",
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
         ]
@@ -77,7 +77,7 @@ final class PageFixture: Sendable {
 
     func brief(_ pid: Int32) -> ChildProcess? { brief.withLock { $0.first { $0.pid == pid } } }
 
-    /// Ends every page process of this home, also those whose ids are not known.
+    /// Ends every page process of this home, including those with unknown process ids.
     private func endPages() {
         let word = Data("NIGHTSHIFT_HOME=\(variables["NIGHTSHIFT_HOME"] ?? "")\0".utf8)
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -136,7 +136,7 @@ final class PageFixture: Sendable {
     }
 }
 
-/// A client of the page that is no browser, and sends any fields.
+/// A client of the page that is not a browser and can send any fields.
 struct RawClient: Sendable {
     let address: PageAddress
     static let loop = CurlLoop()
