@@ -5,7 +5,7 @@ import PushStore
 import Testing
 
 @Suite struct DirectoryTests {
-    /// What a provider's library puts into its token.
+    /// The claims in a provider's token.
     struct Claims: JWTPayload {
         var iss: String
         var iat: Int
@@ -13,7 +13,7 @@ import Testing
         func verify(using key: some JWTAlgorithm) throws {}
     }
 
-    /// As some libraries write it.
+    /// Claims whose time is written as text, as some libraries do.
     struct TextClaims: JWTPayload {
         var iss: String
         var iat: String
@@ -21,7 +21,7 @@ import Testing
         func verify(using key: some JWTAlgorithm) throws {}
     }
 
-    /// With an end of its own.
+    /// Claims with an expiry.
     struct EndingClaims: JWTPayload {
         var iss = "TEAM000001"
         var iat = 77
@@ -51,7 +51,7 @@ import Testing
         return try await keys.sign(claims, kid: JWKIdentifier(string: kid))
     }
 
-    @Test func `R5: A good token is known by its key, and is remembered`() async throws {
+    @Test func `R5: The directory verifies a valid token with its key and remembers it`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         let expected = ProviderSession.Token(key: "KEY0000001", team: "TEAM000001", issuedAt: 77)
@@ -60,7 +60,7 @@ import Testing
         #expect(directory.verified(text) == expected)
     }
 
-    @Test func `R5, B7: A time that is written as text is taken`() async throws {
+    @Test func `R5, B7: The directory accepts a time that is written as text`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(TextClaims(iss: "TEAM000001", iat: "77"))
         let verdict = await directory.verify(text, environment: .production)
@@ -69,14 +69,14 @@ import Testing
         #expect(await directory.verify(wrong, environment: .production) == .failure(.invalidProviderToken))
     }
 
-    @Test func `R5: A token's own end is kept with it`() async throws {
+    @Test func `R5: The directory remembers a token's own expiry`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(EndingClaims(exp: 99.5))
         #expect(try await directory.verify(text, environment: .production).get().expiresAt == 99)
         #expect(directory.verified(text)?.expiresAt == 99)
     }
 
-    @Test func `R5: A token with an extension that is critical is refused`() async throws {
+    @Test func `R5: The directory refuses a token with a critical extension`() async throws {
         let (directory, _) = try await Self.directory()
         let kid = JWKIdentifier(string: "KEY0000001")
         let keys = await JWTKeyCollection().add(ecdsa: Self.key, kid: kid)
@@ -85,7 +85,7 @@ import Testing
         #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
     }
 
-    @Test func `R5: A token of another team, key or signer is refused`() async throws {
+    @Test func `R5: The directory refuses a token of another team, key or signer`() async throws {
         let (directory, _) = try await Self.directory()
         let texts = [
             try await Self.sign(Claims(iss: "TEAM000002", iat: 77)),
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `R5: A revoked key ends what was remembered of it`() async throws {
+    @Test func `R5: Revoking a key makes the directory forget the key's tokens`() async throws {
         let (directory, store) = try await Self.directory()
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         _ = await directory.verify(text, environment: .production)
@@ -109,7 +109,7 @@ import Testing
         #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
     }
 
-    @Test func `R5: A key is for its environment`() async throws {
+    @Test func `R5: A key is valid only in its environment`() async throws {
         let (directory, _) = try await Self.directory(environment: .development)
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         #expect(await directory.verify(text, environment: .production) == .failure(.badEnvironmentKeyIdInToken))

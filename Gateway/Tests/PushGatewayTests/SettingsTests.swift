@@ -7,23 +7,23 @@ import Testing
         ("2197", "::", 2_197), ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:5223", "::1", 5_223),
         ("localhost:65535", "localhost", 65_535),
     ])
-    func `R5: An address is a port, or a host and a port`(text: String, host: String, port: Int) {
+    func `R5: An address parses from a port, or from a host and a port`(text: String, host: String, port: Int) {
         #expect(GatewaySettings.Address(text) == GatewaySettings.Address(host: host, port: port))
     }
 
     @Test(arguments: ["", ":", "x", ":80", "host:", "host:65536", "1:2:x"])
-    func `R5: What is no address is refused`(text: String) {
+    func `R5: An invalid address is refused`(text: String) {
         #expect(GatewaySettings.Address(text) == nil)
     }
 
-    @Test func `R5: Plain providers are for loopback`() {
+    @Test func `R5: Providers without TLS are accepted only on loopback`() {
         #expect(GatewaySettings.Address(host: "127.0.0.2", port: 1).isLoopback)
         #expect(GatewaySettings.Address(host: "::1", port: 1).isLoopback)
         #expect(!GatewaySettings.Address(host: "::", port: 1).isLoopback)
         #expect(!GatewaySettings.Address(host: "10.0.0.1", port: 1).isLoopback)
     }
 
-    @Test func `R5: Metrics are grouped by family, with their kinds`() {
+    @Test func `R5: Metrics are grouped by family, each with its type`() {
         let metrics = Metrics()
         metrics.count("pushes_total{outcome=\"held\"}")
         metrics.count("pushes_total{outcome=\"stored\"}")
@@ -39,7 +39,7 @@ import Testing
         #expect(metrics.text([(name: "devices", value: 3)]) == text)
     }
 
-    @Test func `R5: doctor says why a certificate is not good`() {
+    @Test func `R5: doctor reports why a certificate is unusable`() {
         let now = Date(timeIntervalSince1970: 1_700_000_000)
         func finding(_ start: Double, _ end: Double) -> GatewayFinding {
             let day = 86_400.0
@@ -57,11 +57,11 @@ import Testing
     @Test(arguments: [
         (EACCES, "You may not use"), (ECONNREFUSED, "No gateway answers"), (EMFILE, "cannot be reached"),
     ])
-    func `R5: A command that cannot ask the gateway says why`(code: Int32, words: String) {
+    func `R5: A command that cannot reach the gateway reports why`(code: Int32, words: String) {
         #expect(AdministrationClient.unreachable("/run/x", code).description.contains(words))
     }
 
-    @Test func `R5: Enrolment codes differ, and their hashes say nothing of them`() {
+    @Test func `R5: Enrolment codes differ, and their hashes do not reveal them`() {
         let codes = (0..<100).map { _ in EnrolmentCode.make() }
         #expect(Set(codes).count == 100)
         #expect(Set(codes.map { EnrolmentCode.hash($0) }).count == 100)

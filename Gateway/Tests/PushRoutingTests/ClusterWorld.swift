@@ -1,16 +1,16 @@
 import PushProtocol
 import PushRouting
 
-/// Two gateways over one store, and a device that goes from one to the other. What the store tells, what it answers and
-/// what is sent overtake each other; any gateway may die, and what it is told may be lost.
+/// Two gateways with one store, and a device that moves between them. Reports, answers and sent messages overtake each
+/// other. Any gateway may crash, and its reports may be lost.
 struct ClusterWorld {
     enum Operation {
         case store(Push, Slot, heldUntil: Int64?)
         case removeHeld(topic: String, before: Int64)
         case remove(StoredPlace)
-        /// Reads one place after another, and messages of UnifiedPush in their order, while others write.
+        /// Reads one place after another, and messages of UnifiedPush in order, while others write.
         ///
-        /// `behind` is the sequence of the last message that was read; nil where there are no more.
+        /// `behind` is the sequence of the last message that was read; nil when all have been read.
         case load(
             UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [StoredPush])
         case claim(String, UInt64)
@@ -20,16 +20,16 @@ struct ClusterWorld {
         case arrived(StoredPush)
         case loaded([StoredPush], UInt64, DeviceRoute.Occasion)
         case claimed(String, UInt64, TokenBucket.Verdict)
-        /// A connection was written down under this number.
+        /// The report that a connection was recorded under this number.
         case here(Int64)
     }
 
     struct Node {
         var route = DeviceRoute(isShared: true)
-        /// Asked of the store by this gateway.
+        /// Operations that this gateway has requested from the store.
         var asked: [Operation] = []
         var answers: [Told] = []
-        /// What the store tells of itself: in its own order, but not in that of its answers.
+        /// Reports by the store. They are ordered among themselves, but not relative to answers.
         var news: [Told] = []
         var connection: UInt64?
         var epoch: Int64?
@@ -46,7 +46,7 @@ struct ClusterWorld {
     var buckets: [String: TokenBucket] = [:]
     var passed: [String: Int] = [:]
 
-    /// The gateway that the device is connected to, as the device knows.
+    /// The gateway to which the device believes it is connected.
     var home: Int?
     var lastConnection: UInt64 = 0
     var toDevice: [Message] = []
@@ -57,7 +57,7 @@ struct ClusterWorld {
 
     var accepted: Set<PushID> = []
     var superseded: Set<PushID> = []
-    /// Alerts that came while the device was connected: each has to arrive, in order.
+    /// Alerts that came while the device was connected. Each must arrive, in order.
     var promised: Set<PushID> = []
     var lastArrived: [String: Int64] = [:]
     var dropped: Set<PushID> = []
@@ -110,7 +110,7 @@ struct ClusterWorld {
 
     // MARK: - The store
 
-    /// The store does one of the things that a gateway asked for, in any order.
+    /// The store executes one of a gateway's requests, in any order.
     mutating func work(_ index: Int) {
         guard !nodes[index].asked.isEmpty else { return }
         let place = Int.random(in: 0..<nodes[index].asked.count, using: &random)
@@ -168,7 +168,7 @@ struct ClusterWorld {
         return .passes
     }
 
-    /// A gateway hears an answer, or news.
+    /// A gateway receives an answer or a report.
     mutating func hear(_ index: Int) {
         let isNews = nodes[index].answers.isEmpty || Bool.random(using: &random)
         let told: Told
@@ -190,7 +190,7 @@ struct ClusterWorld {
         }
     }
 
-    /// A gateway's connection to the device ends.
+    /// A gateway loses its connection to the device.
     mutating func lose(_ index: Int) {
         guard let number = nodes[index].connection else { return }
         nodes[index].connection = nil
@@ -226,7 +226,7 @@ struct ClusterWorld {
         }
     }
 
-    /// A message of UnifiedPush, which has a place of its own, or takes that of its topic.
+    /// Sends a message of UnifiedPush, which has a place of its own or replaces the last one of its topic.
     mutating func message() {
         var push = Push.sample(
             nextPush, topic: "u", lifetime: .until(now.wallSeconds + 1_000_000),
@@ -242,7 +242,7 @@ struct ClusterWorld {
     }
 
     mutating func connect(_ index: Int) {
-        // The gateway knows nothing of how an older connection of its own has ended.
+        // The new connection starts without knowing how this gateway's older connection ended.
         lastConnection += 1
         lastEpoch += 1
         home = index
@@ -258,12 +258,12 @@ struct ClusterWorld {
 
     mutating func crash(_ index: Int) {
         if home == index { home = nil }
-        // What it asked for may be done, or not.
+        // The store may or may not execute the gateway's pending requests.
         while !nodes[index].asked.isEmpty, Bool.random(using: &random) { work(index) }
         nodes[index] = Node()
     }
 
-    /// What was told is lost, and the gateway knows that something may have been.
+    /// A gateway's reports are lost, and the gateway is informed of a possible loss.
     mutating func miss(_ index: Int) {
         nodes[index].news = []
         nodes[index].hasMissed = true
@@ -337,7 +337,7 @@ struct ClusterWorld {
         }
     }
 
-    /// What was asked is done; the device comes, wants everything, and stays until all is quiet.
+    /// The store executes all requests. The device connects, enables all topics, and stays until nothing is pending.
     mutating func finish() {
         while nodes.contains(where: { !$0.asked.isEmpty }) { for index in nodes.indices { work(index) } }
         state = .active

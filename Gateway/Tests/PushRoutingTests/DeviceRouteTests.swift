@@ -5,7 +5,7 @@ import Testing
 @Suite struct DeviceRouteTests {
     let settings = TokenBucket.Settings.standard
 
-    /// A route whose device is here and has been sent all that waited.
+    /// A route whose device is connected and has received all waiting pushes.
     func open(_ state: DeviceState = .active, _ topics: [TopicChoice] = []) -> DeviceRoute {
         var route = DeviceRoute()
         let occasion = DeviceRoute.Occasion(company: .connect)
@@ -14,7 +14,7 @@ import Testing
         return route
     }
 
-    @Test func `R5: A push for a device that is here goes behind its commit, and leaves storage when acknowledged`() {
+    @Test func `R5: A push for a connected device is sent after its commit and removed when acknowledged`() {
         var route = open()
         let push = Push.sample(1)
         #expect(route.admit(push, settings, now: .at(0)) == .store(.alert(push.id), heldUntil: nil, nil))
@@ -27,8 +27,7 @@ import Testing
     }
 
     @Test
-    func `R5: Of two apps' pushes with one id, each is sent when the other is acknowledged, and leaves storage alone`()
-    {
+    func `R5: If two apps' pushes share an id, the route sends one after the other is acknowledged`() {
         var route = open()
         let mail = Push.sample(1)
         let news = Push.sample(1, topic: "org.example.News")
@@ -47,7 +46,7 @@ import Testing
         #expect(route.acknowledged(news.id, connection: 1) == [.remove(second.place, [.deliveredFromStorage])])
     }
 
-    @Test func `R5: Two pushes with one id that waited are sent one behind the other, and one attempt is told busy`() {
+    @Test func `R5: Waiting pushes with one id are sent in turn, and a single attempt is refused as busy`() {
         var route = DeviceRoute()
         let occasion = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -63,7 +62,7 @@ import Testing
                 == [.remove(first.place, [.deliveredFromStorage]), .load(connection: 1, .init())])
     }
 
-    @Test func `R5: A connected device gets every alert that comes while something else waits for it, in order`() {
+    @Test func `R5: A connected device gets every alert in order while other pushes wait`() {
         var route = open(.active, [TopicChoice("other", .paused)])
         let paused = Push.sample(1, topic: "other")
         #expect(route.admit(paused, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedPaused))
@@ -85,7 +84,7 @@ import Testing
         #expect(sent == alerts.map(\.id))
     }
 
-    @Test func `R5: A silent push never takes the place of an alert`() {
+    @Test func `R5: A silent push never replaces an alert`() {
         let alert = Push.sample(1)
         let silent = Push.sample(2, priority: .considerate, isSilent: true)
         for keepsEach in [true, false] {
@@ -93,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `R5: A push for a device that is away is stored, and delivered from storage`() {
+    @Test func `R5: A push for a disconnected device is stored and later delivered`() {
         var route = DeviceRoute()
         let push = Push.sample(1)
         #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedOffline))
@@ -108,7 +107,7 @@ import Testing
                 == [.remove(push.stored().place, [.deliveredFromStorage])])
     }
 
-    @Test func `R4, R5, B6: Three silent pushes: two pass, the third is held and rides along with the next alert`() {
+    @Test func `R4, R5, B6: Two of three silent pushes pass, and the third goes with the next alert`() {
         var route = open()
         for number in 1...2 as ClosedRange<UInt64> {
             let push = Push.sample(number, priority: .considerate, isSilent: true)
@@ -139,7 +138,7 @@ import Testing
                 == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
-    @Test func `R4, R5: A held push leaves when it has its turn, and not before`() {
+    @Test func `R4, R5: A held push is sent when it is due, and not before`() {
         var route = open()
         let push = Push.sample(1, isSilent: true)
         let until = Moment.at(100).wallMilliseconds
@@ -156,7 +155,7 @@ import Testing
         #expect(route.turn(connection: 1) == [])
     }
 
-    @Test func `R5: What is held goes before the answer to a keep-alive`() {
+    @Test func `R5: Held pushes are sent before the answer to a keep-alive`() {
         var route = open()
         #expect(route.keptAlive(connection: 1, now: .at(0)) == [.answerKeepAlive(connection: 1)])
         let push = Push.sample(1, isSilent: true)
@@ -170,8 +169,8 @@ import Testing
             ])
     }
 
-    @Test func `R5: A push that comes while a device connects is sent once, whichever is first`() {
-        // Stored before the device's rows are read: the load brings it, and a further load is asked for.
+    @Test func `R5: A push that comes while a device connects is sent once, in either order`() {
+        // The push is stored before the device's rows are read. The load returns it, and a further load is requested.
         var route = DeviceRoute()
         let connect = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -185,7 +184,7 @@ import Testing
         #expect(route.loaded([push.stored()], connection: 1, occasion: again, settings, now: .at(0)) == [])
     }
 
-    @Test func `R5: An acknowledgement that crosses a load does not bring the push again`() {
+    @Test func `R5: An acknowledgement during a load does not cause the push to be sent again`() {
         var route = open()
         let push = Push.sample(1)
         _ = route.committed(push.stored(), replaced: [], now: .at(0))
@@ -197,7 +196,7 @@ import Testing
         #expect(actions == [])
     }
 
-    @Test func `R5: A device that connects twice is heard on its newer connection only`() {
+    @Test func `R5: A device that connects twice is served only on its newer connection`() {
         var route = open()
         #expect(route.connected(2, .active, []).contains(.supersede(connection: 1)))
         #expect(route.disconnected(1) == [])
@@ -205,7 +204,7 @@ import Testing
         #expect(route.keptAlive(connection: 1, now: .at(0)) == [])
     }
 
-    @Test func `R5: A slow device has at most its window on the way, and the rest when it has caught up`() {
+    @Test func `R5: A slow device has at most one window of pushes in flight, and gets the rest later`() {
         var route = open()
         var sent: [PushID] = []
         for number in 1...80 as ClosedRange<UInt64> {
@@ -217,7 +216,7 @@ import Testing
         #expect(sent.count == DeviceRoute.window)
     }
 
-    @Test func `R5: Pushes behind a full window ask for no reading until the device has caught up`() {
+    @Test func `R5: Pushes beyond a full window cause no load until the device has caught up`() {
         var route = open()
         let pushes = (1...80 as ClosedRange<UInt64>).map { Push.sample($0, topic: "t\($0)") }
         for push in pushes.prefix(DeviceRoute.window) {
@@ -236,7 +235,7 @@ import Testing
         #expect(sent.count == rows.count)
     }
 
-    @Test func `R5: A device that keeps its connection alive without end is read for once in a while`() {
+    @Test func `R5: Frequent keep-alives of a device cause only occasional loads`() {
         var route = DeviceRoute(isShared: true)
         let connect = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -262,13 +261,13 @@ import Testing
         }
         #expect(loads == 1 && answers == 100)
         #expect(wakes == [Moment.at(DeviceRoute.spacing).wallMilliseconds])
-        // What was asked for since has its turn then, and the next reading comes as long behind that.
+        // Requests since then are now due, and the next load is one spacing later.
         count(route.turn(connection: 1), DeviceRoute.spacing)
         count(route.keptAlive(connection: 1, now: .at(6)), 6)
         #expect(loads == 2 && answers == 101 && wakes.count == 2)
     }
 
-    @Test func `R5: A change that comes soon behind another waits for its turn, and what a push asks for does not`() {
+    @Test func `R5: A change soon after another is deferred, and a load for a push is not`() {
         var route = open()
         let mail = Push.sample(1, priority: .considerate)
         let paused = [TopicChoice("org.example.News", .paused)]
@@ -282,7 +281,7 @@ import Testing
         let sent = route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(5))
         #expect(sent == [.send(mail.message(isFromStorage: true), connection: 1)])
 
-        // Behind a turn, too; a push brings all that waits at once.
+        // The same holds after a deferred load. A push loads all waiting pushes at once.
         var other = open(.dozing)
         _ = other.committed(mail.stored(), replaced: [], now: .at(0))
         _ = other.changed(topics: paused, connection: 1, now: .at(0))
@@ -293,7 +292,7 @@ import Testing
         #expect(other.committed(alert.stored(), replaced: [], now: .at(1)) == [.load(connection: 1, occasion)])
     }
 
-    @Test func `R5: A keep-alive that comes while what waits is read is answered behind that`() {
+    @Test func `R5: A keep-alive during a load is answered after the load`() {
         var route = DeviceRoute(isShared: true)
         let connect = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -307,7 +306,7 @@ import Testing
                 == [.answerKeepAlive(connection: 1)])
     }
 
-    @Test func `R5: One attempt goes to a device that is here, and nowhere else`() {
+    @Test func `R5: A push with one attempt is sent only to a connected device`() {
         var away = DeviceRoute()
         let push = Push.sample(1, lifetime: .once)
         #expect(away.admit(push, settings, now: .at(0)) == .discard(.notConnected))
@@ -320,7 +319,7 @@ import Testing
     @Test(arguments: [
         (DeviceState.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
     ])
-    func `R5: Priorities have regard to how awake a device is`(state: DeviceState, goes: [Bool]) {
+    func `R5: A push's priority decides whether a dozing device receives it at once`(state: DeviceState, goes: [Bool]) {
         for (priority, goes) in zip(PushPriority.allCases.sorted(), goes) {
             var route = open(state)
             let push = Push.sample(1, priority: priority)
@@ -343,12 +342,12 @@ import Testing
         #expect(admission(.paused) == .store(.latest, heldUntil: nil, .storedPaused))
     }
 
-    @Test func `B6: A push that another took the place of says so, unless it arrives after all`() {
+    @Test func `B6: A replaced push is logged as replaced, unless it arrives after all`() {
         var route = open()
         let first = Push.sample(1)
         let second = Push.sample(2)
         _ = route.committed(first.stored(), replaced: [], now: .at(0))
-        // On its way: nothing is said yet.
+        // The push is unacknowledged: nothing is logged yet.
         #expect(route.committed(second.stored(), replaced: [first.id], now: .at(0)).count == 1)
         #expect(route.disconnected(1).contains(.log(first.id, .discarded(.replaced(by: second.id)))))
         #expect(
@@ -356,7 +355,7 @@ import Testing
                 == [.log(second.id, .discarded(.replaced(by: PushID(high: 0, low: 3))))])
     }
 
-    @Test func `R5: A bucket refills with time, and never beyond what it holds`() {
+    @Test func `R5: A bucket refills with time, up to its capacity`() {
         var bucket = TokenBucket(settings, now: 0)
         let taken = [0, 0, 1_799].map { bucket.take(settings, now: $0) }
         #expect(taken == [true, true, false])
@@ -366,7 +365,7 @@ import Testing
         #expect(bucket.isFull(settings, now: 200_000))
     }
 
-    @Test func `R5, B7: A message that makes room is told from one that is replaced, also on its way`() {
+    @Test func `R5, B7: The log distinguishes an evicted message from a replaced one, even in flight`() {
         var route = open()
         func message(_ number: UInt64, named: String? = nil) -> Push {
             var push = Push.sample(number)
@@ -389,11 +388,11 @@ import Testing
         #expect(ends.contains(.log(first.id, .discarded(.evicted))) && ends.contains(.log(second.id, .storedOffline)))
     }
 
-    @Test func `R5, B7: With a shared store, a message that is acknowledged is sent no more, however many come`() {
+    @Test func `R5, B7: With a shared store, an acknowledged message is not sent again after many others`() {
         var route = DeviceRoute(isShared: true)
         _ = route.connected(1, .active, [])
         _ = route.loaded([], connection: 1, occasion: DeviceRoute.Occasion(), settings, now: .at(0))
-        // An app's push takes a place that something older may still be told of.
+        // An app's push takes a place for which the report of an older one may still arrive.
         let (old, new) = (Push.sample(1), Push.sample(2))
         _ = route.arrived(new.stored(), now: .at(0))
         _ = route.acknowledged(new.id, connection: 1)
@@ -411,7 +410,7 @@ import Testing
         #expect(route.arrived(old.stored(), now: .at(0)) == [])
     }
 
-    @Test func `R5, B7: Of a device's messages the newest stay, by number and by size, and one of each topic`() {
+    @Test func `R5, B7: The newest messages of a device are kept, by number, size and topic`() {
         func message(_ number: UInt64, _ topic: String = "a", size: Int = 1, named: String? = nil) -> StoredPush {
             var push = Push.sample(number, topic: topic)
             push.type = .unifiedpush

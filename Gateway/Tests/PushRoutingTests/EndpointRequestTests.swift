@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R5, B7: A message has a lifetime, and one of thirty days at most`() throws {
+    @Test func `R5, B7: A message has a lifetime of at most thirty days`() throws {
         #expect(try headers(("ttl", "0")).lifetime == 0)
         #expect(try headers(("ttl", "77")).lifetime == 77)
         #expect(try headers(("ttl", "2592001")).lifetime == 2_592_000)
@@ -36,13 +36,13 @@ import Testing
 
     @Test(
         arguments: zip(MessageHeaders.Urgency.allCases, [PushPriority.whenAwake, .whenAwake, .considerate, .immediate]))
-    func `R5, B7: Urgency becomes a priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
+    func `R5, B7: Urgency determines the priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
         #expect(try headers(("ttl", "1"), ("urgency", urgency.rawValue)).urgency.priority == priority)
         #expect(try headers(("ttl", "1")).urgency == .normal)
         #expect(status("POST", "/up/a", ("ttl", "1"), ("urgency", "now")) == 400)
     }
 
-    @Test func `R5, B7: Paths and methods that are none are told apart`() {
+    @Test func `R5, B7: Unknown paths and unknown methods get different errors`() {
         #expect(status("GET", "/up/a") == nil && status("HEAD", "/up/a") == nil)
         #expect(status("DELETE", "/up/a/\(PushID(high: 1, low: 2))") == nil)
         #expect(status("DELETE", "/up/a") == 405 && status("GET", "/up/a/\(PushID(high: 1, low: 2))") == 405)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `R5, B7: An endpoint and a message in capitals are the same`() throws {
+    @Test func `R5, B7: The ids of endpoints and messages ignore case`() throws {
         let id = PushID(high: 0xABCD, low: 0xEF)
         let request = try EndpointRequest(
             method: "DELETE", path: "/up/00FFAB/\(id.description.uppercased())", fields: [])
@@ -61,7 +61,7 @@ import Testing
         #expect(try headers(("ttl", "1"), ("urgency", "Very-Low")).urgency == .veryLow)
     }
 
-    @Test func `R5, B7: A message keeps its bytes, and its topic is the place that it takes`() throws {
+    @Test func `R5, B7: A message's bytes are unchanged, and its topic determines its slot`() throws {
         let id = PushID(high: 1, low: 2)
         func push(_ count: Int, topic: String? = nil, ttl: Int64 = 5) throws -> Push {
             var headers = try headers(("ttl", "\(ttl)"))
@@ -80,7 +80,7 @@ import Testing
         #expect(throws: EndpointAnswer.self) { try push(4_097) }
     }
 
-    @Test func `R5: A slot has a text from which it is read again`() {
+    @Test func `R5: A slot is restored from its text`() {
         let id = PushID(high: 1, low: 2)
         for slot in [Slot.latest, .alert(id), .silent, .held, .message(id), .named("a-_9"), .named("latest")] {
             #expect(Slot(text: slot.text) == slot)

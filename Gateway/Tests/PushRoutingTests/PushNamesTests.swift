@@ -5,24 +5,24 @@ import Testing
 @Suite struct PushNamesTests {
     static let (push, device) = (PushID(high: 1, low: 1), DeviceID(high: 2, low: 2))
 
-    @Test func `R5: An id names one payload of a device`() {
+    @Test func `R5: An id stands for one payload per device`() {
         var names = PushNames(limit: 10)
         #expect(names.take(Self.push, device: Self.device, payload: [1]) == true)
-        // A repetition, whose first answer may be lost.
+        // The push is a repetition, as if the first response had been lost.
         #expect(names.take(Self.push, device: Self.device, payload: [1]) == true)
         #expect(names.take(Self.push, device: Self.device, payload: [2]) == false)
         // Some providers send one id to many devices.
         #expect(names.take(Self.push, device: DeviceID(high: 3, low: 3), payload: [2]) == true)
     }
 
-    @Test func `R5: A push that was not taken leaves its id free`() {
+    @Test func `R5: A push that is refused leaves its id free`() {
         var names = PushNames(limit: 10)
         #expect(names.take(Self.push, device: Self.device, payload: [1]) == true)
         names.forget(Self.push, device: Self.device)
         #expect(names.take(Self.push, device: Self.device, payload: [2]) == true)
     }
 
-    @Test func `R5: The oldest ids are forgotten, never the newest`() {
+    @Test func `R5: The oldest ids are forgotten first`() {
         var names = PushNames(limit: 10)
         for number in 0..<100 as Range<UInt64> {
             #expect(names.take(PushID(high: 1, low: number), device: Self.device, payload: [1]) == true)

@@ -33,7 +33,7 @@ import Testing
         ("POST", "/3/devices/00ff", .badPath), ("POST", "/3/device/a/b", .badPath), ("POST", "/3/device/a?b", .badPath),
         ("POST", "/3/device/", .missingDeviceToken), ("POST", "/3/device", .missingDeviceToken),
     ])
-    func `R5: A path and a method that there are not are refused`(method: String, path: String, expected: Rejection) {
+    func `R5: Unknown paths and methods are refused`(method: String, path: String, expected: Rejection) {
         #expect(Self.rejection(method, path) == expected)
     }
 
@@ -52,7 +52,7 @@ import Testing
 
     static func rejection(fields: [(String, String)]) -> Rejection? { rejection("POST", "/3/device/00ff", fields) }
 
-    @Test func `R5: An identifier that is written in capitals is the same`() throws {
+    @Test func `R5: Identifiers ignore case`() throws {
         func request(_ path: String, _ fields: (String, String)...) throws -> ProviderRequest {
             try ProviderRequest(method: "POST", path: path, fields: fields.map { (name: $0.0, value: $0.1) })
         }
@@ -68,12 +68,12 @@ import Testing
         }
     }
 
-    @Test func `R5: A header that comes twice is refused`() {
+    @Test func `R5: A repeated header is refused`() {
         #expect(Self.rejection(fields: [("apns-id", "a"), ("apns-id", "a")]) == .duplicateHeaders)
         #expect(Self.rejection(fields: [("x-own", "a"), ("x-own", "a")]) == nil)
     }
 
-    @Test func `R4, R5: A background push is of priority 5`() throws {
+    @Test func `R4, R5: A background push has priority 5`() throws {
         let silent = #"{"aps":{"content-available":1}}"#
         #expect(Self.rejection(fields: [("apns-push-type", "background"), ("apns-priority", "10")]) == .badPriority)
         let push = try Self.push("POST", "/3/device/00ff", [("apns-push-type", "background")], payload: silent)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [#""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#])
-    func `R5: A push that shows nothing has the limit of silent pushes, whatever type it claims`(
+    func `R5: A push that shows nothing has the limit of silent pushes, whatever its type`(
         member: String
     ) throws {
         let payload = #"{"aps":{"content-available":1,\#(member)}}"#
@@ -95,7 +95,7 @@ import Testing
         #expect(claimed.type == .alert && claimed.isSilent)
     }
 
-    @Test func `R5: Payloads are JSON objects of at most 4,096 bytes, 5,120 for voip`() {
+    @Test func `R5: Payloads are JSON objects of at most 4,096 bytes, or 5,120 for voip`() {
         #expect(Self.rejection(payload: "") == .payloadEmpty)
         #expect(Self.rejection(payload: "[1]") == .payloadEmpty)
         #expect(Self.rejection(payload: "{") == .payloadEmpty)
@@ -108,7 +108,7 @@ import Testing
                 == .payloadTooLarge)
     }
 
-    @Test func `R5: Lifetimes are one attempt, a time, or thirty days`() throws {
+    @Test func `R5: A lifetime is one attempt, a given time, or thirty days`() throws {
         #expect(try Self.push("POST", "/3/device/a", [("apns-expiration", "0")]).lifetime == .once)
         #expect(
             try Self.push("POST", "/3/device/a", [("apns-expiration", "1700000005")]).lifetime == .until(1_700_000_005))
@@ -127,13 +127,13 @@ import Testing
         }
     }
 
-    @Test func `R5: Every reason is spelled as documented, with its status`() {
+    @Test func `R5: Every reason has its documented spelling and status`() {
         #expect(Rejection.allCases.count == 32)
         #expect(Set(Rejection.allCases.map(\.reason)).count == 32)
         #expect(Rejection.unregistered.status == 410 && Rejection.badTopic.status == 400)
     }
 
-    @Test func `R5: A provider's token lives an hour, and is renewed at most every 20 minutes`() {
+    @Test func `R5: A provider's token is valid for an hour and renewed at most every 20 minutes`() {
         func token(_ issuedAt: Int64, team: String = "TEAM", key: String = "KEY") -> ProviderSession.Token {
             ProviderSession.Token(key: key, team: team, issuedAt: issuedAt)
         }
@@ -149,21 +149,21 @@ import Testing
         #expect(session.judge(token(100, key: "OTHER"), now: 40) == .unrelatedKeyIdInToken)
         #expect(session.judge(token(1_300), now: 1_300) == nil)
         #expect(session.judge(token(2_499), now: 2_499) == .tooManyProviderTokenUpdates)
-        // For good.
+        // The refusal is permanent.
         #expect(session.judge(token(1_300), now: 2_500) == .tooManyProviderTokenUpdates)
     }
 
-    @Test func `R5: A provider's token is not good after its own end, nor before its own beginning`() {
+    @Test func `R5: A provider's token is invalid after its expiry and before its start`() {
         let token = ProviderSession.Token(key: "KEY", team: "TEAM", issuedAt: 100, expiresAt: 200, notBefore: 150)
         var session = ProviderSession()
         #expect(session.judge(token, now: 89) == .invalidProviderToken)
-        // A provider's clock may be a minute ahead.
+        // A provider's clock may be up to a minute ahead.
         #expect(session.judge(token, now: 90) == nil)
         #expect(session.judge(token, now: 199) == nil)
         #expect(session.judge(token, now: 200) == .expiredProviderToken)
     }
 
-    @Test func `R5: A provider that errs is slowed, then ended; one that mends is let go on`() {
+    @Test func `R5: Errors slow a provider and end its connection, and successes undo errors`() {
         let settings = ProviderConduct.Settings(slowFrom: 4, endFrom: 6)
         var conduct = ProviderConduct()
         let first = (0..<3).map { _ in conduct.answered(400, settings) }

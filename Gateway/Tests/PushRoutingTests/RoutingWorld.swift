@@ -1,8 +1,7 @@
 import PushProtocol
 import PushRouting
 
-/// A gateway around one device's route, with a disk, a network and a device, each of which may be late, and any of
-/// which may die.
+/// A gateway with one device's route, a disk, a network and a device. Each of these may be slow, and each may fail.
 struct RoutingWorld {
     enum Operation {
         case store(StoredPush)
@@ -26,9 +25,9 @@ struct RoutingWorld {
     let settings = TokenBucket.Settings.standard
 
     var disk: [Place: StoredPush] = [:]
-    /// What was asked of the disk and is not done.
+    /// Operations that were requested from the disk and are not done.
     var queue: [Operation] = []
-    /// What is done and not known.
+    /// Completed operations whose completion has not been delivered.
     var completions: [Completion] = []
     var toDevice: [Message] = []
     var toGateway: [Frame] = []
@@ -38,10 +37,10 @@ struct RoutingWorld {
     var state = DeviceState.active
     var filters: [TopicChoice] = []
 
-    /// Pushes whose provider had its 200.
+    /// Pushes whose provider received a 200.
     var accepted: [PushID: Push] = [:]
     var superseded: Set<PushID> = []
-    /// Alerts that came while the device was connected: each has to arrive, in order.
+    /// Alerts that came while the device was connected. Each must arrive, in order.
     var promised: Set<PushID> = []
     var lastArrived: [String: PushID] = [:]
     var dropped: Set<PushID> = []
@@ -89,7 +88,7 @@ struct RoutingWorld {
         toDevice.append(message)
     }
 
-    /// The disk does what was asked first.
+    /// The disk executes the oldest operation.
     mutating func work() {
         guard !queue.isEmpty else { return }
         switch queue.removeFirst() {
@@ -162,7 +161,7 @@ struct RoutingWorld {
         apply(route.disconnected(number))
     }
 
-    /// The gateway dies: what it had in memory is gone, and what was not on the disk.
+    /// The gateway crashes. It loses its memory, and all operations that were not on the disk.
     mutating func crash() {
         crashes += 1
         connection = nil
@@ -225,7 +224,7 @@ struct RoutingWorld {
         }
     }
 
-    /// The device comes, wants everything, and stays until all is quiet.
+    /// The device connects, enables all topics, and stays until nothing is pending.
     mutating func finish() {
         state = .active
         filters = []
@@ -239,7 +238,7 @@ struct RoutingWorld {
         }
     }
 
-    /// What was answered with 200 and neither arrived nor has a reason not to.
+    /// Pushes that were answered with 200 but neither arrived nor were discarded for a reason.
     var lost: [PushID] {
         accepted.keys.filter { !written.contains($0) && !superseded.contains($0) && !dropped.contains($0) }
     }

@@ -1,7 +1,7 @@
 import PushProtocol
 import PushRouting
 
-/// Numbers that follow from a seed, so that a failure can be had again.
+/// A random number generator with a seed, so that a failure can be reproduced.
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 
@@ -9,7 +9,7 @@ struct Seeded: RandomNumberGenerator {
         state = seed
     }
 
-    /// SplitMix64.
+    /// Returns the next number of SplitMix64.
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -20,7 +20,7 @@ struct Seeded: RandomNumberGenerator {
 }
 
 extension Moment {
-    /// So many seconds after a start.
+    /// The moment this many seconds after a start.
     static func at(_ seconds: Double) -> Moment {
         Moment(bootSeconds: 1_000 + seconds, wallMilliseconds: 1_700_000_000_000 + Int64((seconds * 1_000).rounded()))
     }

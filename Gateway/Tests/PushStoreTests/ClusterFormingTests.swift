@@ -11,17 +11,18 @@ import Testing
         (#"{"code":500,"err_code":10074,"description":"replicas > 1 not supported in non-clustered mode"}"#, false),
         (#"{"code":400,"err_code":10058,"description":"stream name already in use"}"#, false),
     ])
-    func `R5: An answer of JetStream is waited for when time mends it`(text: String, isTemporary: Bool) throws {
+    func `R5: A temporary failure of JetStream is retried until it is resolved`(text: String, isTemporary: Bool) throws
+    {
         let failure = try JetStream.decoder.decode(JetStream.Failure.self, from: Data(text.utf8))
         #expect(failure.isTemporary == isTemporary)
         if isTemporary { #expect(failure.error.code == .unavailable) }
     }
 
     @Test func `R5: A store waits for servers that have not found each other yet`() async throws {
-        // Two of three servers have a leader, and no place for three replicas.
+        // Two of three servers run, so there is a leader but no place for three replicas.
         let servers = try NATSServers(3, started: 2)
         var reason = ""
-        // At first they cannot be connected to, or have no leader yet.
+        // At first the servers refuse connections, or have no leader yet.
         while !reason.contains("no suitable peers") {
             let error = await #expect(throws: StoreError.self) {
                 try await NATSStore(NATSSettings(servers: servers.urls, replicas: 3, streams: 2))

@@ -3,7 +3,7 @@ import PushRouting
 import PushStore
 import Testing
 
-/// Messages of UnifiedPush, whichever store a gateway has.
+/// Tests of messages of UnifiedPush with each kind of store.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct KeptMessagesTests {
     typealias Kind = StoreContractTests.Kind
 
@@ -44,7 +44,7 @@ import Testing
             }
         }
 
-        /// Waits until the log says so.
+        /// Waits until the log has these entries for the push.
         func story(of stored: StoredPush, is words: [String]) async throws {
             func events() async throws -> [String] { try await base.second.log(of: stored.push.id).map(\.event) }
             _ = try await base.until(events) { $0 == words }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: Messages of UnifiedPush wait in their order, and one takes only its own topic's place`(
+    func `R5, B7: Messages wait in order, and a message replaces only that of its own topic`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 2)
@@ -70,14 +70,14 @@ import Testing
         #expect(Set(try await world.base.waiting()) == [mail, other, first, last, newer])
         try await world.base.remove(first)
         #expect(try await own() == [last, newer])
-        // What took its place stays when the old one is acknowledged.
+        // The replacement remains when the old message is acknowledged.
         try await world.base.remove(named)
         #expect(try await own() == [last, newer])
         #expect(try await world.base.second.counts().stored == 4)
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: A message of UnifiedPush is taken back once, and all go with their registration`(
+    func `R5, B7: A message is deleted once, and unregistering deletes all messages`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 2)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: A registration keeps its newest messages, and a topic's own place costs no other message`(
+    func `R5, B7: A registration keeps its newest messages, and a topic evicts no others`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 1)
@@ -106,7 +106,7 @@ import Testing
         #expect(try await world.base.waiting() == kept)
         func count() async throws -> Int { try await world.base.second.counts().stored }
         _ = try await world.base.until(count) { $0 == KeptMessages.count }
-        // One place among them, taken again and again.
+        // One of the places is replaced again and again.
         var named: [StoredPush] = []
         for number in 0..<20 as Range<UInt64> {
             named.append(try await world.put(1_000 + number, named: "n"))
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: A device keeps its newest messages, whatever it is registered for`(kind: Kind) async throws {
+    func `R5, B7: A device keeps its newest messages across all its registrations`(kind: Kind) async throws {
         let registrations = KeptMessages.countOfDevice / KeptMessages.count + 1
         let world = try await World(kind, registrations: registrations)
         let store = world.base.store

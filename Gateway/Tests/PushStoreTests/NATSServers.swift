@@ -3,7 +3,7 @@ import Glibc
 import PushCluster
 import PushStore
 
-/// Real NATS servers on loopback, in a folder of their own, which end with it.
+/// Real NATS servers on loopback, in a folder of their own. They end with this object.
 final class NATSServers {
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -16,7 +16,7 @@ final class NATSServers {
     private let commands: [[String]]
     private var processes: [Process] = []
 
-    /// - Parameter started: servers that run from the beginning; nil for all.
+    /// - Parameter started: the number of servers to start at once; nil for all.
     init(_ count: Int, started: Int? = nil) throws {
         let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"].first {
             FileManager.default.isExecutableFile(atPath: $0)
@@ -42,7 +42,7 @@ final class NATSServers {
         for _ in 0..<(started ?? count) { try startNext() }
     }
 
-    /// Starts the first server that was not started.
+    /// Starts the first server that has not been started.
     func startNext() throws {
         let process = Process()
         process.executableURL = URL(filePath: program)
@@ -60,7 +60,7 @@ final class NATSServers {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A store on these servers, as soon as they have found each other.
+    /// Opens a store on these servers as soon as they have found each other.
     func store(replicas: Int) async throws -> NATSStore {
         while true {
             do throws(StoreError) {
@@ -75,12 +75,12 @@ final class NATSServers {
         }
     }
 
-    /// The server is there and does nothing any more, as one whose disk hangs.
+    /// Suspends a server, so that it exists but does nothing, like one whose disk hangs.
     func stall(_ number: Int) {
         kill(processes[number].processIdentifier, SIGSTOP)
     }
 
-    /// Ports that nobody had a moment ago: all are held at once while they are found.
+    /// Finds ports that are free at the moment. All are held at once while they are searched.
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         var sockets: [Int32] = []
         defer { for socket in sockets { close(socket) } }

@@ -7,7 +7,7 @@ import Testing
         ("nats://user:secret@with@n3:4222", "nats://n3:4222"), ("user:secret@n4", "n4"),
         ("nats://n5:4222", "nats://n5:4222"),
     ])
-    func `R5: What is printed of a server's URL has no user and no password`(url: String, printed: String) {
+    func `R5: The description of a server's URL omits the user and the password`(url: String, printed: String) {
         let settings = NATSSettings(servers: [url])
         #expect(settings.servers.map(\.description) == [printed])
         #expect(!"\(settings)".contains("secret"))

@@ -6,9 +6,9 @@ import PushStore
 import Synchronization
 import Testing
 
-/// What several gateways over one store rely on.
+/// Tests of the guarantees for several gateways with one store.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct NATSStoreTests {
-    /// Writes down what it hears.
+    /// A listener that records its reports.
     final class Ear: StoreListener {
         struct Heard {
             var stored: [StoredPush] = []
@@ -50,7 +50,7 @@ import Testing
         return (world, first, second)
     }
 
-    @Test func `R5: What one gateway stores is told to the one that has the device, with what has been stored before`()
+    @Test func `R5: A stored push is reported to the gateway that has the device, with earlier ones`()
         async throws
     {
         let (world, first, second) = try await Self.world()
@@ -63,7 +63,7 @@ import Testing
         #expect(first.heard.withLock { $0.stored } == [])
     }
 
-    @Test func `R5, B7: A message of UnifiedPush is told to the gateway that has the device, and its fate is known`()
+    @Test func `R5, B7: A stored message is reported to the device's gateway, and its outcome is logged`()
         async throws
     {
         let world = try await KeptMessagesTests.World(.cluster, registrations: 1)
@@ -81,16 +81,16 @@ import Testing
         try await world.story(of: third, is: ["received", "stored-offline"])
     }
 
-    @Test func `R5: Of two connections of a device, on whichever gateways, the later one stays`() async throws {
+    @Test func `R5: Of two connections of a device, the later one stays, on any gateways`() async throws {
         let (world, first, second) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
-        // The first is written down before the second is: what it asks for behind that is answered.
+        // The first connection is recorded before the second, so that requests of the first are answered.
         while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
         world.second.attach(world.device, connection: 2, at: 1)
         await first.until { $0.superseded == [1] }
         #expect(second.heard.withLock { $0.superseded } == [])
         world.store.detach(world.device, connection: 1)
-        // Both at once: one of them stays.
+        // Both connect at once, and one of them stays.
         world.store.attach(world.device, connection: 3, at: 1)
         world.second.attach(world.device, connection: 4, at: 1)
         while first.heard.withLock({ $0.superseded.count }) + second.heard.withLock({ $0.superseded.count }) < 2 {
@@ -100,7 +100,7 @@ import Testing
         #expect(over.count == 2 && Set(over).isSubset(of: [1, 2, 3, 4]) && !(over.contains(3) && over.contains(4)))
     }
 
-    @Test func `R5: One attempt goes to the gateway that has the device, and is answered where none has`() async throws
+    @Test func `R5: A push with one attempt is offered to the device's gateway, and refused without one`() async throws
     {
         let (world, _, _) = try await Self.world()
         let once = world.push(1, lifetime: .once)
@@ -111,12 +111,12 @@ import Testing
         }
         #expect(try await offer() == .notConnected)
         world.second.attach(world.device, connection: 7, at: 1)
-        // The other server may not know yet that somebody listens.
+        // The other server may not yet know of the subscription.
         while try await offer() == .notConnected { await Task.yield() }
         #expect(try await offer() == .power)
     }
 
-    @Test func `R5: The gateway that has a device says whether each alert is kept, and none where the device is away`()
+    @Test func `R5: The device's gateway decides whether each alert is kept; without one, none is`()
         async throws
     {
         let (world, _, _) = try await Self.world()
@@ -134,14 +134,14 @@ import Testing
         await first.until { $0.superseded == [1] }
         // The older connection is still open when the newer one ends.
         world.second.detach(world.device, connection: 2)
-        // A question on its way while the gateway unsubscribes is not answered: the gateway that asks assumes yes then.
+        // A request in flight while the gateway unsubscribes gets no answer. The asking gateway then assumes yes.
         func keeps() async -> Bool { (try? await world.keepsEach("mail")) ?? true }
         let end = ContinuousClock.now + .seconds(60)
         while await keeps(), .now < end { await Task.yield() }
         #expect(try await !world.keepsEach("mail"))
     }
 
-    @Test func `R4, R5: However many gateways admit silent pushes at once, no more pass than the rate`() async throws {
+    @Test func `R4, R5: Concurrent gateways together let no more silent pushes pass than the rate`() async throws {
         let (world, _, _) = try await Self.world()
         let settings = TokenBucket.Settings(capacity: 3, interval: 100)
         let stores = [world.store, world.second]
@@ -170,7 +170,7 @@ import Testing
         #expect(abs(wait - 50) < 0.01)
     }
 
-    @Test func `R5: What an operator changes at one gateway is known at the other`() async throws {
+    @Test func `R5: An operator's change at one gateway is visible at the other`() async throws {
         let (world, _, second) = try await Self.world()
         try await world.store.suspendTeam(StoreContractTests.team, at: 9)
         await second.until { $0.hasNewProviders }
@@ -179,12 +179,11 @@ import Testing
         await second.until { $0.changed.values.contains(true) }
     }
 
-    @Test func `R5: A gateway that was not told of a change reads it, though it was told of a later one`() async throws
-    {
+    @Test func `R5: A gateway that missed the report of a change reads it after a later report`() async throws {
         let world = try await StoreContractTests.World(.nats)
         let (store, second) = (world.store, world.second)
         try await second.catchUp()
-        // Nobody listens yet: neither is heard.
+        // No listener is set yet, so neither change is reported.
         try await store.suspendTeam(StoreContractTests.team, at: 9)
         _ = try await store.revokeDevice(world.device, at: 9)
         let ear = Ear(answer: nil)
@@ -199,7 +198,7 @@ import Testing
         try await second.catchUp()
         let read = ear.heard.withLock { $0.changed[world.device] == true && $0.hasNewProviders }
         #expect(read)
-        // What is known is not read again.
+        // Known changes are not read again.
         ear.heard.withLock { heard in
             heard.changed = [:]
             heard.hasNewProviders = false
@@ -209,7 +208,7 @@ import Testing
         #expect(!again)
     }
 
-    @Test func `R5: Fewer servers for a push than was asked for are refused, and another number of streams is`()
+    @Test func `R5: A store with fewer servers or another number of streams is refused`()
         async throws
     {
         let servers = try NATSServers(1)
@@ -222,7 +221,7 @@ import Testing
         }
     }
 
-    /// What came of many calls.
+    /// The results of many calls.
     final class Tally: Sendable {
         let answers = Mutex(0)
         let isThrough = Mutex(false)
@@ -241,16 +240,16 @@ import Testing
             payload: [UInt8](repeating: 0x20, count: 4_096))
     }
 
-    @Test func `R5: A NATS server that stalls holds up no caller, and another one takes its place`() async throws {
+    @Test func `R5: A stalled NATS server blocks no caller, and another one takes over`() async throws {
         let servers = try NATSServers(3)
         defer { withExtendedLifetime(servers) {} }
-        // All of them are ready then.
+        // Wait until all servers are ready.
         _ = try await servers.store(replicas: 3)
         let store = try await NATSStore(NATSSettings(servers: [servers.urls[0]], replicas: 3, streams: 2))
         servers.stall(0)
         let count = 5_000
         let tally = Tally()
-        // More than the sockets take in: whoever waits for the server waits here.
+        // Send more than the socket buffers hold, so that a caller that waits for the server would block here.
         Thread.detachNewThread {
             for number in 0..<UInt64(count) {
                 let push = Self.push(number)
@@ -281,7 +280,7 @@ import Testing
         ("org.example.Mail", "org=2eexample=2eMail"), ("a>b*c d", "a=3eb=2ac=20d"), ("=2e", "=3d2e"), ("", "="),
         ("ü", "=c3=bc"),
     ])
-    func `R5: Whatever a topic is called, it is one token of a subject`(topic: String, token: String) {
+    func `R5: Any name of a topic becomes one token of a subject`(topic: String, token: String) {
         #expect(NATSStore.token(topic) == token)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(20))) struct OneFateTests {
     static let other = PushID(high: 9, low: 9)
 
-    /// What is written of a push in this order, and what the log tells then.
+    /// Events that are logged for a push in this order, and the entries that the log then returns.
     static let stories: [(written: [DeliveryEvent], told: [String])] = [
         ([.delivered, .discarded(.replaced(by: other))], ["delivered"]),
         ([.discarded(.expired), .delivered], ["delivered"]),
@@ -20,7 +20,7 @@ import Testing
     ]
 
     @Test(arguments: [StoreContractTests.Kind.sqlite, .nats], stories.indices)
-    func `B6: A push has one fate in the log, and it is its delivery where there was one`(
+    func `B6: A push has one outcome in the log, and a delivery takes precedence`(
         kind: StoreContractTests.Kind, story: Int
     ) async throws {
         let world = try await StoreContractTests.World(kind)
@@ -35,18 +35,18 @@ import Testing
         func events() async throws -> [String] { try await world.store.log(of: push.id).map(\.event) }
         try await write(LogNote(received: push, withPayload: false, [], at: 1))
         for event in written { try await write(LogNote(push.id, [event], at: 2)) }
-        // A marker that comes last: nobody waits for the log of a shared store.
+        // Write a marker last, because writes to the log of a shared store are not awaited.
         try await write(LogNote(push.id, [.storedOpportunistic], at: 3))
         let first = try await world.until(events) { $0.last == "stored-opportunistic" }
         #expect(first == ["received"] + told + ["stored-opportunistic"])
-        // Its provider sends it again: the second one has a fate of its own.
+        // The provider sends the push again. The second push has its own outcome.
         try await write(LogNote(received: push, withPayload: false, [.discarded(.expired)], at: 4))
         let second = try await world.until(events) { $0.last == "discarded-expired" }
         #expect(second == first + ["received", "discarded-expired"])
     }
 
     @Test(arguments: [StoreContractTests.Kind.sqlite, .nats])
-    func `B6: Under an id that was sent to two devices, nothing is left out`(
+    func `B6: The log of an id that was sent to two devices has all entries`(
         kind: StoreContractTests.Kind
     ) async throws {
         let world = try await StoreContractTests.World(kind)

@@ -32,7 +32,7 @@ import Testing
             payload: Array("{}".utf8))
     }
 
-    @Test func `R5: The latest push for a topic takes the place of the one before it, and a held one has its own`()
+    @Test func `R5: The latest push of a topic replaces the previous one, and a held push has its own slot`()
         async throws
     {
         let store = try await Self.store()
@@ -47,7 +47,7 @@ import Testing
         let rows = try await store.write { try $0.waiting(for: Self.device) }
         #expect(rows.map(\.push) == [Self.push(2, isSilent: true), Self.push(3), Self.push(4, topic: "other")])
         #expect(rows.map(\.heldUntil) == [99, nil, nil])
-        // A silent push that passes also takes the place of the held one.
+        // A silent push that passes also replaces the held one.
         let both = try await store.write {
             let first = try $0.store(Self.push(5, isSilent: true), slot: .silent, heldUntil: nil).replaced
             return try first + $0.store(Self.push(6, isSilent: true), slot: .silent, heldUntil: nil).replaced
@@ -55,7 +55,7 @@ import Testing
         #expect(both == [Self.push(2).id, Self.push(5).id])
     }
 
-    @Test func `R5: A push is taken from storage only while it is still that one`() async throws {
+    @Test func `R5: A push is removed from storage only if it has not been replaced`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             let first = try transaction.store(Self.push(1), slot: .latest, heldUntil: nil)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await store.write { try $0.counts().stored } == 0)
     }
 
-    @Test func `R5: An enrolment code works once, and for its time`() async throws {
+    @Test func `R5: An enrolment code works once, and only until it expires`() async throws {
         let store = try await Self.store()
         let key = [UInt8](repeating: 2, count: 32)
         let again = try await store.write {
@@ -82,7 +82,7 @@ import Testing
         #expect(late == nil)
     }
 
-    @Test func `R5: A token stays until a fresh one is wanted, and ends with its app or its device`() async throws {
+    @Test func `R5: A token remains until a fresh one is requested, and ends with its app or device`() async throws {
         let store = try await Self.store()
         @Sendable func register(_ fresh: String, wanted: Bool) async throws -> [String?] {
             try await store.write { transaction in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `B6: The log tells a push's story, and forgets the oldest`() async throws {
+    @Test func `B6: The log returns a push's events, and forgets the oldest`() async throws {
         let store = try await Self.store()
         let id = Self.push(1).id
         try await store.write { transaction in
@@ -131,7 +131,7 @@ import Testing
         #expect(try await store.read { try $0.log(of: id).map(\.event) } == ["delivered-from-storage"])
     }
 
-    @Test func `R5: What had its answer is in the file, and one that fails undoes itself alone`() async throws {
+    @Test func `R5: Completed operations are in the file, and a failed one undoes only itself`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "push-store-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -156,13 +156,14 @@ import Testing
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect(outcomes == 180)
-        // Another connection sees what is in the file, as another process would.
+        // A second connection sees the content of the file, as another process would.
         let other = try PushStore(path: path)
         #expect(try await other.read { try $0.waiting(for: Self.device).count } == 180)
         #expect(try await other.check() == nil)
     }
 
-    @Test func `R5, B7: Messages of UnifiedPush are all kept, up to a bound of registration and device`() async throws {
+    @Test func `R5, B7: All messages of UnifiedPush are kept up to the limits of registration and device`() async throws
+    {
         let store = try await Self.store()
         let topics = (0..<12).map { "unifiedpush:" + String(repeating: "0", count: 30) + String(10 + $0) }
         func message(_ number: UInt64, _ topic: String, size: Int = 1, named: String? = nil) -> Push {
@@ -185,13 +186,13 @@ import Testing
         #expect(first.replaced == [] && first.evicted == [message(0, topics[0]).id])
         let again = try await put(message(1_001, topics[0], named: "n"))
         #expect(again.replaced == [message(1_000, topics[0]).id] && again.evicted == [])
-        // By size.
+        // The limit by size.
         let size = 4_096
         for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) {
             _ = try await put(message(number, topics[1], size: size))
         }
         #expect(try await put(message(3_000, topics[1])).evicted == [message(2_000, topics[1]).id])
-        // Of the device.
+        // The limit of the device.
         var evicted: [PushID] = []
         for topic in topics[2...] {
             for number in 0..<UInt64(KeptMessages.count) {
@@ -201,7 +202,7 @@ import Testing
         let rows = try await store.write { try $0.waiting(for: Self.device) }
         #expect(rows.count == KeptMessages.countOfDevice && evicted.count == 200)
         #expect(evicted.first == message(1, topics[0]).id)
-        // An app's push is not counted.
+        // An app's push does not count.
         _ = try await store.write { try $0.store(Self.push(9_999), slot: .latest, heldUntil: nil) }
         #expect(try await store.write { try $0.waiting(for: Self.device).count } == KeptMessages.countOfDevice + 1)
     }

@@ -5,7 +5,7 @@ import PushStore
 import Synchronization
 import Testing
 
-/// What a gateway may rely on, whichever store it has.
+/// Tests of the contract that each kind of store fulfils.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StoreContractTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case sqlite = "SQLite"
@@ -19,7 +19,7 @@ import Testing
     static let mail = "org.example.Mail"
     static let news = "org.example.News"
 
-    /// - Parameter slot: nil takes the one that the push has where nothing holds it back.
+    /// - Parameter slot: the slot; nil for the one that the push has if no rate limit holds it.
     static func put(
         _ push: Push, in store: any GatewayStore, slot: Slot? = nil, heldUntil: Int64? = nil
     ) async throws -> StoredPush {
@@ -31,7 +31,7 @@ import Testing
         }.stored
     }
 
-    /// A store with a team, two topics and an enrolled device; `second` is another gateway's view of it.
+    /// A store with a team, two topics and an enrolled device. `second` is another gateway's view of it.
     struct World {
         var store: any GatewayStore
         var second: any GatewayStore
@@ -84,14 +84,14 @@ import Testing
             if let error { throw error }
         }
 
-        /// Whether the gateway that has the device keeps each alert of `topic`, asked at the first store.
+        /// Asks the first store whether the gateway that has the device keeps each alert of `topic`.
         func keepsEach(_ topic: String) async throws -> Bool {
             try await withCheckedThrowingContinuation { continuation in
                 store.keepsEach(topic, of: device) { continuation.resume(with: $0) }
             }
         }
 
-        /// Waits until the first store's server knows that the second store listens for the device.
+        /// Waits until the first store's server knows of the second store's subscription for the device.
         func secondAnswers() async throws {
             while try await !keepsEach("mail") { await Task.yield() }
         }
@@ -100,7 +100,7 @@ import Testing
             StoredPush.inOrder(try await second.waiting(for: device))
         }
 
-        /// Reads until what is read is wanted: nobody waits for a log, or for what tidies up.
+        /// Reads until the result is as expected, because log writes and cleanup are not awaited.
         func until<Value>(
             _ body: () async throws -> Value, _ isWanted: (Value) -> Bool
         ) async throws -> Value {
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: The latest push for a topic takes the place of the one before it, and a held one has its own`(
+    func `R5: The latest push of a topic replaces the previous one, and a held push has its own slot`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -123,13 +123,13 @@ import Testing
         let other = try await world.put(world.push(4, topic: Self.news))
         #expect(try await world.waiting() == [held, second, other])
         #expect(held.sequence < second.sequence && second.sequence < other.sequence)
-        // A silent push that passes takes the place of the held one, and of no alert.
+        // A silent push that passes replaces the held one, and no alert.
         let passing = try await world.put(world.push(5, isSilent: true))
         _ = try await world.until(world.waiting) { $0 == [second, other, passing] }
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Alerts that came while the device was connected are all kept, in their order, up to a bound`(
+    func `R5: Alerts that come while the device is connected are kept in order, up to a limit`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -140,7 +140,7 @@ import Testing
             alerts.append(try await world.put(push, slot: push.slot(keepsEach: true)))
         }
         #expect(try await world.waiting() == [away] + alerts)
-        // One that comes while the device is away takes the place of such a one alone.
+        // An alert that comes while the device is disconnected replaces only one of its own kind.
         let next = try await world.put(world.push(301))
         #expect(try await world.waiting() == alerts + [next])
         for alert in alerts { try await world.remove(alert) }
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement takes its push from storage, and never a newer one`(kind: Kind) async throws {
+    func `R5: An acknowledgement removes its push from storage, and never a newer one`(kind: Kind) async throws {
         let world = try await World(kind)
         let first = try await world.put(world.push(1))
         let second = try await world.put(world.push(2))
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An enrolment code works once, also where two gateways have it at once, and for its time`(
+    func `R5: An enrolment code works once before it expires, even with two gateways at once`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: A token stays until a fresh one is wanted, and ends with its app or its device`(
+    func `R5: A token remains until a fresh one is requested, and ends with its app or device`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -199,7 +199,7 @@ import Testing
         #expect(try await world.second.token(first)?.endedBy == .replaced)
         #expect(try await world.second.token("c")?.endedAt == nil)
         #expect(try await world.second.token("b") == nil)
-        // One that is older than eight others is not known any more.
+        // A token with eight newer ended tokens is forgotten.
         for number in 0..<10 as Range<Int64> { _ = try await register("d\(number)", wanted: true, at: 6 + number) }
         #expect(try await world.second.token(first) == nil)
         #expect(try await world.second.token("d1")?.endedBy == .replaced)
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement leaves another app's push in storage that has the same id`(kind: Kind) async throws {
+    func `R5: An acknowledgement leaves another app's push with the same id in storage`(kind: Kind) async throws {
         let world = try await World(kind)
         let mail = try await world.put(world.push(1))
         let news = try await world.put(world.push(1, topic: Self.news))
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Tokens that have ended are forgotten behind a number, whatever their topics, and none fails the next`(
+    func `R5: Ended tokens beyond a limit are forgotten, and no registration fails because of it`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -245,7 +245,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: A device that is revoked gets no token, also where its wish was under way`(kind: Kind) async throws {
+    func `R5: A revoked device gets no token, even if its request was under way`(kind: Kind) async throws {
         let world = try await World(kind)
         _ = try await world.store.revokeDevice(world.device, at: 30)
         for isFreshWanted in [false, true] {
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Teams, keys and topics are there once, and change`(kind: Kind) async throws {
+    func `R5: Teams, keys and topics exist once, and can change`(kind: Kind) async throws {
         let world = try await World(kind)
         let key = KeyRecord(id: "KEY0000001", team: Self.team, environment: .any, publicKey: "PEM", createdAt: 1)
         try await world.store.addKey(key)
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `B6: The log tells a push's story`(kind: Kind) async throws {
+    func `B6: The log returns a push's events`(kind: Kind) async throws {
         let world = try await World(kind)
         let stored = try await world.put(world.push(1))
         try await world.remove(stored)
