@@ -43,10 +43,10 @@ struct Options {
                                 [--only \(Part.allCases.map(\.rawValue).joined(separator: "|"))] [--rounds N] [--quick]
                                 [--trace FILE]
 
-        Measures Nightshift's release binaries in DIR (.build/release) side by side with curl, wget2, aria2
-        and axel on loopback, and those of the push gateway in --gateway (.build-gateway-release/release). --earlier measures the release binaries of another version in DIR in the same run, round by round
-        where there are rounds; then no FILE is written. --only (repeatable) runs some parts only; then, and with --quick, no FILE is written.
-        --trace (repeatable) gives the part freshness the use of apps, in the format of docs/simulation.md; no FILE either.
+        Measures Nightshift's release binaries in DIR (.build/release) against curl, wget2, aria2 and axel on loopback, and those of the
+        push gateway in --gateway (.build-gateway-release/release). --earlier also measures the release binaries of another version in
+        DIR, in the same rounds. --only (repeatable) runs only some parts. --trace (repeatable) gives the part freshness the use of apps, in
+        the format of docs/simulation.md. FILE is not written with any of --earlier, --only, --trace and --quick.
         """
 
     init(_ arguments: [String]) throws {
@@ -73,7 +73,7 @@ struct Options {
                 let name = try value(option)
                 guard let part = Part(rawValue: name) else { throw BenchError("there is no part '\(name)'") }
                 only.append(part)
-            default: throw BenchError("what is '\(option)'?\n\(Self.usage)")
+            default: throw BenchError("unknown option '\(option)'\n\(Self.usage)")
             }
         }
         if !only.isEmpty { parts = only }

@@ -46,10 +46,10 @@ struct Report {
         """
         # Benchmarks
 
-        Written by `\(command)` on \(Date.now.formatted(.iso8601)). All programs ran side by side in one run, in turn, round after round;
-        what is shown are medians, and medians of the ratios within a round. **Ratios are the result.** Absolute times are noisy: the
-        server shares the machine's processors with what is measured. CPU is that of whole processes, user and system; Nightshift's is its
-        service's and its command line's together.
+        `\(command)` wrote this page on \(Date.now.formatted(.iso8601)). In each round all programs ran one after the other. The tables show
+        medians over the rounds, and medians of the ratios within a round. **The ratios are the result.** Absolute times are noisy, because
+        the server runs on the same processors as the programs. CPU is the user and system time of whole processes; for Nightshift it is
+        that of the service and the command line together.
 
         - Machine: \(machine)
         - Programs: \(versions.joined(separator: "; "))

@@ -13,9 +13,9 @@ struct Apps {
         var section = Section(
             title: "Apps",
             method:
-                "An app that links the library. *Wake*: from the last byte of its download being written to its delegate being called, while the app is "
-                + "suspended (\(wakes) times). *Events*: \(events) downloads end while the app is not running; then it is launched and hears of "
-                + "them, each file linked, handed over and acknowledged. *Idle*: the app in front, for 15 s, as `/proc` shows it.",
+                "The app links the library. *Wake*: the time from the write of the last byte of a download to the call of the delegate, while the app "
+                + "is suspended (\(wakes) times). *Events*: \(events) downloads end while the app is not running; then it is launched and receives "
+                + "the events, and each file is linked, delivered and acknowledged. *Idle*: the app in the foreground, for 15 s, as `/proc` shows it.",
             header: ["", "", ""])
         bench.note("apps")
         try Workspace.fill("\(bench.origin.root)/wake.bin", size: 384 << 10, seed: 5)

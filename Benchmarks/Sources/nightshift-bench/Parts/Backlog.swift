@@ -8,13 +8,16 @@ struct Backlog {
     func run() throws -> Section {
         let count = bench.options.quick ? 20_000 : 100_000
         var section = Section(
-            title: "\(count) tasks accepted",
+            title: "Adding \(count) transfers",
             method:
-                "In batches of \(batch) over one connection; each batch is on disk when it is answered. *Suspended* ones wait for their owner, *waiting* ones for "
-                + "a host that refuses connections. Starting is from the start of the process until it answers `GET /v1/status`.",
-            header: ["Tasks", "Tasks/s", "Slowest batch ms", "Service MiB", "Peak MiB", "Start s", "MiB after start"])
+                "Batches of \(batch) over one connection. Each batch is on disk when the response arrives. *Paused* transfers wait to be resumed, "
+                + "and *waiting* ones for a host that refuses connections. The start is the time from the start of the process to its response "
+                + "to `GET /v1/status`.",
+            header: [
+                "Transfers", "Transfers/s", "Slowest batch ms", "Service MiB", "Peak MiB", "Start s", "MiB after start",
+            ])
         for isSuspended in [true, false] {
-            let label = isSuspended ? "suspended" : "waiting"
+            let label = isSuspended ? "paused" : "waiting"
             bench.note("a backlog of \(count) tasks, \(label)")
             let result = try measure(count, suspended: isSuspended)
             section.rows.append([
@@ -25,7 +28,7 @@ struct Backlog {
             let memory = max(result.memory, result.memoryAfter)
             section.findings += [
                 Section.Finding(
-                    aim: "\(label): 20,000 tasks/s", measured: Format.number(result.rate, 0),
+                    aim: "\(label): 20,000 transfers/s", measured: Format.number(result.rate, 0),
                     isMet: result.rate >= 20_000),
                 Section.Finding(
                     aim: "\(label): memory below 60 MB", measured: "\(Format.mebibytes(memory)) MiB",
@@ -69,7 +72,7 @@ struct Backlog {
         let memoryAfter = try again.view.memory()
         let status = try again.client().require("GET", "/v1/status").json()
         let known = (status["tasks"] as? [String: Int])?.values.reduce(0, +) ?? 0
-        guard known == count else { throw BenchError("\(known) of \(count) tasks are there after the restart") }
+        guard known == count else { throw BenchError("\(known) of \(count) tasks exist after the restart") }
         return Result(
             rate: Double(count) / times.reduce(0, +), slowest: times.max() ?? 0, memory: memory, peak: peak,
             start: again.startTime, memoryAfter: memoryAfter)

@@ -14,11 +14,11 @@ struct BrokenUpload {
         try Workspace.fill(file, size: size, seed: 8)
         defer { unlink(file) }
         var section = Section(
-            title: "An upload of \(size >> 20) MiB that is broken off after three quarters",
+            title: "An upload of \(size >> 20) MiB that is interrupted after three quarters",
             method:
-                "\(rounds) rounds after one for warming up, to a server of resumable uploads (swift-nio-extras), through a proxy that ends the first connection. curl tries "
-                + "again, from the start, as it is told to with `--retry`. What curl sends is counted by the proxy; what Nightshift "
-                + "sends may go on at another address, and is what its service has read of the file.",
+                "\(rounds) rounds after a warm-up. The server supports resumable uploads (swift-nio-extras). A proxy in front of it ends the first "
+                + "connection. curl retries from the start, because of `--retry`. The proxy counts the bytes that curl sends. Nightshift may "
+                + "continue at another address, so its bytes are those that its service has read from the file.",
             header: [
                 "Program", "Bytes sent ÷ size", "Wall s", "CPU s", "CPU s ÷ GiB sent", "Nightshift's bytes ÷ this",
             ])
@@ -45,7 +45,7 @@ struct BrokenUpload {
         let sent = measured.median("nightshift") { Double($0.sent) } / Double(size)
         section.findings.append(
             Section.Finding(
-                aim: "no more than 1.05 of the file is sent", measured: Format.number(sent), isMet: sent <= 1.05))
+                aim: "at most 1.05 times the file is sent", measured: Format.number(sent), isMet: sent <= 1.05))
         let share = measured.ratio("nightshift", to: "curl --retry", Self.processorTime)
         section.findings.append(
             Section.Finding(

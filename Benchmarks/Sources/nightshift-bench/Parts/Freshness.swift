@@ -26,15 +26,15 @@ struct Freshness {
         let counts = options.quick ? [4] : [2, 4, 8, 12]
         let people =
             options.traces.isEmpty
-            ? "Six made-up people (docs/decisions/0036), 25 apps, 60 days, the first 14 for learning"
+            ? "Six simulated people (docs/decisions/0036) with 25 apps over 60 days, of which the first 14 are for learning"
             : "Use of apps from \(options.traces.map { URL(filePath: $0).lastPathComponent }.joined(separator: ", "))"
         var section = Section(
-            title: "Background fetches: what is fresh when it is opened",
+            title: "Background fetches: the share of fresh openings",
             method:
-                "\(people). The share of openings at most 60 minutes after a fetch or the last use, with the same number of "
-                + "fetches for all: *fixed* over 24 h, over the *awake hours* as hindsight knows them, by the *planner* with one "
-                + "budget for the device, and by an *oracle*. *Alone*: the planner, each fetch at its own best moment; "
-                + "then the planner lets them share wakes, and looks that wake nobody count for it as well. Nothing is timed: the result is the same on every run.",
+                "\(people). The tables show the share of openings at most 60 minutes after a fetch or the last use. All strategies have the same "
+                + "number of fetches: *fixed* over 24 h; over the *awake hours*, known in hindsight; by the *planner*, with one budget for the device; "
+                + "and by an *oracle*. *Alone* is the planner with each fetch at its own best time. Otherwise the planner lets fetches share "
+                + "wakes, and its own checks that wake no app count as device wakes as well. Nothing is timed: the result is the same on every run.",
             header: [
                 "Fetches an app and day", "Person", "None", "Fixed", "Awake hours", "Alone", "Planner", "Oracle",
                 "Planner ÷ awake hours", "Device wakes alone", "Device wakes",

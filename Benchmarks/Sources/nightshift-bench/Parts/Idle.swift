@@ -7,10 +7,10 @@ struct Idle {
     func run() throws -> Section {
         let seconds = bench.options.quick ? 15.0 : 60.0
         var section = Section(
-            title: "Nothing to do",
+            title: "An idle service",
             method:
-                "After one finished transfer and 10 s to settle, for \(Int(seconds)) s, read from `/proc` and not through the API: how often any thread "
-                + "of the service slept and was woken, and its processor time.",
+                "Measured for \(Int(seconds)) s, after one finished transfer and 10 s to settle, from `/proc` and not through the API: how often any "
+                + "thread of the service slept and was woken, and its CPU time.",
             header: ["", "Wake-ups per minute", "CPU ms per minute", "Threads", "MiB"])
         bench.note("idle for \(Int(seconds)) s")
         try Workspace.fill("\(bench.origin.root)/one.bin", size: 1 << 20, seed: 4)

@@ -8,9 +8,9 @@ struct Latency {
         let waiting = bench.options.quick ? 2_000 : 10_000
         let requests = bench.options.quick ? 300 : 2_000
         var section = Section(
-            title: "Answers while 16 transfers run and \(waiting) wait",
+            title: "Response times while 16 transfers run and \(waiting) wait",
             method:
-                "\(requests) requests of each kind, one after the other over one connection, while 16 transfers come in at 256 KiB/s each.",
+                "\(requests) requests of each kind, one after the other over one connection, while 16 downloads run at 256 KiB/s each.",
             header: ["Request", "p50 ms", "p99 ms", "Slowest ms"])
         bench.note("latency of the API")
         try Workspace.fill("\(bench.origin.root)/slow.bin", size: 256 << 20, seed: 3)

@@ -20,15 +20,14 @@ struct Push {
         var section = Section(
             title: "The push gateway",
             method:
-                "The release build of `nightshift-gateway` with its database on disk; everything that asks it runs on the same "
+                "The release build of `nightshift-gateway` with its database on disk. Its clients run on the same "
                 + "\(ProcessInfo.processInfo.activeProcessorCount) processors. *Accepted*: `h2load -c 4 -m 50`, \(pushes) pushes of 100 bytes, "
-                + "\(rounds) rounds; the provider's token is the same in all, a 200 means that the push is on the disk. *Stored* ones are for "
-                + "1,000 devices that are not there, *routed* ones for 100 that are and acknowledge, *one attempt* has `apns-expiration: 0` and is "
-                + "never stored. nginx answers the same requests with an empty 200 and looks at nothing: what `h2load` itself can do here. "
-                + "*To the app*: from the provider's 200 to the callback of a suspended app of this device's service (\(wakes) times); "
-                + "what curl takes to start is in it. "
-                + "*Connections*: \(devices) devices that say nothing; then \(devices / 2) are cut off at once, "
-                + "and come back after 2.5 to 5 s, as devices do.",
+                + "\(rounds) rounds, with one provider token; a 200 means that the push is on disk. *Stored* pushes are for 1,000 devices that are "
+                + "offline. *Routed* pushes are for 100 connected devices, which acknowledge them. *One attempt* has `apns-expiration: 0` and is "
+                + "never stored. nginx responds to the same requests with an empty 200 without reading them, which shows the maximum of `h2load` here. "
+                + "*200 to the app*: the time from the provider's 200 to the callback of a suspended app on this device (\(wakes) times), including "
+                + "the start of curl. *Connections*: \(devices) idle devices; then \(devices / 2) of them are disconnected at once, and "
+                + "reconnect after 2.5 to 5 s, as devices do.",
             header: ["", "", "", ""])
         try accepted(pushes, rounds, &section)
         try delays(wakes, &section)
@@ -84,13 +83,13 @@ struct Push {
             let ratio = zip(own, ceiling).map { $0 / $1 }.median
             section.rows.append([
                 "Accepted: \(kind.name)", Format.number(own.median, 0) + " per second",
-                kind.isOurs ? Format.number(1 / cost, 0) + " per second of the gateway's processor time" : "",
+                kind.isOurs ? Format.number(1 / cost, 0) + " per second of the gateway's CPU time" : "",
                 kind.isOurs ? Format.number(ratio) + " of nginx" : "",
             ])
             guard kind.name == "stored" || kind.name == "routed" else { continue }
             section.findings.append(
                 Self.finding(
-                    "\(kind.name): \(Int(Self.aimedRate)) pushes a second beside `h2load`",
+                    "\(kind.name): \(Int(Self.aimedRate)) pushes per second while `h2load` runs",
                     Format.number(own.median, 0), own.median >= Self.aimedRate))
         }
     }
@@ -140,7 +139,7 @@ struct Push {
             try app.wait("push \(note)", 30) { app.log().contains { $0.hasPrefix("pushed \(note) ") } }
             guard let line = app.log().first(where: { $0.hasPrefix("pushed \(note) ") }),
                 let called = line.split(separator: " ").last.flatMap({ Double($0) })
-            else { throw BenchError("the app does not say when it was called") }
+            else { throw BenchError("the app does not report when it was called") }
             delays.append(called - accepted)
         }
         section.rows.append([
@@ -187,7 +186,7 @@ struct Push {
         try ChildProcess.require(gateway.load(arguments), log: output, limit: 900)
         let report = try JSONDecoder().decode(DevicesReport.self, from: try Data(contentsOf: URL(filePath: output)))
         guard let memory = report.memory?.perConnection, let storm = report.storm else {
-            throw BenchError("the report of the devices is not whole; see \(output)")
+            throw BenchError("the report of the devices is incomplete; see \(output)")
         }
         section.rows += [
             [
@@ -196,7 +195,7 @@ struct Push {
             ],
             ["Memory of an idle connection", Format.number(memory / 1_000, 1) + " kB", "", ""],
             [
-                "Storm of \(devices / 2): all are back", Format.number(storm.seconds, 1) + " s",
+                "Storm of \(devices / 2): all have reconnected", Format.number(storm.seconds, 1) + " s",
                 "\(storm.handshakesPerSecond) in the busiest second", "\(storm.failedAttempts) failed attempts",
             ],
             [

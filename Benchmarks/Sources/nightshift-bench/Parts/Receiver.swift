@@ -39,15 +39,14 @@ struct Receiver {
         var section = Section(
             title: "Regions: how long the receiver is on",
             method:
-                "A made-up commuter (docs/decisions/0041), five regions, \(weeks == 1 ? "one week" : "\(weeks) weeks"). The receiver needs 4 s for "
-                + "a fix, 20 s when it was off for two hours, and tells an accuracy of 8 to 20 m, another one each time, or always 17 m, by which "
-                + "it errs at most. A question ends as in the service. On under gpsd counts the minute for which gpsd keeps it on after each "
-                + "question. The delay is that between the moment at which the "
-                + "boundary is crossed and the one at which the app is woken; 20 s of it are what a crossing has to last. "
-                + "Nothing is timed: the result is the same on every run.",
+                "A simulated commuter (docs/decisions/0041) with five regions, over \(weeks == 1 ? "one week" : "\(weeks) weeks"). The receiver needs "
+                + "4 s for a fix, or 20 s if it was off for two hours. It reports an accuracy that varies from 8 to 20 m, or is always 17 m, and its "
+                + "error is at most that. A request ends as in the service. The column for gpsd includes the minute for which gpsd keeps the "
+                + "receiver on after each request. The delay is the time from the crossing of the boundary to the wake of the app, including the "
+                + "20 s that a crossing has to last. Nothing is timed: the result is the same on every run.",
             header: [
                 "Receiver", "Accuracy", "On a day (s)", "Of always on", "Of it under gpsd", "Fixes a day", "Crossings",
-                "Missed", "Made up",
+                "Missed", "False",
                 "Median delay (s)", "90 % (s)", "Longest (s)",
             ])
         bench.note("the receiver over \(weeks == 1 ? "a week" : "\(weeks) weeks")")
@@ -57,7 +56,7 @@ struct Receiver {
             log: bench.memory.log, limit: 900)
         let report = try JSONDecoder().decode(Report.self, from: try Data(contentsOf: URL(filePath: file)))
         guard let always = report.rows.first(where: { $0.strategy == "always" })?.receiverSeconds else {
-            throw BenchError("receiver-report says nothing of a receiver that is always on")
+            throw BenchError("receiver-report has no row for a receiver that is always on")
         }
         for (strategy, name, kind, accuracy) in Self.names.flatMap({ name in
             Self.kinds.map { (name.0, name.1, $0.0, $0.1) }
@@ -88,8 +87,8 @@ struct Receiver {
                 aim: "\(accuracy): a median delay under 90 s", measured: Format.number(row.delay(0.5), 0) + " s",
                 isMet: row.delay(0.5) < longestDelay),
             Section.Finding(
-                aim: "\(accuracy): every crossing told, none made up",
-                measured: "\(row.missed) missed, \(row.madeUp) made up",
+                aim: "\(accuracy): every crossing reported, none false",
+                measured: "\(row.missed) missed, \(row.madeUp) false",
                 isMet: row.missed == 0 && row.madeUp == 0),
         ]
     }

@@ -59,9 +59,9 @@ struct SegmentedDownloads {
         var section = Section(
             title: title,
             method:
-                "\(rounds) rounds after one for warming up, each run through a proxy of its own before nginx, by http to memory. The "
-                + "ideal with \(way.connections) connections is \(Format.number(way.ideal)) s. Nightshift chooses how many it uses, but for "
-                + "the row that says it. Nightshift's wall ÷ this: below 1, Nightshift is faster.",
+                "\(rounds) rounds after a warm-up. Each run uses a new proxy in front of nginx, http, and a destination in memory. The "
+                + "ideal with \(way.connections) connections is \(Format.number(way.ideal)) s. Nightshift chooses the number of connections, "
+                + "except in the row that gives it. Nightshift's wall ÷ this: below 1, Nightshift is faster.",
             header: ["Program", "Wall s", "Wall ÷ ideal", "CPU s", "Nightshift's wall ÷ this"])
         bench.note(title)
         let file = "\(bench.origin.root)/\(name)"

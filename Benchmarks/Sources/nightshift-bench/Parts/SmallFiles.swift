@@ -14,8 +14,8 @@ struct SmallFiles {
         var section = Section(
             title: "\(count) files of 20 KiB to disk" + (isHTTP2 ? " over HTTP/2" : ""),
             method:
-                "\(rounds) rounds after one for warming up. Nightshift with its default settings, every file and directory entry synced; the others with 16 "
-                + "transfers at once and no sync\(isHTTP2 ? "; aria2 knows HTTP/1.1 only" : ""). Ratios are Nightshift's value divided by the other's.",
+                "\(rounds) rounds after a warm-up. Nightshift uses its default settings and syncs every file and directory entry. The others run 16 "
+                + "transfers at once and do not sync.\(isHTTP2 ? " aria2 supports only HTTP/1.1." : "") Ratios are Nightshift's value divided by the other's.",
             header: [
                 "Program", "Wall s", "Files/s", "CPU s", "Peak MiB", "Nightshift's wall ÷ this",
                 "Nightshift's CPU ÷ this",
@@ -80,7 +80,7 @@ struct SmallFiles {
                         let cost = try fetch(directory)
                         for url in urls {
                             let file = "\(directory)/\(url.split(separator: "/").last ?? "")"
-                            guard Workspace.size(file) == Int64(size) else { throw BenchError("\(file) is not whole") }
+                            guard Workspace.size(file) == Int64(size) else { throw BenchError("\(file) is incomplete") }
                         }
                         return cost
                     }

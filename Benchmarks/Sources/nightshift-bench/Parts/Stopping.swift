@@ -7,9 +7,9 @@ struct Stopping {
     func run() throws -> Section {
         let rounds = bench.options.rounds ?? (bench.options.quick ? 3 : 10)
         var section = Section(
-            title: "Leaving when asked",
+            title: "Stopping",
             method:
-                "SIGTERM to a service with nothing to do, and to one with 16 transfers that come in at 256 KiB/s each; medians of \(rounds) rounds.",
+                "The time from SIGTERM to the end of an idle service, and of one with 16 downloads at 256 KiB/s each. Medians of \(rounds) rounds.",
             header: ["", "ms", "Divided by idle"])
         bench.note("the end after SIGTERM")
         try Workspace.fill("\(bench.origin.root)/slow.bin", size: 256 << 20, seed: 3)
@@ -19,7 +19,7 @@ struct Stopping {
             busy.append(try stop { try Latency(bench: bench).prepare($0, waiting: 0) })
         }
         let ratio = zip(busy, idle).map { $0 / $1 }.median
-        section.rows.append(["nothing to do", Format.milliseconds(idle.median), "1"])
+        section.rows.append(["idle", Format.milliseconds(idle.median), "1"])
         section.rows.append(["16 transfers", Format.milliseconds(busy.median), Format.number(ratio, 1)])
         section.findings.append(
             Section.Finding(

@@ -11,7 +11,7 @@ struct Throughput {
         var section = Section(
             title: "One file of \(size >> 20) MiB",
             method:
-                "\(rounds) rounds after one for warming up. Nightshift syncs what it has received and its directory before it says so; the "
+                "\(rounds) rounds after a warm-up. Nightshift syncs the file and its directory before it reports success; the "
                 + "others do not sync. Ratios are Nightshift's value divided by the other's: below 1, Nightshift is cheaper.",
             header: [
                 "To, over", "Program", "CPU s/GiB", "Wall s", "Peak MiB", "Nightshift's CPU ÷ this",
