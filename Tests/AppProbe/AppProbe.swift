@@ -1,7 +1,7 @@
 import Foundation
 import Nightshift
 
-/// An app that writes down everything it sees, and misbehaves where it is told to.
+/// An app that records everything it observes, and misbehaves if its orders say so.
 @main final class AppProbe: ApplicationDelegate {
     private let conduct: Conduct
     private var sessions: [String: ProbeSession] = [:]
@@ -90,7 +90,7 @@ import Nightshift
 
     func applicationSnapshot(_ application: Application) -> Data? {
         conduct.journal.note(.snapshot)
-        // The smallest PNG there is: one grey point.
+        // This is the smallest possible PNG: one grey point.
         return Data(
             base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
                 + "AAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")

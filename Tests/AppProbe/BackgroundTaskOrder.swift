@@ -1,33 +1,33 @@
-/// Something that a probe does with background tasks.
+/// An order about background tasks.
 package struct BackgroundTaskOrder: Sendable, Codable {
     package var deed: Deed
-    /// Where it is done.
+    /// The point at which the order is executed.
     package var point: Point
-    /// Seconds behind ``point``; 0 is at once, within the callback.
+    /// The delay in seconds after ``point``. With 0, the order is executed at once, within the callback.
     package var delay: Double = 0
-    /// It is done once this file is there; what waits at ``point`` goes on meanwhile.
+    /// A file whose existence the order waits for. The callback at ``point`` does not wait.
     package var gate: String?
-    /// The task's; with ``count``, of each of them.
+    /// The name of the task. With ``count``, the name of each task.
     package var name: String
-    /// For ``Deed/begin``: so many tasks at once, each from a thread of its own.
+    /// The number of tasks for ``Deed/begin``. Each is begun at the same time on its own thread.
     package var count = 1
-    /// For ``Deed/begin``: what their expiration handlers do.
+    /// The behaviour of the expiration handlers for ``Deed/begin``.
     package var handler = Handler.end
-    /// For ``Deed/report``: seconds between two reports, of which there are ``count``.
+    /// The time in seconds between two of the ``count`` reports for ``Deed/report``.
     package var interval: Double = 0
 
     package enum Deed: String, Sendable, Codable {
         case begin
-        /// Ends every open task of this name.
+        /// Ends every open task with this name.
         case end
-        /// Writes the time that is left into the journal.
+        /// Records the remaining time in the journal.
         case report
     }
 
     package enum Handler: String, Sendable, Codable {
-        /// No handler at all.
+        /// The task has no handler.
         case none
-        /// Ends every open task of its name.
+        /// Ends every open task with the name of its task.
         case end
         /// Returns without ending its task.
         case keep

@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import TestSupport
 
-/// Does what the orders say at each point.
+/// Executes the orders at each point.
 final class Conduct: Sendable {
     let orders: Orders
     let journal: Journal
@@ -20,7 +20,8 @@ final class Conduct: Sendable {
         backgroundTasks = BackgroundTasks(orders, journal)
     }
 
-    /// The deeds that are due; those that end or hold the process are done here, behind what the point has background tasks do.
+    /// Returns the deeds that are due at a point. Deeds that end or block the process are done here, after the orders
+    /// about background tasks.
     func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
         backgroundTasks.reach(point)
         refreshing.reach(point)
@@ -48,7 +49,7 @@ final class Conduct: Sendable {
         }
     }
 
-    /// Whether the rule applies once more: every time it does leaves a file.
+    /// Returns whether the rule still applies, and counts its use. Each use creates a file.
     private func isLeft(_ index: Int) -> Bool {
         guard let times = orders.rules[index].times else { return true }
         return (0..<times).contains { time in
@@ -68,7 +69,7 @@ final class Conduct: Sendable {
     }
 }
 
-/// At once where there is nothing to wait for.
+/// Calls `body` after the delay and after the file of the gate exists. Without both, calls it at once.
 func after(_ delay: Double, _ gate: String?, _ body: @escaping @Sendable () -> Void) {
     guard delay > 0 || gate != nil else { return body() }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) {
@@ -77,7 +78,7 @@ func after(_ delay: Double, _ gate: String?, _ body: @escaping @Sendable () -> V
     }
 }
 
-/// Holds its thread until somebody has made the file, for as long as its test may take.
+/// Blocks the thread until the file exists, for at most an hour.
 func wait(untilThereIs file: String) {
     try? blockUntil("a gate that opens", within: .seconds(3_600)) { access(file, F_OK) == 0 }
 }

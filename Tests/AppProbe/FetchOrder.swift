@@ -1,9 +1,9 @@
-/// What a probe does with background fetches.
+/// An order about background fetches.
 package struct FetchOrder: Sendable, Codable {
     package var answer = Answer.newData
-    /// Seconds until it answers; 0 is at once, within the callback.
+    /// The time in seconds before the probe answers. With 0, it answers at once, within the callback.
     package var delay: Double = 0
-    /// It answers once this file is there.
+    /// A file whose existence the answer waits for.
     package var gate: String?
 
     package enum Answer: String, Sendable, Codable {

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Writes down what is seen, at once and one line in one `write`, so that nothing is lost with the process.
+/// Records observations immediately. Each line is written with one `write`, so that no line is lost when the process
+/// ends.
 final class Journal: Sendable {
     private let descriptor: Int32
     private let count = Mutex(0)

@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// The location manager of a probe, as its orders say.
+/// The location manager of a probe, which follows the orders.
 final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
     private let order: LocationOrder?
     private let journal: Journal
@@ -14,7 +14,7 @@ final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
         self.journal = journal
     }
 
-    /// In `didFinishLaunching`.
+    /// Called in `didFinishLaunching`.
     func launched(_ conduct: Conduct) {
         guard let order else { return }
         self.conduct.withLock { $0 = conduct }
@@ -69,7 +69,7 @@ final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
         _ = conduct.withLock(\.self)?.deeds(at: point)
     }
 
-    // MARK: - What the delegate hears
+    // MARK: - Delegate methods
 
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
         journal.note(.mayLocate) { $0.text = "\(manager.authorizationStatus)" }

@@ -1,19 +1,19 @@
-/// What a probe does with location; it makes a manager at every launch.
+/// An order about location. The probe makes a location manager at every launch.
 package struct LocationOrder: Sendable, Codable {
-    /// What it has its user asked for, at a point.
+    /// The permission that the probe requests from the user, and the point at which it does so.
     package var asking: Asking?
     package var regions: [RegionOrder] = []
-    /// Where it starts to monitor significant changes; nil: never.
+    /// The point at which the probe starts to monitor significant changes. Nil means never.
     package var changesFrom: Point?
-    /// Where it ends that.
+    /// The point at which the probe stops monitoring significant changes.
     package var changesUntil: Point?
 
-    /// Where it asks for one place; nil: never.
+    /// The point at which the probe requests one location. Nil means never.
     package var placeAt: Point?
-    /// Where it starts updates of the place, and where it stops them.
+    /// The points at which the probe starts and stops location updates.
     package var updatesFrom: Point?
     package var updatesUntil: Point?
-    /// Metres; nil for the library's default.
+    /// The accuracy in metres. Nil means the library's default.
     package var accuracy: Double?
     package var distance: Double?
 
@@ -38,11 +38,11 @@ package struct RegionOrder: Sendable, Codable {
     package var radius: Double
     package var notifiesOnEntry = true
     package var notifiesOnExit = true
-    /// Where it is started; nil: never, as an earlier launch has done that.
+    /// The point at which monitoring starts. Nil means never, because an earlier launch has started it.
     package var point: Point?
-    /// Where it is stopped.
+    /// The point at which monitoring stops.
     package var end: Point?
-    /// Whether its state is asked for when its monitoring has begun.
+    /// Whether the probe requests the region's state when monitoring has begun.
     package var asksForState = false
 
     package init(_ identifier: String, _ latitude: Double, _ longitude: Double, radius: Double, at point: Point? = nil)

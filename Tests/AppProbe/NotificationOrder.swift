@@ -1,25 +1,28 @@
-/// What a probe does with remote notifications and its own.
+/// An order about remote notifications and the probe's own notifications.
 package struct NotificationOrder: Sendable, Codable {
-    /// Whether it registers for remote notifications at every launch.
+    /// Whether the probe registers for remote notifications at every launch.
     package var registers = false
-    /// Where it gives its token back.
+    /// The point at which the probe unregisters.
     package var unregisters: Point?
-    /// What it does with what comes.
+    /// The handling of remote notifications.
     package var fetch = FetchOrder()
-    /// Whether it has a delegate of the notification center from its launch on.
+    /// Whether the notification center has a delegate from the launch on.
     package var hasDelegate = false
-    /// What that lets be shown while it is in front: bits of `UNNotificationPresentationOptions`. Nil: it never says.
+    /// The presentation options in the foreground, as bits of `UNNotificationPresentationOptions`. Nil means that the
+    /// delegate never answers.
     package var presentation: Int? = 16
-    /// It says so once this file is there.
+    /// A file whose existence the answer about the presentation waits for.
     package var presentationGate: String?
-    /// Whether it completes responses.
+    /// Whether the probe completes responses.
     package var completesResponses = true
-    /// Whether it asks for permission at every launch, and provisional one.
+    /// Whether the probe requests permission at every launch. ``isProvisional`` says whether the permission is
+    /// provisional.
     package var asks = false
     package var isProvisional = false
-    /// The identifiers of the actions of its category ``category``; those that end in `!` bring it to the front.
+    /// The identifiers of the actions of the category ``category``. Actions whose identifier ends in `!` bring the
+    /// probe to the foreground.
     package var actions: [String] = []
-    /// Those that it shows itself.
+    /// The probe's own notifications.
     package var own: [Own] = []
 
     package static let category = "probe"
@@ -27,9 +30,9 @@ package struct NotificationOrder: Sendable, Codable {
     package struct Own: Sendable, Codable {
         package var identifier: String
         package var title: String
-        /// Where it is added.
+        /// The point at which the notification is added.
         package var point: Point
-        /// Seconds from then on; nil for at once.
+        /// The delay in seconds from this point on. Nil means immediately.
         package var delay: Double?
         package var badge: Int?
 

@@ -2,12 +2,12 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// The remote notifications of a probe, and its own, as its orders say.
+/// The remote notifications of a probe, and its own notifications. It handles them according to the orders.
 final class Notifying: NSObject, Sendable {
     private let order: NotificationOrder
     private let journal: Journal
     private struct State {
-        /// What is done at points of the delegate's; the conduct holds this object.
+        /// A closure that executes the orders at the delegate's points. The conduct retains this object.
         var onPoint: (@Sendable (Point) -> Void)?
     }
 
@@ -20,7 +20,7 @@ final class Notifying: NSObject, Sendable {
 
     // MARK: - The launch
 
-    /// In `didFinishLaunching`.
+    /// Called in `didFinishLaunching`.
     @MainActor func launched(
         _ application: Application, _ options: [Application.LaunchOptionsKey: Any]?, _ conduct: Conduct
     ) {

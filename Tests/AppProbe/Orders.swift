@@ -1,42 +1,43 @@
 import Foundation
 
-/// What a probe is told to do, in the file that its first argument names; read anew at every launch.
+/// The orders of a probe. They are in the file that its first argument names, and are read at every launch.
 package struct Orders: Sendable, Codable {
-    /// The file to whose end every ``Sighting`` is written.
+    /// The file to which every ``Sighting`` is appended.
     package var journal: String
-    /// Finished downloads are moved here, under their task's description.
+    /// The folder to which finished downloads are moved. The file name is the description of the task.
     package var folder: String
     package var sessions = [SessionOrder()]
     package var transfers: [TransferOrder] = []
     package var rules: [Rule] = []
     package var backgroundTasks: [BackgroundTaskOrder] = []
     package var answer = Answer.default
-    /// Used with ``Answer/credential``.
+    /// The user name for ``Answer/credential``.
     package var user = ""
     package var password = ""
-    /// PEM files, used with ``Answer/credential``; without them a client certificate is left to the default handling.
+    /// The PEM file of the client certificate for ``Answer/credential``. Without it, default handling applies to client
+    /// certificates.
     package var clientCertificate: String?
     package var clientKey: String?
     package var delayed = DelayedAnswer.proceed
-    /// For ``DelayedAnswer/replace``.
+    /// The new URL for ``DelayedAnswer/replace``.
     package var replacement: String?
-    /// What it says to `setMinimumBackgroundFetchInterval` at every launch; nil: it does not call it.
+    /// The argument of `setMinimumBackgroundFetchInterval` at every launch. Nil means that the probe does not call it.
     package var fetchInterval: Double?
     package var fetch = FetchOrder()
     package var notifications = NotificationOrder()
-    /// Registered at every launch.
+    /// The scheduled tasks, which are registered at every launch.
     package var scheduledTasks: [ScheduledTaskOrder] = []
-    /// nil: it makes no location manager.
+    /// The order about location. Nil means that the probe makes no location manager.
     package var location: LocationOrder?
-    /// Whether it calls the completion handlers that it is given.
+    /// Whether the probe calls the completion handlers that it receives.
     package var completes = true
 
-    /// How challenges are answered.
+    /// The answer to challenges.
     package enum Answer: String, Sendable, Codable {
         case credential, reject, cancel, `default`, never
     }
 
-    /// How a delayed request is answered.
+    /// The answer to delayed requests.
     package enum DelayedAnswer: String, Sendable, Codable {
         case proceed, replace, cancel, never
     }

@@ -1,10 +1,10 @@
-/// A moment in a probe's life.
+/// A point in a probe's life at which orders are executed.
 package enum Point: String, Sendable, Codable {
-    /// In `didFinishLaunching`, its sessions made; in the foreground.
+    /// In `didFinishLaunching` in the foreground, after the sessions were made.
     case launched
-    /// The same in the background.
+    /// In `didFinishLaunching` in the background, after the sessions were made.
     case launchedInBackground
-    /// Every transfer of ``launched`` has been resumed.
+    /// After every transfer of ``launched`` was resumed.
     case begun
     case active
     case background
@@ -24,7 +24,7 @@ package enum Point: String, Sendable, Codable {
     case progress
     /// In `didFinishDownloadingTo`, before the file is moved.
     case finishing
-    /// In `didFinishDownloadingTo`, after it.
+    /// In `didFinishDownloadingTo`, after the file is moved.
     case moved
     /// In `didCompleteWithError`.
     case completed

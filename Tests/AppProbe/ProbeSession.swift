@@ -52,7 +52,7 @@ final class ProbeSession: NSObject, Sendable {
         }
     }
 
-    /// Goes on where another task left off.
+    /// Continues from the resume data of another task.
     func resume(_ data: Data, as description: String?) {
         guard let task = state.withLock(\.session)?.downloadTask(withResumeData: data) else { return }
         task.taskDescription = description

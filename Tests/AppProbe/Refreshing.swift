@@ -1,7 +1,7 @@
 import Foundation
 import Nightshift
 
-/// The background fetches and scheduled tasks of a probe, as its orders say.
+/// The background fetches and scheduled tasks of a probe. It handles them according to the orders.
 final class Refreshing: Sendable {
     private let orders: Orders
     private let journal: Journal
@@ -13,7 +13,7 @@ final class Refreshing: Sendable {
 
     // MARK: - The launch
 
-    /// In `didFinishLaunching`.
+    /// Called in `didFinishLaunching`.
     @MainActor func launched(_ application: Application, _ conduct: Conduct) {
         for order in orders.scheduledTasks { register(order, conduct) }
         if let interval = orders.fetchInterval { application.setMinimumBackgroundFetchInterval(interval) }
@@ -127,7 +127,7 @@ final class Refreshing: Sendable {
 }
 
 extension FetchOrder {
-    /// Nil where it never answers.
+    /// The result for the completion handler. Nil if the probe never answers.
     var result: BackgroundFetchResult? {
         switch answer {
         case .newData: .newData

@@ -1,30 +1,31 @@
-/// Something that a probe does at some point of its life.
+/// A deed that a probe does at a point of its life.
 package struct Rule: Sendable, Codable {
     package var point: Point
     package var deed: Deed
-    /// The task with this description; nil: any, and points that are not about a task.
+    /// The description of the task to which the rule applies. Nil means any task, and points that do not concern a
+    /// task.
     package var task: String?
-    /// For ``Point/progress``: from so many bytes on.
+    /// The number of bytes from which on the rule applies at ``Point/progress``.
     package var bytes: Int64 = 0
-    /// How often in all its lives; nil: always.
+    /// The number of times that the rule applies, counted over all launches. Nil means always.
     package var times: Int?
-    /// For ``Deed/hold``: goes on when this file is there.
+    /// The file whose existence ends ``Deed/hold``.
     package var gate: String?
-    /// For ``Deed/halt``: who.
+    /// The id of the process for ``Deed/halt``.
     package var process: Int32?
 
     package enum Deed: String, Sendable, Codable {
-        /// `_exit(9)`.
+        /// Calls `_exit(9)`.
         case crash
-        /// `exit(0)`.
+        /// Calls `exit(0)`.
         case exit
         /// Does not return from the callback.
         case hold
-        /// SIGSTOP to a process: the service's, before it sees what follows.
+        /// Sends SIGSTOP to a process, such as the service before it can see what follows.
         case halt
-        /// Starts a child that never rests.
+        /// Starts a child that uses the processor without pause.
         case spin
-        /// Cancels the task for resume data, and makes another from it.
+        /// Cancels the task with resume data, and makes another task from it.
         case cancelAndResume
         /// Makes another task from the resume data of the task's error.
         case retry

@@ -1,25 +1,25 @@
-/// A task that a probe registers, submits and runs.
+/// An order about a scheduled task, which the probe registers, submits and runs.
 package struct ScheduledTaskOrder: Sendable, Codable {
     package var identifier: String
     package var kind: Kind
-    /// Where it is submitted; nil: never, as somebody else does that.
+    /// The point at which the task is submitted. Nil means never, because another process submits it.
     package var point: Point?
-    /// Seconds from then on before which it is not to begin.
+    /// The time in seconds from this point on before which the task must not begin.
     package var earliestBegin: Double?
     package var requiresPower = false
     package var requiresNetwork = false
-    /// For ``Kind/continued``.
+    /// The title for ``Kind/continued``.
     package var title = "Title"
     package var subtitle = "Subtitle"
     package var failsWithoutRoom = false
-    /// Whether its launch handler submits it again, first of all.
+    /// Whether the launch handler first submits the task again.
     package var isRepeated = false
     package var conduct = Conduct.complete
-    /// Seconds until it completes, for ``Conduct/complete`` and ``Conduct/fail``.
+    /// The time in seconds before the task completes, for ``Conduct/complete`` and ``Conduct/fail``.
     package var delay: Double = 0
-    /// It completes once this file is there.
+    /// A file whose existence the completion waits for.
     package var gate: String?
-    /// For ``Kind/continued``: the units of its progress, told one by one over ``delay``.
+    /// The units of progress for ``Kind/continued``, reported one by one during ``delay``.
     package var units: Int64 = 0
 
     package enum Kind: String, Sendable, Codable {
@@ -27,11 +27,11 @@ package struct ScheduledTaskOrder: Sendable, Codable {
     }
 
     package enum Conduct: String, Sendable, Codable {
-        /// Completes successfully; unsuccessfully where it expires before.
+        /// Completes successfully. If the task expires before, it completes without success.
         case complete
         /// Completes without success.
         case fail
-        /// Completes when it expires, without success.
+        /// Completes without success when it expires.
         case expire
         /// Has no expiration handler, and never completes.
         case ignore

@@ -1,9 +1,10 @@
 /// One background session of a probe.
 package struct SessionOrder: Sendable, Codable {
     package var identifier: String
-    /// Whether it is made at background launches too, or there only when the app is asked to handle its events.
+    /// Whether the session is also made at background launches. If not, it is made there only when the app must handle
+    /// its events.
     package var isMadeAtLaunch = true
-    /// Seconds; nil leaves the default.
+    /// The resource timeout in seconds. Nil means the default.
     package var resourceTimeout: Double?
     package var connections: Int?
 

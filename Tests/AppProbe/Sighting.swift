@@ -1,35 +1,36 @@
 package import Foundation
 
-/// One thing that a probe's delegates saw: a line of its journal.
+/// An observation of a probe's delegates, which is one line of its journal.
 package struct Sighting: Sendable, Codable {
     package var event: Event
-    /// Counts from 1 in each process.
+    /// The number of the observation, counted from 1 in each process.
     package var number = 0
     package var process: Int32 = 0
     package var isOnMainThread = false
-    /// Seconds of CLOCK_MONOTONIC, right behind ``remaining`` where there is one.
+    /// The time of CLOCK_MONOTONIC in seconds, read directly after ``remaining`` if that is present.
     package var awakeSeconds: Double = 0
     package var session: String?
-    /// Of a transfer in its session, or of a background task.
+    /// The identifier of a transfer in its session, or of a background task.
     package var task: Int?
     package var description: String?
-    /// Bytes so far, or the offset of a resumption.
+    /// The number of bytes so far, or the offset from which a download continues.
     package var bytes: Int64?
     package var expected: Int64?
     package var status: Int?
     package var domain: String?
     package var code: Int?
-    /// Of `NSURLErrorBackgroundTaskCancelledReasonKey`.
+    /// The value of `NSURLErrorBackgroundTaskCancelledReasonKey`.
     package var reason: Int?
     package var hasResumeData: Bool?
     package var priority: Float?
-    /// `backgroundTimeRemaining`, for what is about background tasks.
+    /// The value of `backgroundTimeRemaining`, for observations about background tasks.
     package var remaining: Double?
-    /// A body, a realm, the process id of a child, why a background task was refused, the class of a scheduled one.
+    /// A text that depends on the event: a body, a realm, the process id of a child, the reason for the refusal of a
+    /// background task, or the class of a scheduled task.
     package var text: String?
-    /// What the app's cookie storage has for the task's address.
+    /// The cookies that the app's cookie storage has for the task's URL.
     package var cookies: [String]?
-    /// What a challenge is about.
+    /// The protection space of a challenge.
     package var space: ProtectionSpace?
 
     package enum Event: String, Sendable, Codable {
@@ -40,34 +41,35 @@ package struct Sighting: Sendable, Codable {
         case challenge, sessionChallenge, delayed
         case child, cancelled
         case taskBegun, taskRefused, taskEnded, taskExpired, remaining
-        /// Background fetches: begun, and answered; the text is the answer.
+        /// Background fetches: begun or answered. The text is the answer.
         case fetching, fetched
-        /// `backgroundRefreshStatus`, at the launch and whenever it has changed: `restricted`, `denied` or `available`.
+        /// The value of `backgroundRefreshStatus`, at the launch and whenever it has changed: `restricted`, `denied` or
+        /// `available`.
         case refreshStatus
         /// Scheduled tasks, by their identifier: registered or not, submitted or refused, running, expired, completed.
         case registered, notRegistered, submitted, refused, running, expired, ended
-        /// Registered for remote notifications, with the token in hexadecimal as the text; or not.
+        /// The registration for remote notifications: successful, with the token in hexadecimal as the text, or failed.
         case deviceToken, notRegisteredForPush
-        /// Remote notifications, with what the provider has sent as the text: in the launch options, received, and
-        /// handled, with the answer as the text.
+        /// Remote notifications: in the launch options, received, or handled. For the first two, the text is the
+        /// provider's payload. For the last, it is the answer.
         case launchedFor, received, handled
-        /// What the app's user says to the question for permission: `granted`, `denied` or an error.
+        /// The user's answer to the permission request: `granted`, `denied` or an error.
         case authorization
-        /// By the notification's identifier: added, or refused with a code; about to be shown; answered, with the
+        /// Notifications, by their identifier: added, or refused with a code; about to be shown; answered, with the
         /// action as the text.
         case added, presenting, response
-        /// Location: the regions at the launch, by their identifiers; the user's word; whether a region is monitored;
-        /// crossings and states; a place, as latitude, longitude and accuracy.
+        /// Location: the identifiers of the regions at the launch; the permission; whether a region is monitored;
+        /// region events and states; a location with latitude, longitude and accuracy.
         case regions, mayLocate, regionStarted, regionFailed, entered, left, regionState, located, locationFailed
     }
 
-    /// As `URLProtectionSpace` has it.
+    /// The properties of a `URLProtectionSpace`.
     package struct ProtectionSpace: Sendable, Codable, Equatable {
         package var method: String
         package var host: String
         package var port: Int
         package var scheme: String?
-        /// In DER, the server's own first.
+        /// The certificates in DER. The server's own certificate is the first.
         package var certificates: [Data]?
 
         package init(method: String, host: String, port: Int, scheme: String?, certificates: [Data]?) {

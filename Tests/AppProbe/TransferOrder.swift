@@ -1,16 +1,16 @@
-/// A task that a probe makes and resumes.
+/// An order about a transfer that a probe makes and resumes.
 package struct TransferOrder: Sendable, Codable {
     package var url: String
     package var session: String
     package var description: String
-    /// The file of an upload; nil for a download.
+    /// The file of an upload. Nil means a download.
     package var source: String?
-    /// Whether that is removed as soon as the task was resumed.
+    /// Whether the file is deleted as soon as the task was resumed.
     package var removesSource: Bool?
     package var priority: Float?
-    /// Seconds from when it is made: the task's earliest begin date.
+    /// The time in seconds between making the task and its earliest begin date.
     package var beginsIn: Double?
-    /// Where it is made.
+    /// The point at which the task is made.
     package var point: Point
 
     package init(

@@ -1,15 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Packages of others, as anybody writes them who brings an iOS app's code: what they add is the library. One program for each
-// language mode; README.md tells how to add a situation.
+// Packages of other developers who bring the code of an iOS app, written as anybody would write them. They only add the
+// library. There is one program for each language mode. README.md describes how to add a situation.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "nightshift") }
 let nightshift = library("Nightshift")
 let uiKit = library("NightshiftUIKit")
-// A member that works here is used without a warning.
+// Using a member that works on Linux must not cause a warning.
 let quiet: SwiftSetting = .treatWarning("DeprecatedDeclaration", as: .error)
 
-// Sources of an app for iOS, not one import changed.
+// These are the sources of an app for iOS, with all imports unchanged.
 let modules = ["UIKit", "BackgroundTasks", "CoreLocation", "UserNotifications"]
 let aliases: SwiftSetting = .unsafeFlags(
     modules.flatMap { ["-module-alias", "\($0)=Nightshift\($0)"] }

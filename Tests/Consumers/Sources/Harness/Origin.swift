@@ -1,6 +1,6 @@
 import Foundation
 
-/// The server on loopback: `origin.py`, on the port in `ORIGIN_PORT`.
+/// The test server on the loopback interface. It is `origin.py`, on the port in `ORIGIN_PORT`.
 public enum Origin {
     public static let port = ProcessInfo.processInfo.environment["ORIGIN_PORT"] ?? "0"
 
@@ -11,17 +11,17 @@ public enum Origin {
         return url
     }
 
-    /// A file whose text is ``text(of:)``.
+    /// Returns the URL of a file whose content is ``text(of:)``.
     public static func file(_ name: String) -> URL { url("/file/\(name)") }
 
     public static func text(of name: String) -> String {
         String(repeating: "This is \(name).\n", count: 100)
     }
 
-    /// A response that begins and does not end until its connection is closed.
+    /// Returns the URL of a response that does not end before its connection is closed.
     public static func endless(_ name: String) -> URL { url("/endless/\(name)") }
 
-    /// An identifier that no other run has.
+    /// Returns an identifier that no other run uses.
     public static func identifier(_ name: String) -> String {
         "\(name)-\(ProcessInfo.processInfo.processIdentifier)"
     }

@@ -1,4 +1,4 @@
-/// Whether a target without flags can import UIKit.
+/// Whether a target without the flags can import UIKit.
 #if canImport(UIKit)
     public let otherTargetSeesUIKit = true
 #else

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A value that comes later, from whatever thread; the first one counts.
+/// A value that is set later, on any thread. Only the first value counts.
 public final class Outcome<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -12,7 +12,7 @@ public final class Outcome<Value: Sendable>: Sendable {
     private let state = Mutex(State())
     private let what: String
 
-    /// - Parameter what: named where it does not come.
+    /// - Parameter what: The name of the value for the error message if the value is not set.
     public init(_ what: String) {
         self.what = what
     }
@@ -29,7 +29,8 @@ public final class Outcome<Value: Sendable>: Sendable {
 
     public var current: Value? { state.withLock(\.value) }
 
-    /// Waits for it; throws ``Broken`` when it has not come in a minute, as nothing here takes even a second on a quiet machine.
+    /// Waits for the value. Throws ``Broken`` if it is not set within a minute, although all values here take less than
+    /// a second on an idle machine.
     public func value() async throws -> Value {
         let value = await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in
             let (early, number) = state.withLock { state -> (Value?, Int) in

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A program beside this one; each line that it prints can be waited for.
+/// Another program that runs at the same time. The caller can wait for each line that it prints.
 public final class Program: @unchecked Sendable {
-    // Unchecked: nothing is changed behind the initialiser.
+    // Unchecked because no property changes after the initialiser.
 
-    /// The first lines of its standard output, as many as were asked for.
+    /// The first lines of the program's standard output, as many as the caller requested.
     public let lines: [Outcome<String>]
     private let process = Process()
 
-    /// - Parameter errors: the path of the file for its standard error.
+    /// - Parameter errors: The path of the file for the program's standard error.
     public init(
         _ path: String, _ arguments: [String], environment: [String: String], errors: String, lines count: Int = 0
     ) throws {
@@ -38,7 +38,7 @@ public final class Program: @unchecked Sendable {
         }
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM to the program.
     public func stop() {
         if process.isRunning { process.terminate() }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Why a situation does not hold.
+/// The error of a situation that does not hold.
 public struct Broken: Error, CustomStringConvertible {
     public let description: String
 
@@ -12,7 +12,8 @@ public struct Broken: Error, CustomStringConvertible {
 
 private let broken = Mutex<[String]>([])
 
-/// Runs a piece of code and prints a line about it; goes on after one that does not hold.
+/// Runs the code of a situation and prints a line with its result. If the situation does not hold, the program
+/// continues with the next.
 public func situation(_ name: String, _ body: @escaping @Sendable () async throws -> Void) async {
     do {
         try await body()
@@ -24,7 +25,7 @@ public func situation(_ name: String, _ body: @escaping @Sendable () async throw
     fflush(nil)
 }
 
-/// Ends the program: with 0 where every situation held.
+/// Ends the program, with status 0 if every situation held.
 public func finish() -> Never {
     exit(broken.withLock(\.isEmpty) ? 0 : 1)
 }

@@ -7,10 +7,10 @@ import Harness
     import NightshiftUIKit
 #endif
 
-// Background fetch as apps have it. What the service would call is called here as it does: through the protocol, so that a method
-// which only looks like the delegate's is found out.
+// Background fetch as apps use it. The code calls the delegate through the protocol, like the service, so that a method
+// that only looks like the delegate's is detected.
 
-/// With a completion handler, as most apps.
+/// A delegate with a completion handler, as in most apps.
 private final class FeedAppDelegate: UIResponder, UIApplicationDelegate {
     var window: AnyObject?
     var posts: [String] = []
@@ -45,7 +45,7 @@ private final class FeedAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// With a task of a session, and its closure.
+/// A delegate with a session's task and its closure.
 private final class ClosureAppDelegate: UIResponder, UIApplicationDelegate {
     func application(
         _ application: UIApplication,
@@ -63,7 +63,7 @@ private final class ClosureAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// Async, as Xcode completes it.
+/// A delegate with the asynchronous method that Xcode completes.
 private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     func applicationPerformFetch(_ application: UIApplication) async -> UIBackgroundFetchResult {
         do {
@@ -75,7 +75,7 @@ private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// Without a method for fetches.
+/// A delegate without a method for fetches.
 private final class PlainAppDelegate: UIResponder, UIApplicationDelegate {}
 
 @MainActor private func fetch(_ delegate: any UIApplicationDelegate) async -> UIBackgroundFetchResult {
@@ -127,7 +127,7 @@ func backgroundFetches() async {
             defer { NotificationCenter.default.removeObserver(observer) }
             return describe(UIApplication.shared.backgroundRefreshStatus)
         }
-        // Nothing is declared for this program.
+        // This program has no desktop entry.
         try expectEqual(word, "restricted")
     }
     await situation("results and status have Apple's numbers") {

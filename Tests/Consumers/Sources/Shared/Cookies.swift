@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Cookies that servers set, and those that the app has.
+// Cookies that servers set, and cookies of the app.
 
 private func session(
     _ name: String, _ listener: Listener, _ change: (URLSessionConfiguration) -> Void = { _ in }
@@ -16,7 +16,7 @@ private func session(
     return URLSession(configuration: configuration, delegate: listener, delegateQueue: nil)
 }
 
-/// The value of a cookie in the storage that every session has which is given none.
+/// Returns the value of a cookie in the shared storage, which every session without its own storage uses.
 private func stored(_ name: String) -> String? {
     HTTPCookieStorage.shared.cookies(for: Origin.url("/"))?.first { $0.name == name }?.value
 }

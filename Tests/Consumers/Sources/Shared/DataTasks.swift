@@ -6,11 +6,11 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Data tasks of background sessions, with a delegate: they work while the app runs.
+// Data tasks of background sessions with a delegate. They work while the app runs.
 
-/// Writes down what it hears, in order, and collects bodies as apps do.
+/// A delegate that records its calls in order, and collects bodies as apps do.
 private final class APIClient: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app: its own state is changed on the delegate queue only.
+    // Unchecked as in an app, because its state is changed only on the delegate queue.
     let heard = Outcome<[String]>("the end of a data task")
     let body = Outcome<String>("a body")
     let error = Outcome<NSError>("an error")
@@ -28,7 +28,7 @@ private final class APIClient: NSObject, URLSessionDataDelegate, URLSessionDownl
     }
 
     private func note(_ event: String) {
-        // Data comes in any number of pieces.
+        // A body can arrive in any number of parts.
         if events.last != event { events.append(event) }
     }
 
@@ -45,7 +45,7 @@ private final class APIClient: NSObject, URLSessionDataDelegate, URLSessionDownl
         buffer.append(data)
     }
 
-    // One delegate for all of a session's tasks, as apps have it; its downloads do not end here.
+    // One delegate handles all tasks of a session, as in apps. Its downloads do not end here.
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
     }
 

@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-/// The situations of both programs.
+/// Runs the situations that both programs have.
 func everything() async {
     await typedConfigurations()
     await sessions()

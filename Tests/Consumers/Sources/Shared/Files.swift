@@ -6,11 +6,11 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Files that apps give and get: to upload, to go on from, and unpacked.
+// Files that apps provide and receive: for uploads, from resume data, and decoded.
 
-/// Pauses as download managers do, and answers questions with what its session's storage has.
+/// A delegate that pauses like download managers, and answers challenges with its session's credential storage.
 private final class PausingDelegate: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked because NSObject is not Sendable on Linux; all its members are immutable and Sendable.
+    // Unchecked because NSObject is not Sendable on Linux. All its members are immutable and Sendable.
     let listener = Listener()
     let progress = Outcome<Int64>("progress")
     let offset = Outcome<Int64>("an offset")
@@ -76,7 +76,7 @@ func files() async {
         let list = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
         let name = try unwrap(list?["NSURLSessionResumeInfoTempFileName"] as? String, "name of a file")
         try expect(FileManager.default.fileExists(atPath: NSTemporaryDirectory() + name), "\(name) is not there")
-        // What is told of the first task is not for the second.
+        // Waiting here keeps the calls for the first task apart from those for the second.
         _ = try await delegate.listener.error.value()
         session.downloadTask(withResumeData: data).resume()
         try expectEqual(

@@ -6,11 +6,11 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-/// A delegate of a session as apps have them; what it has heard can be waited for.
+/// A session delegate as in apps. Tests can wait for its calls.
 final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, URLSessionBackgroundDelegate,
     @unchecked Sendable
 {
-    // Unchecked as in an app: its own state is changed on the delegate queue only.
+    // Unchecked as in an app, because its state is changed only on the delegate queue.
     let text = Outcome<String>("the end of a task")
     let error = Outcome<NSError>("an error")
     let status = Outcome<Int>("a status")
@@ -42,7 +42,7 @@ final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionDataDelega
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
 
-/// Whether the session is one for the background, and brings a file to its delegate.
+/// Expects that the session is a background session, and delivers a file to its delegate.
 func fetches(_ session: URLSession, _ listener: Listener, line: UInt = #line) async throws {
     try expect(session is BackgroundURLSession, "a \(type(of: session)) was made", line: line)
     let name = "file-\(line)"

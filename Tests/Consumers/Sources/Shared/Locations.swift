@@ -6,12 +6,12 @@ import Harness
     import Nightshift
 #endif
 
-// Region monitoring as apps have it. This program has no desktop entry, so nobody lets it know the place; what the
-// service would call is called here as it does: through the protocol.
+// Region monitoring as apps use it. This program has no desktop entry, so it has no permission to learn the location.
+// The code calls the delegate through the protocol, like the service.
 
 /// A manager of geofences as in Apple's article "Monitoring the user's proximity to geographic regions".
 private final class Geofences: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
-    // Unchecked as in an app: used by the main thread.
+    // Unchecked as in an app, because only the main thread uses it.
     let locationManager = CLLocationManager()
     let authorization = Outcome<CLAuthorizationStatus>("an authorization")
     let failure = Outcome<NSError>("an error")
@@ -100,7 +100,7 @@ private final class Geofences: NSObject, CLLocationManagerDelegate, @unchecked S
     }
 }
 
-/// From before iOS 14.
+/// A delegate with the methods from before iOS 14.
 private class OldFences: NSObject, CLLocationManagerDelegate {
     let manager: CLLocationManager
     var statuses: [CLAuthorizationStatus] = []
@@ -117,7 +117,7 @@ private class OldFences: NSObject, CLLocationManagerDelegate {
     }
 }
 
-/// With `@MainActor`, as apps of Swift 6 have it.
+/// A delegate isolated with `@MainActor`, as in apps of Swift 6.
 @MainActor private final class FenceModel: NSObject {
     private let manager = CLLocationManager()
     private(set) var regions: [String] = []
@@ -141,9 +141,9 @@ extension FenceModel: CLLocationManagerDelegate {
     }
 }
 
-/// A provider of the current location, as apps of maps and of weather have it.
+/// A provider of the current location, as in apps for maps or weather.
 private final class LocationProvider: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
-    // Unchecked as in an app: used by the main thread.
+    // Unchecked as in an app, because only the main thread uses it.
     private let manager: CLLocationManager
     private(set) var last: CLLocation?
     let failure = Outcome<NSError>("an error")
@@ -189,7 +189,7 @@ private final class LocationProvider: NSObject, CLLocationManagerDelegate, @unch
     }
 }
 
-/// A manager of a test, as apps make them.
+/// A location manager for tests, as apps make them.
 private class FixedManager: CLLocationManager, @unchecked Sendable {
     override var location: CLLocation? { CLLocation(latitude: 52.52, longitude: 13.405) }
 }
@@ -225,7 +225,7 @@ func locations() async {
         let error = try await fences.failure.value()
         try expectEqual(error.domain, kCLErrorDomain)
         try expectEqual(error.code, CLError.Code.regionMonitoringFailure.rawValue)
-        // Delegates are not held.
+        // The manager does not retain its delegate.
         withExtendedLifetime(fences) {}
     }
     await situation("a delegate from before iOS 14") {

@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Classes that apps keep their transfers in.
+// Classes in which apps manage their transfers.
 
 /// The listing of Apple's article, with a closure that makes the session when it is needed.
 private final class ArticleController: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
@@ -38,7 +38,7 @@ private final class ArticleController: NSObject, URLSessionDownloadDelegate, @un
     }
 }
 
-/// A singleton with a table of handlers by task.
+/// A singleton with a dictionary of handlers by task.
 private final class DownloadManager: NSObject, @unchecked Sendable {
     static let shared = DownloadManager()
 
@@ -86,7 +86,7 @@ extension DownloadManager: URLSessionBackgroundDelegate {
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) {}
 }
 
-/// The session is handed in; its configuration is read.
+/// A class that receives its session, and reads its configuration.
 private final class Client {
     let session: URLSession
     var identifier: String? { session.configuration.identifier }
@@ -96,14 +96,14 @@ private final class Client {
     }
 }
 
-/// Made by a closure that somebody else gives.
+/// A struct that makes sessions with a closure from its caller.
 private struct SessionFactory {
     var make: (URLSessionConfiguration, URLSessionDelegate) -> URLSession = {
         URLSession(configuration: $0, delegate: $1, delegateQueue: nil)
     }
 }
 
-/// Wraps a delegate in continuations.
+/// An actor that wraps a delegate in continuations.
 private actor Library {
     private let listener = Listener()
     private lazy var session = URLSession(
@@ -117,7 +117,7 @@ private actor Library {
     }
 }
 
-/// What a task reports, as a stream.
+/// A delegate that offers the progress of a task as a stream.
 private final class ProgressDelegate: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
     let continuation: AsyncStream<Double>.Continuation
 

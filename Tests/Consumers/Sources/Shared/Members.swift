@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Members that FoundationNetworking's configurations and tasks have not, or not like this.
+// Members that FoundationNetworking's configurations and tasks lack, or declare differently.
 
 func members() async {
     await situation("every member on the base type") {

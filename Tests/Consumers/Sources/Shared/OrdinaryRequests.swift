@@ -6,14 +6,14 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Requests as apps make them, which no service may refuse, and those that it does.
+// Requests as apps make them: requests that no service may refuse, and requests that it refuses.
 
 private func session(_ name: String, _ listener: Listener) -> URLSession {
     let configuration: URLSessionConfiguration = .background(withIdentifier: Origin.identifier(name))
     return URLSession(configuration: configuration, delegate: listener, delegateQueue: nil)
 }
 
-/// Downloads what `change` makes of a request.
+/// Downloads a request that `change` has changed.
 private func download(
     _ name: String, _ path: String, _ change: (inout URLRequest) -> Void
 ) async throws -> (status: Int, text: String) {

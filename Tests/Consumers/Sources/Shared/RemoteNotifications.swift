@@ -7,10 +7,10 @@ import Harness
     import NightshiftUIKit
 #endif
 
-// Remote notifications as apps have them. What the service would call is called here as it does: through the
-// protocol, so that a method which only looks like the delegate's is found out.
+// Remote notifications as apps use them. The code calls the delegate through the protocol, like the service, so that a
+// method that only looks like the delegate's is detected.
 
-/// With a completion handler, as most apps; the token goes to a provider.
+/// A delegate with a completion handler, as in most apps. It sends the token to a provider.
 private final class NewsAppDelegate: UIResponder, UIApplicationDelegate {
     var window: AnyObject?
     var tokens: [String] = []
@@ -57,7 +57,7 @@ private final class NewsAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// Async, as Xcode completes it.
+/// A delegate with the asynchronous method that Xcode completes.
 private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     func application(
         _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
@@ -72,7 +72,7 @@ private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// As apps had it before iOS 7.
+/// A delegate with the method from before iOS 7.
 private final class OldAppDelegate: UIResponder, UIApplicationDelegate {
     var articles: [String] = []
 
@@ -81,7 +81,7 @@ private final class OldAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// Without a method for notifications.
+/// A delegate without a method for notifications.
 private final class PlainAppDelegate: UIResponder, UIApplicationDelegate {}
 
 @MainActor private func receive(

@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Delegates and queues in every shape that the initialiser is called with.
+// Delegates and queues in every form in which the initialiser is called.
 
 private final class Holder {
     weak var delegate: URLSessionDelegate?

@@ -7,9 +7,10 @@ import Harness
     import Nightshift
 #endif
 
-// The task scheduler as apps have it. This program has no desktop entry: what the service answers is that nothing is declared.
+// The task scheduler as apps use it. This program has no desktop entry, so the service answers that no identifier is
+// declared.
 
-/// The app of Apple's article: a feed that is refreshed, and a database that is cleaned.
+/// The app of Apple's article, which refreshes a feed and cleans a database.
 @MainActor private final class FeedScheduler {
     static let refreshIdentifier = Origin.identifier("com.example.feed.refresh")
     static let cleaningIdentifier = Origin.identifier("com.example.feed.db_cleaning")
@@ -54,7 +55,7 @@ import Harness
         }
     }
 
-    /// Schedules the next one first of all.
+    /// Handles a refresh. It first schedules the next one.
     private func handleAppRefresh(task: BGAppRefreshTask) {
         scheduleAppRefresh()
         let queue = OperationQueue()
@@ -80,7 +81,7 @@ import Harness
     }
 }
 
-/// Work that goes on when its user leaves the app: begun by a button, with progress.
+/// Work that continues when the user leaves the app. A button begins it, and it has progress.
 @MainActor private final class Exporter {
     let identifier = Origin.identifier("com.example.feed.export.film")
     private var current: BGContinuedProcessingTask?
@@ -108,7 +109,7 @@ import Harness
     }
 }
 
-/// Registers once, so that a test may come again.
+/// An identifier that is registered once, so that the test can be repeated.
 private let lateIdentifier = Origin.identifier("com.example.feed.late")
 
 func taskScheduling() async {

@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// What apps do with a background session once they have one.
+// Uses of background sessions in apps.
 
 private func session(_ name: String, _ delegate: URLSessionDelegate) -> URLSession {
     let configuration: URLSessionConfiguration = .background(withIdentifier: Origin.identifier(name))

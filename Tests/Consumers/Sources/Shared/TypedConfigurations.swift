@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Configurations whose static type is their base class, as nearly all apps have them.
+// Configurations whose static type is their base class, as in nearly all apps.
 
 private func makeConfiguration() -> URLSessionConfiguration {
     let configuration = URLSessionConfiguration.background(withIdentifier: Origin.identifier("made"))
@@ -38,7 +38,7 @@ private protocol Configured {
     var configuration: URLSessionConfiguration { get }
 }
 
-/// The property's type is not written: it has to be what the protocol asks for.
+/// The property has no explicit type. Its type must be the one that the protocol requires.
 private final class PhotoService: Configured {
     let configuration = URLSessionConfiguration.background(withIdentifier: Origin.identifier("photo-service"))
 }

@@ -12,8 +12,8 @@ import Harness
     import Nightshift
 #endif
 
-// The notification center as apps use it. The service here knows no entry of this program and no desktop shows
-// anything: what it answers is not the point, that it answers is.
+// The notification center as apps use it. The service here knows no desktop entry of this program, and no desktop shows
+// notifications. The tests check that it answers, not which answer it gives.
 
 /// An app delegate that is the center's delegate too, with completion handlers.
 private final class ChatAppDelegate: UIResponder, UIApplicationDelegate {
@@ -73,7 +73,7 @@ extension ChatAppDelegate: @preconcurrency UNUserNotificationCenterDelegate {
     }
 }
 
-/// An app of the main actor that waits.
+/// A delegate isolated to the main actor, with asynchronous methods.
 @MainActor private final class AwaitingDelegate: NSObject, UNUserNotificationCenterDelegate {
     private(set) var opened: [String] = []
 
@@ -94,7 +94,7 @@ extension ChatAppDelegate: @preconcurrency UNUserNotificationCenterDelegate {
     private func open(_ identifier: String) { opened.append(identifier) }
 }
 
-/// A class of nobody's.
+/// A delegate class that is not isolated to an actor.
 private final class PlainDelegate: NSObject, UNUserNotificationCenterDelegate {
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
@@ -106,7 +106,7 @@ private final class PlainDelegate: NSObject, UNUserNotificationCenterDelegate {
     func userNotificationCenter(_ center: UNUserNotificationCenter, openSettingsFor notification: UNNotification?) {}
 }
 
-/// Apple's listing: a notification at some time.
+/// Apple's listing for a notification at a certain time.
 private func reminder(_ title: String, after seconds: TimeInterval) -> UNNotificationRequest {
     let content = UNMutableNotificationContent()
     content.title = title
@@ -128,7 +128,7 @@ func userNotifications() async {
             _ = delegate.application(UIApplication.shared, didFinishLaunchingWithOptions: nil)
             try expect(UNUserNotificationCenter.current().delegate === delegate, "it is another")
         }
-        // The center does not hold it.
+        // The center does not retain its delegate.
         try expect(UNUserNotificationCenter.current().delegate == nil, "it was held")
     }
     await situation("delegates of the notification center of other shapes") {
@@ -171,7 +171,7 @@ func userNotifications() async {
             let pending = await center.pendingNotificationRequests()
             try expect(pending.contains { $0.identifier == request.identifier }, "it does not wait")
         } catch UNError.notificationsNotAllowed {
-            // Without permission, or without an entry.
+            // The error is expected without permission or without a desktop entry.
         }
         center.removePendingNotificationRequests(withIdentifiers: [request.identifier])
         let pending = await center.pendingNotificationRequests()

@@ -6,11 +6,11 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// An app in a home where no service runs, and none can be started.
+// An app in a home directory in which no service runs and none can be started.
 
-/// The delegate of many tasks.
+/// A delegate of many tasks.
 private final class Crowd: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app: its own state is changed on the delegate queue only.
+    // Unchecked as in an app, because its state is changed only on the delegate queue.
     let ends = Outcome<[String]>("the end of every task")
     private let count: Int
     private var ended: [String] = []
@@ -28,10 +28,10 @@ private final class Crowd: NSObject, URLSessionDownloadDelegate, @unchecked Send
     }
 }
 
-/// Waiting 5 s for each, no program could say so much within a minute.
+/// The names of the tasks. If the program waited 5 s for each, it could not print all of them within a minute.
 private let names = (10..<30).map { "waiting-\($0)" }
 
-/// Ends the process, where it was started as the app of the situation below.
+/// Runs the app of the situation below if the process was started as that app, and ends the process.
 func appWithoutService() async {
     guard ProcessInfo.processInfo.arguments.contains("without-service") else { return }
     let crowd = Crowd(names.count)
@@ -72,7 +72,7 @@ func withoutService() async {
         let said = try String(contentsOfFile: "\(home).errors", encoding: .utf8)
         try expectEqual(said.components(separatedBy: "The service cannot be reached.").count, 2)
         try expect(said.contains("nightshift doctor") && said.contains("nightshiftd was not found"), said)
-        // Only now there is one.
+        // The service is started only now.
         let service = try Program(
             "/usr/bin/timeout", ["300", try unwrap(environment["SERVICE"], "service's path")], environment: variables,
             errors: "\(home).log")

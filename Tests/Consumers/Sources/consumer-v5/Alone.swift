@@ -3,7 +3,7 @@ import Harness
 import Nightshift
 import NightshiftUIKit
 
-/// A class of Swift 5 without a word about threads.
+/// A class of Swift 5 without annotations for concurrency.
 private class LegacyManager: NSObject, URLSessionDownloadDelegate {
     var onText: ((String) -> Void)?
     var session: URLSession?
@@ -18,7 +18,7 @@ private class LegacyManager: NSObject, URLSessionDownloadDelegate {
     }
 }
 
-/// It uses the app in methods that no actor isolates.
+/// A class that uses the app in methods that are not isolated to an actor.
 private class AppManager {
     lazy var state = UIApplication.shared.applicationState
     var task = UIBackgroundTaskIdentifier.invalid

@@ -2,7 +2,7 @@ import Foundation
 import Harness
 import Nightshift
 
-// What works only where a file imports Nightshift and not FoundationNetworking.
+// Code that works only in a file that imports Nightshift and not FoundationNetworking.
 
 private struct Session {
     var delegate: (any URLSessionDelegate)?

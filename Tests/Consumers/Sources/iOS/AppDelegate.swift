@@ -1,7 +1,7 @@
 import BackgroundTasks
 import UIKit
 
-/// An app delegate as Xcode's template and Apple's sample for background tasks have it.
+/// An app delegate as in Xcode's template and Apple's sample for background tasks.
 class AppDelegate: UIResponder, UIApplicationDelegate {
     static let refreshIdentifier = "com.example.refresh"
     var didLaunch = false
@@ -37,7 +37,7 @@ class AppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// Background time as a helper asks for it.
+/// Requests background time as a helper function does.
 @MainActor func saveInBackground(_ save: () -> Void) {
     var identifier = UIBackgroundTaskIdentifier.invalid
     identifier = UIKit.UIApplication.shared.beginBackgroundTask(withName: "Saving") {

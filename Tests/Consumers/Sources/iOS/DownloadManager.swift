@@ -1,7 +1,8 @@
 import Foundation
 
-// As projects for iOS have it: a singleton, handlers by task, the completion handler of the launch kept for later. No module of ours is
-// named in this folder: the target's flags import Nightshift for files that import Foundation alone.
+// Code as in projects for iOS: a singleton, handlers by task, and the completion handler of the launch that is kept for
+// later. No module of this project is named in this folder. The target's flags import Nightshift in files that import
+// only Foundation.
 
 final class DownloadManager: NSObject, @unchecked Sendable {
     static let shared = DownloadManager()

@@ -1,6 +1,6 @@
 import CoreLocation
 
-/// A manager of geofences in the shape of Apple's article "Monitoring the user's proximity to geographic regions".
+/// A manager of geofences in the form of Apple's article "Monitoring the user's proximity to geographic regions".
 class Places: NSObject, CLLocationManagerDelegate {
     let manager = CLLocationManager()
     var status: CLAuthorizationStatus?

@@ -2,7 +2,7 @@ import Foundation
 import UserNotifications
 
 enum Reminders {
-    /// A request as apps make it when a download is done.
+    /// Makes a request as apps do when a download is done.
     static func request(_ title: String, in seconds: TimeInterval) -> UNNotificationRequest {
         let content = UNMutableNotificationContent()
         content.title = title

@@ -1,4 +1,4 @@
-// README's own lines, in a main.swift of Swift 5. Built, and not run.
+// The lines of README in a main.swift of Swift 5. The file is built, but not run.
 import Foundation
 import Nightshift
 
