@@ -1,7 +1,8 @@
 import Foundation
 import Nightshift
 
-/// A program around the queue: `DownloadQueue FOLDER URL...` downloads, and continues when it is started again.
+/// A command-line program that uses the queue. `DownloadQueue FOLDER URL...` downloads the URLs, and continues when it
+/// is started again.
 @main final class AppDelegate: ApplicationDelegate {
     private var queue: DownloadQueue?
     private let folder = URL(filePath: CommandLine.arguments.dropFirst().first ?? ".")
@@ -22,7 +23,7 @@ import Nightshift
                         try FileManager.default.moveItem(at: result.get(), to: target)
                         say("\(url.lastPathComponent) is here")
                     } catch {
-                        say("\(url.lastPathComponent) is not here: \(error.localizedDescription)")
+                        say("\(url.lastPathComponent) could not be downloaded: \(error.localizedDescription)")
                     }
                 }))
         self.queue = queue

@@ -2,16 +2,16 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// Many downloads over one background session: hand in URLs, hear percents and files on the main thread.
+/// Many downloads in one background session: pass in URLs, and receive percentages and files on the main thread.
 ///
-/// A relaunched app makes the queue again with the same identifier: downloads that are under way report to it, and those
-/// that ended meanwhile are handed over.
+/// A relaunched app creates the queue again with the same identifier. It receives the progress of running downloads,
+/// and the files of those that ended in the meantime.
 public final class DownloadQueue: NSObject, Sendable {
-    /// Called on the main thread.
+    /// Handlers that are called on the main thread.
     public struct Handlers: Sendable {
-        /// 0...100, whenever the whole number changes.
+        /// The progress from 0 to 100, reported whenever the whole number changes.
         public var progress: @MainActor @Sendable (URL, Int) -> Void
-        /// The temporary file is gone when this returns: move it, or read it.
+        /// The temporary file is deleted when this returns, so move it or read it.
         public var completion: @MainActor @Sendable (URL, Result<URL, any Error>) -> Void
 
         public init(
@@ -40,14 +40,14 @@ public final class DownloadQueue: NSObject, Sendable {
         state.withLock { $0.session = session }
     }
 
-    /// Adds what is not under way yet.
+    /// Adds the URLs that are not already being downloaded.
     public func add(_ urls: [URL]) async {
         guard let session = state.withLock({ $0.session }) else { return }
         let known = Set(await session.allTasks.compactMap { $0.originalRequest?.url })
         for url in urls where !known.contains(url) { session.downloadTask(with: url).resume() }
     }
 
-    /// URLs that are under way.
+    /// URLs that are being downloaded.
     public var pending: [URL] {
         get async {
             guard let session = state.withLock({ $0.session }) else { return [] }
@@ -55,13 +55,13 @@ public final class DownloadQueue: NSObject, Sendable {
         }
     }
 
-    /// For `handleEventsForBackgroundURLSession`.
+    /// Sets the completion handler of `handleEventsForBackgroundURLSession`.
     public func completeWhenFinished(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.backgroundCompletion = handler }
     }
 
     private func report(_ body: @escaping @MainActor @Sendable () -> Void) {
-        // Waited for: the session takes its temporary file away when the delegate has returned.
+        // Wait for the handler, because the session deletes its temporary file when the delegate returns.
         DispatchQueue.main.sync { MainActor.assumeIsolated(body) }
     }
 }

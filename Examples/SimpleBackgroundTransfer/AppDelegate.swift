@@ -1,10 +1,10 @@
 import Foundation
 import Nightshift
 
-/// The app: one background session, one large download, one file that it keeps.
+/// An app with one background session that downloads one large file and saves it.
 ///
-/// Run as `nightshift app launch org.example.SimpleBackgroundTransfer -- URL`. Send it to the background, kill it, reboot:
-/// the download goes on, and the app is launched when it is whole.
+/// Run it as `nightshift app launch org.example.SimpleBackgroundTransfer -- URL`. Send it to the background, kill it,
+/// or reboot: the download continues, and the app is launched when it is complete.
 @main final class AppDelegate: ApplicationDelegate {
     let transfer = Transfer()
 
@@ -15,7 +15,7 @@ import Nightshift
     ) -> Bool {
         let isBackgroundLaunch = launchOptions?[.isBackgroundLaunch] != nil
         say("launched\(isBackgroundLaunch ? " in the background" : "")")
-        // The same identifier in every launch: messages that were missed come by themselves.
+        // Every launch uses the same identifier, so missed delegate messages are delivered automatically.
         transfer.connect()
         if let text = CommandLine.arguments.dropFirst().first, let url = URL(string: text), !isBackgroundLaunch {
             transfer.download(url)
@@ -39,13 +39,13 @@ import Nightshift
         transfer.completeWhenFinished(completionHandler)
     }
 
-    /// What an app switcher shows: how much of the file is here.
+    /// The picture for an app switcher, which shows how much of the file has been downloaded.
     func applicationSnapshot(_ application: Application) -> Data? {
         Picture(progress: transfer.fractionCompleted).png
     }
 }
 
-/// One line of the app's log: `nightshift app log ID` shows them.
+/// Writes one line to the app's log, which `nightshift app log ID` shows.
 func say(_ text: String) {
     try? FileHandle.standardOutput.write(contentsOf: Data("\(text)\n".utf8))
 }

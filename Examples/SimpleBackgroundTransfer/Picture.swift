@@ -1,8 +1,8 @@
 import Foundation
 
-/// A progress bar as a PNG file: small enough to be written without a graphics library.
+/// A progress bar as a PNG file, which is simple enough to be written without a graphics library.
 struct Picture {
-    /// 0...1.
+    /// The progress from 0 to 1.
     var progress: Double
 
     private static let width = 200
@@ -21,7 +21,7 @@ struct Picture {
         return file
     }
 
-    /// Every row begins with its filter: none.
+    /// The image data. Every row begins with its filter type: none.
     private var pixels: Data {
         let filled = Int(progress * Double(Self.width))
         let row = [0] + (0..<Self.width).map { UInt8($0 < filled ? 0x30 : 0xD0) }
@@ -37,7 +37,7 @@ struct Picture {
         return chunk
     }
 
-    /// RFC 1950 and 1951, in one stored block.
+    /// Wraps data in a zlib stream with one stored block (RFC 1950 and 1951).
     private static func zlib(_ data: Data) -> Data {
         let count = UInt16(data.count)
         var stream = Data([0x78, 0x01, 0x01])

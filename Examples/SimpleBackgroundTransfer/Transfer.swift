@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// The background session and its delegate: what it does here is what it does on iOS.
+/// The background session and its delegate. They behave as on iOS.
 final class Transfer: NSObject, URLSessionDownloadDelegate, URLSessionBackgroundDelegate, Sendable {
     static let identifier = "org.example.SimpleBackgroundTransfer.session"
 
@@ -15,7 +15,7 @@ final class Transfer: NSObject, URLSessionDownloadDelegate, URLSessionBackground
 
     private let state = Mutex(State())
 
-    /// The folder that the finished file is moved to.
+    /// The folder to which the finished file is moved.
     private let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
         .appending(path: "SimpleBackgroundTransfer")
 
@@ -66,7 +66,7 @@ final class Transfer: NSObject, URLSessionDownloadDelegate, URLSessionBackground
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        // The temporary file is gone when this returns.
+        // The temporary file is deleted when this returns.
         let name = downloadTask.taskDescription ?? "download"
         let target = folder.appending(path: name)
         do {
@@ -75,7 +75,7 @@ final class Transfer: NSObject, URLSessionDownloadDelegate, URLSessionBackground
             try FileManager.default.moveItem(at: location, to: target)
             say("moved \(name) to \(target.path(percentEncoded: false))")
         } catch {
-            say("could not keep \(name): \(error.localizedDescription)")
+            say("could not save \(name): \(error.localizedDescription)")
         }
     }
 

@@ -3,13 +3,13 @@ import PackageDescription
 
 let package = Package(
     name: "starter",
-    // The address from which you have cloned Nightshift. Its library is all that is resolved and built here.
+    // The address from which you cloned Nightshift. Only its library is resolved and built here.
     dependencies: [.package(url: "https://example.org/nightshift.git", from: "0.2.0")],
     targets: [
         .executableTarget(
             name: "starter",
             dependencies: [.product(name: "Nightshift", package: "nightshift")]
-            // Sources of an app for iOS compile with no import changed when their target has these flags, and a dependency on the product
+            // Sources of an app for iOS compile with unchanged imports if their target has these flags and a dependency on the product
             // of each module that is named (docs/ios.md):
             // swiftSettings: [
             //     .unsafeFlags([

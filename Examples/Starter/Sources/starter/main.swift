@@ -1,7 +1,7 @@
 import Foundation
 import Nightshift
 
-/// Keeps the file when it is whole, and ends the program.
+/// Saves the completed file, and ends the program.
 final class Keeper: NSObject, URLSessionDownloadDelegate {
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         let name = downloadTask.response?.suggestedFilename ?? "download"
@@ -9,7 +9,7 @@ final class Keeper: NSObject, URLSessionDownloadDelegate {
             try FileManager.default.moveItem(at: location, to: URL(fileURLWithPath: name))
             print("Kept \(name).")
         } catch {
-            print("\(name) cannot be kept: \(error.localizedDescription)")
+            print("\(name) could not be saved: \(error.localizedDescription)")
         }
     }
 
@@ -24,6 +24,6 @@ if let url = CommandLine.arguments.dropFirst().first.flatMap(URL.init(string:)) 
     session.downloadTask(with: url).resume()
     print("Downloading \(url.absoluteString). If this program is killed, start it again without a URL.")
 } else {
-    print("Waiting for a download that was started before.")
+    print("Waiting for a download that an earlier run started.")
 }
 RunLoop.main.run()
