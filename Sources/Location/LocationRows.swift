@@ -2,9 +2,9 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension LocationBook: Book {}
+extension LocationState: PartState {}
 
-extension LocationChanges: BookChanges {
+extension LocationChanges: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {

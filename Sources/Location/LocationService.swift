@@ -9,7 +9,7 @@ package import Store
 /// Location: notifies apps when the device enters or leaves a region, or has moved. All location operations of the
 /// local API are here.
 ///
-/// One ``LocationBook`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
+/// One ``LocationState`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
 /// nothing has changed. Apps are notified only after their event is on disk, or could not be written. Methods that
 /// people and apps call throw only ``Problem``. See `docs/decisions/0043`.
 package actor LocationService {
@@ -62,7 +62,7 @@ package actor LocationService {
     }
 
     nonisolated let environment: Environment
-    let kept: KeptBook<LocationBook>
+    let kept: StateRunner<LocationState>
     private let entries: EntryReading
     /// The alarm for the next deadline, in boot seconds.
     private var alarm = Alarm()
@@ -78,13 +78,13 @@ package actor LocationService {
     package init(_ environment: Environment) {
         self.environment = environment
         entries = EntryReading(environment.manifests)
-        kept = KeptBook(
-            LocationBook(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
+        kept = StateRunner(
+            LocationState(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
             closed: "The location service is not running.", logger: environment.logger
         ) { environment.now }
     }
 
-    var book: LocationBook { kept.book }
+    var book: LocationState { kept.book }
     nonisolated var now: LocationMoment { environment.now }
 
     // MARK: - Start and stop
@@ -106,7 +106,7 @@ package actor LocationService {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = now
-        let book = LocationBook(
+        let book = LocationState(
             rows, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
         await kept.open(book)
     }
@@ -137,7 +137,7 @@ package actor LocationService {
     private func look() async { await tell { _, _ in } }
 
     private func setAlarm() {
-        alarm.set(for: kept.isClosed ? nil : book.nextLook, by: environment.clock) { await self.alarmRang($0) }
+        alarm.set(for: kept.isClosed ? nil : book.nextDeadline, by: environment.clock) { await self.alarmRang($0) }
     }
 
     private func alarmRang(_ moment: Double) async {
@@ -147,16 +147,16 @@ package actor LocationService {
 
     // MARK: - Steps
 
-    private var hooks: KeptBook<LocationBook>.Hooks { KeptBook.Hooks(decided: { self.follow() }) }
+    private var hooks: StateRunner<LocationState>.Hooks { StateRunner.Hooks(decided: { self.follow() }) }
 
     /// Gives the state an input that has no caller waiting, decides, and executes the effects.
-    func tell(_ input: (inout LocationBook, LocationMoment) -> Void) async {
+    func tell(_ input: (inout LocationState, LocationMoment) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
     /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     func ask<Value>(
-        _ input: (inout LocationBook, LocationMoment) throws(Problem) -> Value
+        _ input: (inout LocationState, LocationMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let (value, effects) = try await kept.change(input, hooks)
         for effect in effects { await perform(effect) }

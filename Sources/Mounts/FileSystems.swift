@@ -238,7 +238,7 @@ package final class FileSystems: Sendable {
     package func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
         let time = now()
         let (call, isFirst) = state.withLock { state in
-            let isFirst = state.watch.nextLook(now: time) == nil
+            let isFirst = state.watch.nextDeadline(now: time) == nil
             return (state.watch.begin(place, path, now: time), isFirst)
         }
         if isFirst { changed(.callBegan) }
@@ -284,9 +284,9 @@ package final class FileSystems: Sendable {
         return state.withLock { $0.watch.look(now: time) }
     }
 
-    package var nextLook: Double? {
+    package var nextDeadline: Double? {
         let time = now()
-        return state.withLock { $0.watch.nextLook(now: time) }
+        return state.withLock { $0.watch.nextDeadline(now: time) }
     }
 
     package func silence(of place: FileSystemKey?) -> HangWatch.Silence? {

@@ -60,7 +60,7 @@ package struct HangWatch: Sendable {
     }
 
     /// The time of the next ``look(now:)``; nil while no call is under way that may still become overdue.
-    package func nextLook(now: Double) -> Double? {
+    package func nextDeadline(now: Double) -> Double? {
         running.values.map { $0.since + Self.patience }.filter { $0 > now }.min()
     }
 

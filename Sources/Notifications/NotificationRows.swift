@@ -3,9 +3,9 @@ package import Foundation
 package import NightshiftAPI
 package import Store
 
-extension NotificationBook: Book {}
+extension NotificationState: PartState {}
 
-extension [NotificationChange]: BookChanges {
+extension [NotificationChange]: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {

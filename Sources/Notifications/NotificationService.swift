@@ -9,7 +9,7 @@ package import Store
 /// Notifications of apps: shown by the desktop's notification server, kept while there is no server, and answered by
 /// the user.
 ///
-/// One ``NotificationBook`` decides; this actor executes. When a method returns, its effects are on disk; when it
+/// One ``NotificationState`` decides; this actor executes. When a method returns, its effects are on disk; when it
 /// throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0045`.
 package actor NotificationService {
     /// The store, clock and other dependencies of the service.
@@ -60,7 +60,7 @@ package actor NotificationService {
     }
 
     nonisolated let environment: Environment
-    private let kept: KeptBook<NotificationBook>
+    private let kept: StateRunner<NotificationState>
     /// The alarm for the next deadline, in seconds since 1970.
     private var alarm = Alarm()
     /// The time of the next try to read rows that other features have written, in seconds since 1970; nil if there is
@@ -74,13 +74,13 @@ package actor NotificationService {
 
     package init(_ environment: Environment) {
         self.environment = environment
-        kept = KeptBook(
-            NotificationBook(), store: environment.store, clock: environment.clock,
+        kept = StateRunner(
+            NotificationState(), store: environment.store, clock: environment.clock,
             closed: "The notification service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
     }
 
-    private var book: NotificationBook { kept.book }
+    private var book: NotificationState { kept.book }
     private nonisolated var now: Double { environment.clock.now().wallSeconds }
 
     // MARK: - Start and stop
@@ -136,7 +136,7 @@ package actor NotificationService {
     }
 
     private func setAlarm() {
-        let next = kept.isClosed ? nil : [book.nextLook(after: now), readAgain].compactMap(\.self).min()
+        let next = kept.isClosed ? nil : [book.nextDeadline(after: now), readAgain].compactMap(\.self).min()
         alarm.set(forWallSeconds: next, by: environment.clock) { await self.alarmRang($0) }
     }
 
@@ -152,16 +152,16 @@ package actor NotificationService {
 
     // MARK: - Steps
 
-    private var hooks: KeptBook<NotificationBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
+    private var hooks: StateRunner<NotificationState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
 
     /// Gives the state an input that has no caller waiting, decides, and executes the effects.
-    private func tell(_ input: (inout NotificationBook, Double) -> Void) async {
+    private func tell(_ input: (inout NotificationState, Double) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
     /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     private func ask<Value>(
-        _ input: (inout NotificationBook, Double) throws(Problem) -> Value
+        _ input: (inout NotificationState, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let (value, effects) = try await kept.change(input, hooks)
         for effect in effects { await perform(effect) }
@@ -305,7 +305,7 @@ package actor NotificationService {
     }
 
     /// - Parameter isWanted: whether the question is still needed when its turn comes.
-    private func ask(_ question: NotificationQuestion, where isWanted: (NotificationBook) -> Bool) async -> String? {
+    private func ask(_ question: NotificationQuestion, where isWanted: (NotificationState) -> Bool) async -> String? {
         guard kept.isOpen, let number = await kept.note({ isWanted($0) ? $0.ask(question) : nil }), kept.isOpen else {
             return nil
         }

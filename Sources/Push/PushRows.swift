@@ -2,9 +2,9 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension PushBooks: Book {}
+extension PushStates: PartState {}
 
-extension PushBooks.Changes: BookChanges {
+extension PushStates.Changes: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {

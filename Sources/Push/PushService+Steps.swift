@@ -3,8 +3,8 @@ import NightshiftAPI
 
 /// Steps: each applies an input and writes the changes to disk.
 extension PushService {
-    private var hooks: KeptBook<PushBooks>.Hooks {
-        KeptBook.Hooks(
+    private var hooks: StateRunner<PushStates>.Hooks {
+        StateRunner.Hooks(
             decided: {
                 self.followBook()
                 self.setAlarm()
@@ -12,7 +12,7 @@ extension PushService {
     }
 
     /// Performs a step that has no caller waiting.
-    func tell(_ input: (inout PushBook, Double) -> Void) async {
+    func tell(_ input: (inout PushState, Double) -> Void) async {
         await settle { book, _, now in input(&book, now) }
     }
 
@@ -20,7 +20,7 @@ extension PushService {
     ///
     /// - Returns: whether all changes are on disk.
     @discardableResult
-    func settle(_ input: (inout PushBook, inout UnifiedPushBook, Double) -> Void) async -> Bool {
+    func settle(_ input: (inout PushState, inout UnifiedPushState, Double) -> Void) async -> Bool {
         let step = await kept.step(
             { books, now in
                 books.trustsClock = trustsClock
@@ -34,7 +34,7 @@ extension PushService {
 
     /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     func ask<Value>(
-        _ input: (inout PushBook, inout UnifiedPushBook, Double) throws(Problem) -> Value
+        _ input: (inout PushState, inout UnifiedPushState, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let (value, told) = try await kept.change(
             { (books, now) throws(Problem) in
@@ -56,7 +56,7 @@ extension PushService {
     }
 
     /// Executes the effects of changes that are on disk.
-    private func carryOut(_ changes: PushBooks.Changes) {
+    private func carryOut(_ changes: PushStates.Changes) {
         notify(of: changes.pushes)
         guard changes.unified.connection == unified.connection else { return }
         for request in changes.unified.requests { environment.distribution?.perform(request) }

@@ -10,7 +10,7 @@ package import Store
 /// Remote notifications: the connection to the push gateway and the handling of each push. All push operations of the
 /// local API are here.
 ///
-/// A ``PushBook`` decides about pushes and a ``ConnectionPlan`` about the connection; this actor executes. A push and
+/// A ``PushState`` decides about pushes and a ``ConnectionPlan`` about the connection; this actor executes. A push and
 /// everything that follows from it are on disk before it is acknowledged to the gateway. When a method for people or
 /// apps returns, its effects are on disk; when it throws, nothing has changed. These methods throw only ``Problem``.
 /// See `docs/decisions/0044`.
@@ -75,7 +75,7 @@ package actor PushService {
     }
 
     nonisolated let environment: Environment
-    let kept: KeptBook<PushBooks>
+    let kept: StateRunner<PushStates>
     let entries: EntryReading
     var plan = ConnectionPlan()
     var link: PushLink?
@@ -99,16 +99,16 @@ package actor PushService {
         self.environment = environment
         entries = EntryReading(environment.manifests)
         let now = environment.clock.now()
-        kept = KeptBook(
-            PushBooks(now: now.wallSeconds), store: environment.store, clock: environment.clock,
+        kept = StateRunner(
+            PushStates(now: now.wallSeconds), store: environment.store, clock: environment.clock,
             closed: "The push service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
         clockStandsSince = now.bootSeconds
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    var book: PushBook { kept.book.pushes }
-    var unified: UnifiedPushBook { kept.book.unified }
+    var book: PushState { kept.book.pushes }
+    var unified: UnifiedPushState { kept.book.unified }
 
     nonisolated var reading: ClockReading { environment.clock.now() }
 
@@ -134,8 +134,8 @@ package actor PushService {
         let now = reading.wallSeconds
         let there = Set(wakes)
         let wanted = rows.pushes.filter { push in push.wake.map(there.contains) ?? false }.map(\.id)
-        var books = PushBooks(
-            PushBook(rows, manifests: manifests, moment: book.moment, now: now), unifiedPush, now: now)
+        var books = PushStates(
+            PushState(rows, manifests: manifests, moment: book.moment, now: now), unifiedPush, now: now)
         books.pushes.take(ends, now: now)
         books.pushes.resume(Set(wanted), now: now)
         books.trustsClock = trustsClock
@@ -179,8 +179,8 @@ package actor PushService {
 
     func setAlarm() {
         let now = reading
-        let look = kept.book.nextLook.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
-        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushBook.clockPatience : nil
+        let look = kept.book.nextDeadline.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
+        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushState.clockPatience : nil
         let next = kept.isClosed ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
         alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
     }
@@ -193,7 +193,7 @@ package actor PushService {
     }
 
     /// Whether the wall clock may be used to check an expiration date of a sender.
-    var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushBook.clockPatience }
+    var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushState.clockPatience }
 
     // MARK: - Effects of written changes
 
@@ -279,7 +279,7 @@ package actor PushService {
         await kept.note { word(&$0.pushes) }
     }
 
-    private func word(on app: AppID) async -> (inout PushBook) -> Void {
+    private func word(on app: AppID) async -> (inout PushState) -> Void {
         let availability = await environment.availability(app)
         let permission = await environment.notifications.permission(app)
         return { book in

@@ -2,9 +2,9 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension RefreshBook: Book {}
+extension RefreshState: PartState {}
 
-extension RefreshChanges: BookChanges {
+extension RefreshChanges: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {

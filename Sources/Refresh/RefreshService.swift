@@ -9,7 +9,7 @@ package import Store
 /// Background refresh: decides which apps are woken for new content and when. All refresh operations of the local API
 /// are here.
 ///
-/// One ``RefreshBook`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
+/// One ``RefreshState`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
 /// nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0037`.
 package actor RefreshService {
     /// The store, clock and other dependencies of the service.
@@ -50,7 +50,7 @@ package actor RefreshService {
     }
 
     nonisolated let environment: Environment
-    private let kept: KeptBook<RefreshBook>
+    private let kept: StateRunner<RefreshState>
     private let entries: EntryReading
     /// The alarm for the next deadline, in seconds since 1970.
     private var alarm = Alarm()
@@ -59,14 +59,14 @@ package actor RefreshService {
     package init(_ environment: Environment) {
         self.environment = environment
         entries = EntryReading(environment.manifests)
-        let book = RefreshBook(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
-        kept = KeptBook(
+        let book = RefreshState(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
+        kept = StateRunner(
             book, store: environment.store, clock: environment.clock, closed: "Background refresh is not running.",
             logger: environment.logger
         ) { environment.now }
     }
 
-    private var book: RefreshBook { kept.book }
+    private var book: RefreshState { kept.book }
     private nonisolated var now: LocalMoment { environment.now }
 
     // MARK: - Start and stop
@@ -89,7 +89,7 @@ package actor RefreshService {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
         let now = now
-        var book = RefreshBook(rows, manifests: manifests, moment: book.moment, now: now)
+        var book = RefreshState(rows, manifests: manifests, moment: book.moment, now: now)
         book.take(ends, now: now)
         book.resume(wakes, seen: seenBefore + environment.clock.now().bootSeconds, now: now)
         await kept.open(book)
@@ -119,7 +119,7 @@ package actor RefreshService {
     private func look() async { await tell { _, _ in } }
 
     private func setAlarm() {
-        alarm.set(forWallSeconds: kept.isClosed ? nil : book.nextLook, by: environment.clock) {
+        alarm.set(forWallSeconds: kept.isClosed ? nil : book.nextDeadline, by: environment.clock) {
             await self.alarmRang($0)
         }
     }
@@ -131,16 +131,16 @@ package actor RefreshService {
 
     // MARK: - Steps
 
-    private var hooks: KeptBook<RefreshBook>.Hooks { KeptBook.Hooks(decided: { self.setAlarm() }) }
+    private var hooks: StateRunner<RefreshState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
 
     /// Gives the state an input that has no caller waiting, decides, and executes the effects.
-    private func tell(_ input: (inout RefreshBook, LocalMoment) -> Void) async {
+    private func tell(_ input: (inout RefreshState, LocalMoment) -> Void) async {
         await perform(await kept.step(input, hooks).effects)
     }
 
     /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
     private func ask<Value>(
-        _ input: (inout RefreshBook, LocalMoment) throws(Problem) -> Value
+        _ input: (inout RefreshState, LocalMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
         let (value, effects) = try await kept.change(input, hooks)
         await perform(effects)

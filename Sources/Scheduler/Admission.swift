@@ -155,7 +155,7 @@ package enum Admission {
         /// Slow transfers that have to give up their places.
         package var yield: [TaskID] = []
         /// The next end, in boot seconds, of a slice that other tasks wait for.
-        package var nextLook: Double?
+        package var nextDeadline: Double?
     }
 
     /// Merges several classes of a lane's tasks into one queue. The device requirements of a task do not affect its
@@ -245,7 +245,7 @@ package enum Admission {
             }) {
                 if !plan.makeRoom.contains(victim.id) { plan.makeRoom.append(victim.id) }
             } else if let sliceEnd = victims.map({ $0.startedAt + slice }).min() {
-                plan.nextLook = min(plan.nextLook ?? sliceEnd, sliceEnd)
+                plan.nextDeadline = min(plan.nextDeadline ?? sliceEnd, sliceEnd)
             }
         }
     }
@@ -293,7 +293,7 @@ package enum Admission {
         }
         plan.yield += due.prefix(count).map(\.running.id)
         guard due.count < count, let next = ranked.map(\.end).filter({ $0 > now }).min() else { return }
-        plan.nextLook = min(plan.nextLook ?? next, next)
+        plan.nextDeadline = min(plan.nextDeadline ?? next, next)
     }
 
     /// Returns the reason why a ready task of a lane does not run now.

@@ -5,7 +5,7 @@ import Store
 
 /// Simulated location: the service's own book, and a receiver that reads the location from the trace.
 struct SimulatedLocation {
-    var book = LocationBook(bootID: "the trace")
+    var book = LocationState(bootID: "the trace")
     /// Whether an event has happened since the last decision.
     var isToLook = false
     /// The events about apps for the book, in order.

@@ -5,7 +5,7 @@ import Store
 
 /// Simulated background refresh: the service's own book, and the work of its actor and the store.
 struct SimulatedRefresh {
-    var book: RefreshBook
+    var book: RefreshState
     /// Whether an event has happened since the last decision.
     var isToLook = false
     /// The events about apps for the book, in order.
@@ -21,7 +21,7 @@ struct SimulatedRefresh {
     /// Creates the state. Every app of a trace is installed from the start, and its entry declares everything that the
     /// app does.
     init(_ trace: Trace, now: LocalMoment) {
-        book = RefreshBook(now: now)
+        book = RefreshState(now: now)
         var manifests: [AppID: AppManifest] = [:]
         for line in trace.lines {
             guard let id = line.app else { continue }

@@ -47,7 +47,7 @@ extension TransferQueue {
             isChanging = !plan.start.isEmpty || !plan.makeRoom.isEmpty
             if !isChanging { explain(indices, queued, moment, now) }
             let hostEnds = indices.compactMap { hosts.blockedUntil(lanes[$0].way, time) }
-            nextLook = ([plan.nextLook] + hostEnds).compactMap(\.self).min()
+            nextAdmission = ([plan.nextDeadline] + hostEnds).compactMap(\.self).min()
         }
     }
 

@@ -157,7 +157,7 @@ extension TransferQueue {
             // Rounded up, so that the transfer is complete at that time.
             ((now + missing / share) * 1_000).rounded(.up) / 1_000
         }
-        return [done, timers.last?.time, paused.compactMap { transfers[$0].pause?.until }.min(), nextLook]
+        return [done, timers.last?.time, paused.compactMap { transfers[$0].pause?.until }.min(), nextAdmission]
             .compactMap(\.self).min()
     }
 
@@ -193,7 +193,7 @@ extension TransferQueue {
             end(timer.index, .failed, error: Discretion.TimeLimit.passed, now)
         }
         for index in paused where transfers[index].pause?.until ?? 0 <= time { endPause(index, time) }
-        if let look = nextLook, look <= time { nextLook = nil }
+        if let look = nextAdmission, look <= time { nextAdmission = nil }
     }
 
     private mutating func loosen(_ index: Int, _ now: ClockReading) {

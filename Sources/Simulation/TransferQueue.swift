@@ -28,7 +28,7 @@ struct TransferQueue {
     /// Times in boot seconds of timers of transfers, latest first.
     var timers: [(time: Double, index: Int)] = []
     /// The time in boot seconds at which a transfer may start or make room without an event.
-    var nextLook: Double?
+    var nextAdmission: Double?
     /// The decisions and results since the last read.
     var entries: [JournalEntry] = []
     var ended: [Transfer] = []

@@ -12,7 +12,7 @@ extension World {
     /// The boot time in seconds of the book's next decision or the receiver's next result, if no event happens before.
     var nextLocationLook: Double? {
         // Rounded up to a millisecond, so that the time has come then.
-        let look = location.book.nextLook.map { ($0 * 1_000).rounded(.up) / 1_000 }
+        let look = location.book.nextDeadline.map { ($0 * 1_000).rounded(.up) / 1_000 }
         return [look, location.receiver.request?.until].compactMap(\.self).min()
     }
 
@@ -97,7 +97,7 @@ extension World {
             location.calls = []
             guard location.isToLook else { return hasActed }
             location.isToLook = false
-            location.book.look(locationNow)
+            location.book.decide(at: locationNow)
             if let wish = location.book.takeWish() { ask(wish) }
             hasActed = carryOutLocation() || hasActed
         }

@@ -13,7 +13,7 @@ extension World {
     /// The boot time in seconds of the book's next decision, if no event happens before.
     var nextRefreshLook: Double? {
         // Rounded up to a millisecond, so that the time has come then.
-        refresh.book.nextLook.map { (($0 - settings.start) * 1_000).rounded(.up) / 1_000 }
+        refresh.book.nextDeadline.map { (($0 - settings.start) * 1_000).rounded(.up) / 1_000 }
     }
 
     mutating func beginRefresh() {
@@ -108,7 +108,7 @@ extension World {
             refresh.calls = []
             guard refresh.isToLook else { return hasActed }
             refresh.isToLook = false
-            refresh.book.look(localNow)
+            refresh.book.decide(at: localNow)
             hasActed = carryOut() || hasActed
         }
     }

@@ -180,8 +180,8 @@ import Testing
 
     @Test(arguments: [
         "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
-        "Sources/Apps/Machine", "Sources/Refresh/Book", "Sources/Location/Book", "Sources/Push/Book",
-        "Sources/Notifications/Book", "Sources/Nightshift/Session/Machine",
+        "Sources/Apps/Machine", "Sources/Refresh/State", "Sources/Location/State", "Sources/Push/State",
+        "Sources/Notifications/State", "Sources/Nightshift/Session/Machine",
         "Sources/Simulation",
     ])
     func `Decisions read no clock, no random number and no global state`(folder: String) throws {

@@ -9,7 +9,7 @@ import Store
 ///
 /// Locations are metres east and north of a point in Berlin.
 struct LocationScene {
-    var book = LocationBook(bootID: "boot")
+    var book = LocationState(bootID: "boot")
     private(set) var rows = LocationRows()
     /// The events to send, with their times.
     private(set) var told: [(wake: LocationWake, at: Double)] = []
@@ -66,13 +66,13 @@ struct LocationScene {
     // MARK: - Steps
 
     /// Gives the state an input, decides, and writes the changes.
-    mutating func step(_ input: (inout LocationBook, LocationMoment) throws -> Void) rethrows {
+    mutating func step(_ input: (inout LocationState, LocationMoment) throws -> Void) rethrows {
         try input(&book, now)
         look()
     }
 
     mutating func look() {
-        book.look(now)
+        book.decide(at: now)
         if let wish = book.takeWish() {
             self.wish = wish
             answer = wish.fix == nil ? nil : boot + delay
@@ -114,7 +114,7 @@ struct LocationScene {
     /// Lets time pass: the state decides at its deadlines, and the receiver answers.
     mutating func pass(_ seconds: Double) {
         let end = boot + seconds
-        while let next = [book.nextLook, answer].compactMap(\.self).min(), next <= end {
+        while let next = [book.nextDeadline, answer].compactMap(\.self).min(), next <= end {
             loops += 1
             // Otherwise a state with endless deadlines would never finish.
             guard loops < 200_000 else { return }
@@ -156,7 +156,7 @@ struct LocationScene {
             boot = 10
         }
         let manifests = manifests ?? Array(book.manifests.values)
-        book = LocationBook(
+        book = LocationState(
             try rows.kept(), manifests: manifests, bootID: bootID, seenBefore: seenBefore,
             moment: DeviceMoment(), now: now)
         answer = nil

@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `R6: Regions in the book are the service's, changed by the requests made since`() throws {
-        var book = LocationBook()
+        var book = LocationManagers()
         var answer = ProcessLocation(permission: .always)
         answer.regions = [RegionStatus(region: try region("home"), state: .inside)]
         book.add(.monitor(try region("work")))
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test func `R6: A permission from the channel is newer than any response, and gates the location`() {
-        var book = LocationBook()
+        var book = LocationManagers()
         #expect(book.status == .notDetermined)
         book.learn(Problem.taskNotPermitted("There is no entry."))
         #expect(book.status == .restricted)
@@ -151,7 +151,7 @@ import Testing
         let place = { (longitude: Double) in
             Coordinate(latitude: 1, longitude: longitude).map { Place($0, accuracy: 5, time: Date()) }
         }
-        var book = LocationBook()
+        var book = LocationManagers()
         var answer = ProcessLocation(permission: .always)
         // The first request is in progress when the event arrives, and its response has no location.
         book.learn(try #require(place(2)))

@@ -7,7 +7,7 @@ import Testing
 
 /// R3, B6: Alerts of providers before and after the user's decision about notifications.
 @Suite struct PermissionTests {
-    private typealias Scene = BookScene
+    private typealias Scene = StateScene
 
     private static func alert(_ identifier: String, _ change: (inout AppNotification) -> Void = { _ in })
         -> AppNotification

@@ -6,47 +6,47 @@ import Testing
 
 /// R3, B6: The state of a push's alert.
 @Suite struct AlertStateTests {
-    @Test(arguments: AlertState.allCases, [BookScene.alert, BookScene.both])
+    @Test(arguments: AlertState.allCases, [StateScene.alert, StateScene.both])
     func `R3, B6: A push reports the state of its alert, and never shown for one that was not`(
         _ state: AlertState, _ payload: String
     ) throws {
-        var scene = try BookScene()
+        var scene = try StateScene()
         let id = scene.receive(scene.message(payload))
-        scene.book.alert(id, of: BookScene.app, became: state, at: Date(timeIntervalSince1970: scene.now))
+        scene.book.alert(id, of: StateScene.app, became: state, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         scene.restart()
-        let record = try #require(scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last)
+        let record = try #require(scene.book.status(of: StateScene.app, now: scene.now)?.pushes.last)
         #expect(record.alert == state && (record.shown != nil) == (state == .shown))
-        if payload == BookScene.alert { #expect(record.state == (state == .shown ? .shown : .notShown)) }
-        if state != .shown { #expect(record.sentence.contains(state.sentence(of: BookScene.app))) }
+        if payload == StateScene.alert { #expect(record.state == (state == .shown ? .shown : .notShown)) }
+        if state != .shown { #expect(record.sentence.contains(state.sentence(of: StateScene.app))) }
         let hasCommand = state == .permission || state == .denied
-        #expect(record.sentence.contains("nightshift app notifications \(BookScene.app) --allow") == hasCommand)
+        #expect(record.sentence.contains("nightshift app notifications \(StateScene.app) --allow") == hasCommand)
         // An alert that waited may still be shown; a final state does not change.
-        scene.book.alert(id, of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.book.alert(id, of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
     }
 
     @Test func `R3, B6: An alert that was never shown names the one that replaced it`() throws {
-        var scene = try BookScene()
-        let older = scene.receive(scene.message(BookScene.alert, collapse: "c"))
-        scene.book.alert("c", of: BookScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))
-        let others = scene.receive(scene.message(BookScene.alert, for: BookScene.other, collapse: "c"))
-        scene.receive(scene.message(BookScene.silent, collapse: "c"))
+        var scene = try StateScene()
+        let older = scene.receive(scene.message(StateScene.alert, collapse: "c"))
+        scene.book.alert("c", of: StateScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))
+        let others = scene.receive(scene.message(StateScene.alert, for: StateScene.other, collapse: "c"))
+        scene.receive(scene.message(StateScene.silent, collapse: "c"))
         #expect(scene.record(older)?.alert == .permission)
-        let newer = scene.receive(scene.message(BookScene.alert, collapse: "c"))
+        let newer = scene.receive(scene.message(StateScene.alert, collapse: "c"))
         #expect(scene.record(older)?.alert == .replaced && scene.record(others)?.alert == nil)
-        scene.book.alert("c", of: BookScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.book.alert("c", of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         #expect(scene.state(newer) == .shown && scene.state(older) == .notShown)
     }
 
     @Test func `R3: An alert that an earlier version recorded as shown without a time is not shown`() throws {
-        var scene = try BookScene()
-        let id = scene.receive(scene.message(BookScene.alert))
+        var scene = try StateScene()
+        let id = scene.receive(scene.message(StateScene.alert))
         scene.pushes[id]?.record.state = .shown
         scene.restart()
-        let record = scene.book.status(of: BookScene.app, now: scene.now)?.pushes.last
+        let record = scene.book.status(of: StateScene.app, now: scene.now)?.pushes.last
         #expect(record?.state == .notShown && record?.sentence.contains("is not known yet") == true)
     }
 }

@@ -69,7 +69,7 @@ import Testing
         let scene = try ServiceScene()
         scene.entries.install([])
         try await scene.start()
-        let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest(BookScene.app))
+        let (service, entries, manifest) = (scene.service, scene.entries, StateScene.manifest(StateScene.app))
         // Installed during a read of the entries.
         entries.duringNextReading {
             entries.install([manifest])
@@ -88,12 +88,12 @@ import Testing
 
     @Test func `R4: The connection exists exactly while an app is registered`() async throws {
         let scene = try await Scene.registered()
-        _ = try await scene.service.register(BookScene.other)
+        _ = try await scene.service.register(StateScene.other)
         try await scene.gateway.state.wait(for: "both topics") { $0.topics.count == 2 }
         #expect(scene.gateway.state.read { $0.connections.filter(\.isOpen).count } == 1, "one for all")
         try await scene.service.unregister(Scene.app)
         #expect(try await scene.connection() == .open)
-        try await scene.service.unregister(BookScene.other)
+        try await scene.service.unregister(StateScene.other)
         try await scene.gateway.state.wait(for: "the end") { !$0.connections.contains(where: \.isOpen) }
         #expect(scene.gateway.state.read { $0.unregistered.count } == 2)
         #expect(try await scene.connection() == .off)
@@ -130,7 +130,7 @@ import Testing
         let wakes = try await scene.wakes()
         #expect(wakes.map(\.app) == [Scene.app])
         let delivery = try JSON.decode(PushDelivery.self, from: try #require(wakes.first?.payload))
-        #expect(delivery.payload == BookScene.silent && delivery.id == message.id.description)
+        #expect(delivery.payload == StateScene.silent && delivery.id == message.id.description)
         try await scene.endWake(.newData)
         try await scene.deliver([message])
         #expect(try await scene.wakes().isEmpty)
@@ -144,36 +144,36 @@ import Testing
     @Test(arguments: [true, false])
     func `R4: A clock that is forty days ahead discards no push before it is trusted`(isSetRight: Bool) async throws {
         let scene = try await Scene.registered()
-        scene.clock.setWallClock(BookScene.start + 40 * 86_400)
+        scene.clock.setWallClock(StateScene.start + 40 * 86_400)
         try await scene.deliver([scene.message(1)])
         let held = try await scene.service.status(of: Scene.app).pushes
         #expect(held.map(\.state) == [.waiting])
         #expect(try await scene.wakes().isEmpty)
         if isSetRight {
-            scene.clock.setWallClock(BookScene.start + 60)
+            scene.clock.setWallClock(StateScene.start + 60)
             try await eventually("the wake") { try await scene.wakes().count == 1 }
         } else {
             try await eventually("its end") {
                 if let next = scene.clock.nextWaking { scene.clock.advance(to: next) }
                 return try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.discarded]
             }
-            #expect(scene.clock.now().bootSeconds >= 1_000 + PushBook.clockPatience)
+            #expect(scene.clock.now().bootSeconds >= 1_000 + PushState.clockPatience)
         }
         await scene.end()
     }
 
     @Test func `R4: A delayed step uses the trust in the clock at its own time`() async throws {
         let scene = try await Scene.registered()
-        scene.clock.advance(to: 1_000 + PushBook.clockPatience)
+        scene.clock.advance(to: 1_000 + PushState.clockPatience)
         await scene.service.apply(DeviceMoment(conditions: DeviceConditions(), phase: .dozing))
         try await scene.deliver([scene.message(1)])
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
         let hold = try await StoreHold(scene.store)
-        async let change = scene.service.register(BookScene.other, waits: false)
+        async let change = scene.service.register(StateScene.other, waits: false)
         try await passTime(.milliseconds(200), because: "Nothing reports that a change is being written.")
-        async let step: Void = scene.service.launched(BookScene.other)
+        async let step: Void = scene.service.launched(StateScene.other)
         try await passTime(.milliseconds(200), because: "Nothing reports that another change waits for its turn.")
-        scene.clock.setWallClock(BookScene.start + 40 * 86_400)
+        scene.clock.setWallClock(StateScene.start + 40 * 86_400)
         try await eventually("the clock") { await !scene.service.trustsClock }
         hold.release()
         _ = try await (change, step)
@@ -204,8 +204,8 @@ import Testing
 
         func ask(_ service: PushService) async throws(Problem) {
             switch self {
-            case .register: _ = try await service.register(BookScene.other)
-            case .unregister: try await service.unregister(BookScene.app)
+            case .register: _ = try await service.register(StateScene.other)
+            case .unregister: try await service.unregister(StateScene.app)
             case .leave: try await service.leave()
             }
         }
@@ -247,7 +247,7 @@ import Testing
 
     @Test func `R3: An alert waits for its app across a restart of the service`() async throws {
         let scene = try await Scene.registered()
-        try await scene.deliver([scene.message(1, BookScene.both)])
+        try await scene.deliver([scene.message(1, StateScene.both)])
         func held(_ store: Store) async throws -> [Double?] {
             try await store.read { try $0.notifications([String: String].self) }.notifications.map(\.due)
         }
@@ -255,11 +255,11 @@ import Testing
         await scene.end()
         let wakes = try await scene.wakes()
         try await scene.store.write { transaction in
-            try transaction.finishWake(wakes[0], WakeEnd(result: .noData, time: BookScene.start + 3))
+            try transaction.finishWake(wakes[0], WakeEnd(result: .noData, time: StateScene.start + 3))
         }
         let next = try Scene(after: scene)
         try await next.start()
-        #expect(try await held(next.store) == [BookScene.start])
+        #expect(try await held(next.store) == [StateScene.start])
         try await next.told.wait(for: "the part that shows it") { $0.contains("notifications") }
         let status = try await next.service.status(of: Scene.app)
         #expect(status.token == "aa15" && status.pushes.map(\.result) == [.noData])
@@ -268,7 +268,7 @@ import Testing
 
     @Test func `R4: Many pushes arrive one after the other, in order`() async throws {
         let scene = try await Scene.registered()
-        try await scene.deliver((1...200).map { scene.message($0, BookScene.alert) })
+        try await scene.deliver((1...200).map { scene.message($0, StateScene.alert) })
         let acknowledged = scene.gateway.state.read { $0.acknowledged }
         #expect(acknowledged == (1...200).map { PushID(high: 1, low: $0) })
         let status = try await scene.service.status(of: Scene.app)
@@ -282,7 +282,7 @@ import Testing
         try await scene.start()
         _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
         // The connection stays for the other app.
-        _ = try await scene.service.register(BookScene.other)
+        _ = try await scene.service.register(StateScene.other)
         scene.gateway.state.update { $0.answersRegistrations = false }
         for count in 1...2 {
             _ = try await scene.service.register(Scene.app, waits: false)
@@ -323,7 +323,7 @@ import Testing
         try await eventually("a pause") { try await scene.connection() == .waiting }
         let status = try await scene.service.status()
         #expect(status.sentence.contains("Maintenance."))
-        #expect(status.next == Date(timeIntervalSince1970: BookScene.start + 500))
+        #expect(status.next == Date(timeIntervalSince1970: StateScene.start + 500))
         await scene.end()
     }
 

@@ -21,14 +21,14 @@ final class ServiceScene: Sendable {
     let entries: ScriptedEntries
     private let running = Mutex<Task<Void, Never>?>(nil)
 
-    static let app = BookScene.app
+    static let app = StateScene.app
     static let url = "nightshift-push://gateway.example:2196/code"
 
     /// - Parameter before: the scene that this one continues, as after a crash of the service.
     init(after before: ServiceScene? = nil, bus: ScriptedBus? = nil) throws {
         clock =
             before?.clock
-            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: BookScene.start))
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: StateScene.start))
         store = try before?.store ?? Store(inMemory: clock.now())
         gate = before?.gate ?? CommitGate()
         if before == nil { store.add(transactionObserver: gate) }
@@ -39,7 +39,7 @@ final class ServiceScene: Sendable {
         self.told = told
         let entries =
             before?.entries
-            ?? ScriptedEntries([BookScene.manifest(BookScene.app), BookScene.manifest(BookScene.other)])
+            ?? ScriptedEntries([StateScene.manifest(StateScene.app), StateScene.manifest(StateScene.other)])
         self.entries = entries
         var logger = Logger(label: "test")
         logger.logLevel = .critical
@@ -73,10 +73,10 @@ final class ServiceScene: Sendable {
         return scene
     }
 
-    func message(_ number: UInt64, _ payload: String = BookScene.silent) -> Message {
+    func message(_ number: UInt64, _ payload: String = StateScene.silent) -> Message {
         Message(
             id: PushID(high: 1, low: number), topic: Self.app.rawValue, timestamp: 0,
-            expiry: Int64(saturating: BookScene.start + 86_400), priority: .considerate, type: .background,
+            expiry: Int64(saturating: StateScene.start + 86_400), priority: .considerate, type: .background,
             collapseID: nil, isFromStorage: false, payload: Array(payload.utf8))
     }
 

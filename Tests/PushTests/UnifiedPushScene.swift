@@ -7,8 +7,8 @@ import Store
 
 /// A UnifiedPush state with a disk that accepts every write, and apps that answer as the test says.
 struct UnifiedPushScene: Sendable {
-    var book = UnifiedPushBook(isEnrolled: true)
-    var now = BookScene.start
+    var book = UnifiedPushState(isEnrolled: true)
+    var now = StateScene.start
     /// The contents of the disk.
     var registrations: [String: UnifiedPushRegistration] = [:]
     var messages: [String: UnifiedPushMessage] = [:]
@@ -34,7 +34,7 @@ struct UnifiedPushScene: Sendable {
     }
 
     mutating func look() {
-        book.look(now)
+        book.decide(at: now)
         let changes = book.takeChanges()
         write(changes)
         carryOut(changes.requests)
@@ -136,7 +136,7 @@ struct UnifiedPushScene: Sendable {
 
     /// Lets time pass until the next deadline of the state.
     mutating func passToLook() {
-        now = max(now, book.nextLook ?? now)
+        now = max(now, book.nextDeadline ?? now)
         look()
     }
 
@@ -144,7 +144,7 @@ struct UnifiedPushScene: Sendable {
         var kept = StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>()
         kept.registrations = registrations.values.sorted { $0.number < $1.number }
         kept.messages = messages.values.sorted { $0.number < $1.number }.map { ($0, payloads[$0.id]) }
-        book = UnifiedPushBook(kept, isEnrolled: true, now: now)
+        book = UnifiedPushState(kept, isEnrolled: true, now: now)
         calls = []
         look()
         book.connectedToBus()

@@ -118,7 +118,7 @@ import Testing
     private static func message(_ number: UInt64, _ topic: String) -> Message {
         Message(
             id: PushID(high: 3, low: number), topic: topic, timestamp: 0,
-            expiry: Int64(saturating: BookScene.start + 86_400), priority: .considerate, type: .unifiedpush,
+            expiry: Int64(saturating: StateScene.start + 86_400), priority: .considerate, type: .unifiedpush,
             collapseID: nil, isFromStorage: false, payload: [UInt8(number)])
     }
 

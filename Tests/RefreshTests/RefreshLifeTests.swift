@@ -10,7 +10,7 @@ import Testing
 /// R1 R2: A week of the service, and a crash after every write.
 @Suite(.timeLimit(.minutes(20))) struct RefreshLifeTests {
     private static let apps = (0..<3).map { AppID(rawValue: "org.example.App\($0)") }
-    private static let manifests = apps.map { BookScene.manifest($0, interval: .minimum) }
+    private static let manifests = apps.map { StateScene.manifest($0, interval: .minimum) }
 
     @Test func `R1 R2: During a week fetches happen by day, count once, and stay within the budget`() async throws {
         let scene = try ServiceScene(Self.manifests)
@@ -22,7 +22,7 @@ import Testing
             // The user is there twice an hour for a while, and opens the first app each morning.
             let hour = scene.hour.truncatingRemainder(dividingBy: 24)
             let isAway = !(7..<22.5).contains(hour) || hour.truncatingRemainder(dividingBy: 0.5) > 0.25
-            let moment = isAway ? BookScene.idle(power: .battery) : DeviceMoment()
+            let moment = isAway ? StateScene.idle(power: .battery) : DeviceMoment()
             await scene.pass(wait, moment)
             await scene.service.use(Self.apps[0], isInFront: (8..<8.5).contains(hour))
             let wakes = try await scene.wakes()

@@ -12,10 +12,10 @@ import Testing
     private typealias Scene = ServiceScene
 
     @Test func `R1: Without participating apps the service waits for nothing`() async throws {
-        let scene = try Scene([BookScene.manifest(modes: [.transfer])])
+        let scene = try Scene([StateScene.manifest(modes: [.transfer])])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
-        await scene.service.apply(BookScene.idle())
+        await scene.service.apply(StateScene.idle())
         #expect(try await scene.service.status().nextLook == nil)
         #expect(scene.clock.sleepers == 0)
         await scene.service.stop()
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `R1: The alarm rings by itself, and is set again when the clock is set`() async throws {
-        let scene = try Scene([BookScene.manifest(interval: .minimum)])
+        let scene = try Scene([StateScene.manifest(interval: .minimum)])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
         try await eventually("an alarm") { scene.clock.sleepers == 1 }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `R1: Requests are on disk, and the next service has them`() async throws {
-        let scene = try Scene([BookScene.manifest(tasks: ["work", "more"])])
+        let scene = try Scene([StateScene.manifest(tasks: ["work", "more"])])
         let (service, app) = (scene.service, Scene.app)
         try await service.prepare()
         try await service.setInterval(.seconds(900), for: app)
@@ -63,11 +63,11 @@ import Testing
         #expect(!status.isOn && status.budget.dailyEnergy == 7 && status.budget.dailyBytes == 8)
         #expect(scene.told.availability == ["\(app) denied"])
         await #expect(throws: Problem.self) {
-            try await service.submit(BookScene.task(.refresh), for: app, isInFront: true)
+            try await service.submit(StateScene.task(.refresh), for: app, isInFront: true)
         }
         _ = try await service.change(RefreshChange(isOn: true))
-        try await service.submit(BookScene.task(.refresh, at: 99), for: app, isInFront: false)
-        try await service.submit(BookScene.task(.processing, "more"), for: app, isInFront: false)
+        try await service.submit(StateScene.task(.refresh, at: 99), for: app, isInFront: false)
+        try await service.submit(StateScene.task(.processing, "more"), for: app, isInFront: false)
         await service.stop()
 
         let next = try Scene(after: scene)
@@ -86,7 +86,7 @@ import Testing
         let scene = try Scene()
         try await scene.service.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
-        scene.entries.install([BookScene.manifest(interval: .minimum)])
+        scene.entries.install([StateScene.manifest(interval: .minimum)])
         #expect(try await scene.service.status(of: Scene.app).interval == .minimum)
         await scene.service.installed(Scene.app, nil)
         scene.entries.install([])
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `R1: Events of an app are handled whether or not its entry was reported before`() async throws {
-        let manifests = [BookScene.manifest(interval: .minimum)]
+        let manifests = [StateScene.manifest(interval: .minimum)]
         // A process that connects gets this once, and then only changes.
         let asked = try Scene()
         try await asked.service.prepare()
@@ -120,7 +120,7 @@ import Testing
     @Test func `R1: An older read of entries does not replace a newer one`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
-        let (service, entries, manifest) = (scene.service, scene.entries, BookScene.manifest())
+        let (service, entries, manifest) = (scene.service, scene.entries, StateScene.manifest())
         // Installed during a read of the entries.
         entries.duringNextReading {
             entries.install([manifest])
@@ -138,10 +138,10 @@ import Testing
     }
 
     @Test func `R10: A task to end is sent to its app, with the payload of its start`() async throws {
-        let scene = try Scene([BookScene.manifest(tasks: ["work"])])
+        let scene = try Scene([StateScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
-        await scene.service.apply(BookScene.idle())
-        let task = BookScene.task(.processing)
+        await scene.service.apply(StateScene.idle())
+        let task = StateScene.task(.processing)
         try await scene.service.submit(task, for: Scene.app, isInFront: false)
         let wake = try #require(try await scene.wakes().first)
         #expect(wake.source == .processing && wake.key == "work")
@@ -153,14 +153,14 @@ import Testing
     }
 
     @Test func `R1: A fetch records the bytes that the app's transfers moved since it began`() async throws {
-        let scene = try Scene([BookScene.manifest()])
+        let scene = try Scene([StateScene.manifest()])
         try await scene.service.prepare()
         let session = SessionID(app: Scene.app, identifier: "s")
         let old = try await scene.store.write { transaction in
             _ = try transaction.putSession(Scene.app, "s", SessionSettings())
             var record = TaskRecord(
                 session: session, origin: "https://example.org:443", state: .waiting, priority: 0.5,
-                createdAt: BookScene.start, request: TaskRequest(url: "https://example.org/"))
+                createdAt: StateScene.start, request: TaskRequest(url: "https://example.org/"))
             record = try transaction.insert(record)
             record.received = 5_000
             try transaction.update(record)
@@ -179,23 +179,23 @@ import Testing
     @Test func `R1: A failing store is a 503, and a submission refused by it does not begin later`()
         async throws
     {
-        let scene = try Scene([BookScene.manifest(tasks: ["work"])])
+        let scene = try Scene([StateScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
-        await scene.service.apply(BookScene.idle())
+        await scene.service.apply(StateScene.idle())
         scene.gate.shut()
         let problem = await #expect(throws: Problem.self) {
-            try await scene.service.submit(BookScene.task(.processing), for: Scene.app, isInFront: false)
+            try await scene.service.submit(StateScene.task(.processing), for: Scene.app, isInFront: false)
         }
         #expect(problem?.status == 503)
         scene.gate.open()
-        await scene.pass(2_000, BookScene.idle())
+        await scene.pass(2_000, StateScene.idle())
         #expect(try await scene.wakes().isEmpty)
         #expect(try await scene.service.scheduledTasks(of: Scene.app).isEmpty)
         await scene.service.stop()
     }
 
     @Test func `R1: Unreadable rows are skipped and reported`() async throws {
-        let scene = try Scene([BookScene.manifest(interval: .minimum), BookScene.manifest(Scene.other)])
+        let scene = try Scene([StateScene.manifest(interval: .minimum), StateScene.manifest(Scene.other)])
         try await scene.store.write { transaction in
             try transaction.putRefresh(["no": "record"], of: Scene.app)
             try transaction.putRefreshOfDevice([1])

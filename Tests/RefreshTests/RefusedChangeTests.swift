@@ -7,8 +7,8 @@ import Testing
 /// R1: Requests while the disk is full have no effect, then or later.
 @Suite struct RefusedChangeTests {
     private typealias Scene = ServiceScene
-    private static let app = BookScene.app
-    private static let other = BookScene.other
+    private static let app = StateScene.app
+    private static let other = StateScene.other
 
     enum Asking: CaseIterable, Sendable {
         case offForAll, budget, offForOne, interval, cap, forgetOne, forgetAll, fetch, intervalOfTheApp, task, cancelAll
@@ -25,7 +25,7 @@ import Testing
             case .forgetAll: _ = try await service.forgetAll()
             case .fetch: _ = try await service.fetchNow(app)
             case .intervalOfTheApp: try await service.setInterval(.never, for: app)
-            case .task: try await service.submit(BookScene.task(.processing), for: other, isInFront: false)
+            case .task: try await service.submit(StateScene.task(.processing), for: other, isInFront: false)
             case .cancelAll: try await service.cancel(nil, of: other)
             case .cancelByUser: try await service.cancelForUser("kept", of: other)
             }
@@ -37,12 +37,12 @@ import Testing
         _ asking: Asking
     ) async throws {
         let scene = try Scene([
-            BookScene.manifest(interval: .minimum), BookScene.manifest(Self.other, tasks: ["work", "kept"]),
+            StateScene.manifest(interval: .minimum), StateScene.manifest(Self.other, tasks: ["work", "kept"]),
         ])
         try await scene.service.prepare()
         _ = try await scene.service.fetchNow(Self.app)
         try await scene.endWakes()
-        var kept = BookScene.task(.processing)
+        var kept = StateScene.task(.processing)
         kept.identifier = "kept"
         kept.requiresPower = true
         try await scene.service.submit(kept, for: Self.other, isInFront: false)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `R1: The use of an app during a change is kept, whether or not the change is written`() async throws {
-        let scene = try Scene([BookScene.manifest(interval: .minimum), BookScene.manifest(Self.other)])
+        let scene = try Scene([StateScene.manifest(interval: .minimum), StateScene.manifest(Self.other)])
         try await scene.service.prepare()
         let service = scene.service
         for isRefused in [false, true] {

@@ -17,8 +17,8 @@ struct ServiceScene: Sendable {
     let told: Told
     let entries: ScriptedEntries
 
-    static let app = BookScene.app
-    static let other = BookScene.other
+    static let app = StateScene.app
+    static let other = StateScene.other
 
     /// The notices sent to apps.
     final class Told: Sendable {
@@ -35,7 +35,7 @@ struct ServiceScene: Sendable {
     init(_ manifests: [AppManifest] = [], after before: ServiceScene? = nil) throws {
         clock =
             before?.clock
-            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: BookScene.start))
+            ?? ManualClock(ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: StateScene.start))
         store = try before?.store ?? Store(inMemory: clock.now())
         gate = before?.gate ?? CommitGate()
         if before == nil { store.add(transactionObserver: gate) }
@@ -53,7 +53,7 @@ struct ServiceScene: Sendable {
                 logger: logger))
     }
 
-    var hour: Double { (clock.now().wallSeconds - BookScene.start) / 3_600 }
+    var hour: Double { (clock.now().wallSeconds - StateScene.start) / 3_600 }
 
     func wakes() async throws -> [WantedWake] { try await store.read { try $0.wantedWakes() } }
 

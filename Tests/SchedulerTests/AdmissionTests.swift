@@ -51,7 +51,7 @@ import Testing
         var now: Double = 0
         var start: [Int64] = []
         var makeRoom: [Int64] = []
-        var nextLook: Double?
+        var nextDeadline: Double?
     }
 
     static let rows = [
@@ -100,7 +100,7 @@ import Testing
         Row(
             testDescription: "before its slice is over it is looked at again then",
             lanes: [lane(2, running: [running(1, since: 5), running(2, since: 3)], small: [small(3)])], now: 12,
-            nextLook: 13),
+            nextDeadline: 13),
         Row(
             testDescription: "one that cannot be continued stays",
             lanes: [lane(1, running: [running(1, resumable: false)], small: [small(3)])], now: 100),
@@ -165,7 +165,7 @@ import Testing
         let plan = Admission.plan(lanes: row.lanes, maximumTransfers: row.maximum, now: row.now)
         #expect(plan.start == row.start.map { TaskID($0) })
         #expect(plan.makeRoom == row.makeRoom.map { TaskID($0) })
-        #expect(plan.nextLook == row.nextLook)
+        #expect(plan.nextDeadline == row.nextDeadline)
     }
 
     @Test func reasons() {

@@ -148,7 +148,7 @@ import Testing
             if victim?.isLarge != true || victim?.isResumable != true { faults.insert("\(id) cannot make room") }
             if world.now - (victim?.startedAt ?? world.now) < Admission.slice { faults.insert("\(id) has no slice") }
         }
-        if let look = plan.nextLook, look <= world.now { faults.insert("a look in the past") }
+        if let look = plan.nextDeadline, look <= world.now { faults.insert("a look in the past") }
         return faults
     }
 

@@ -43,7 +43,7 @@ import Testing
         var now: Double = 5
         var start: [Int64] = []
         var yield: [Int64] = []
-        var nextLook: Double?
+        var nextDeadline: Double?
     }
 
     static let rows = [
@@ -93,7 +93,7 @@ import Testing
         Row(
             testDescription: "Fewer than eight places are not lent, and given up after a slice",
             lanes: [lane("slow", running(1...2, slowSince: 1)), lane("well", waiting: [task(9)])], maximum: 2,
-            nextLook: 11),
+            nextDeadline: 11),
         Row(
             testDescription: "Then one makes room for each origin that waits",
             lanes: [lane("slow", running(1...2, slowSince: 1)), lane("well", waiting: [task(8), task(9)])], maximum: 2,
@@ -117,7 +117,7 @@ import Testing
                 lane("a", running(1...1, slowSince: 1, loss: .bytes(7))),
                 lane("b", running(2...2, slowSince: 45, loss: .wait)),
                 lane("well", waiting: [task(9)]),
-            ], maximum: 2, now: 50, nextLook: 55),
+            ], maximum: 2, now: 50, nextDeadline: 55),
         Row(
             testDescription: "Where all have to begin again, the one with the fewest bytes does",
             lanes: [
@@ -146,6 +146,6 @@ import Testing
         let plan = Admission.plan(lanes: row.lanes, maximumTransfers: row.maximum, now: row.now)
         #expect(plan.start == row.start.map { TaskID($0) })
         #expect(plan.yield == row.yield.map { TaskID($0) })
-        #expect(plan.nextLook == row.nextLook && plan.makeRoom.isEmpty)
+        #expect(plan.nextDeadline == row.nextDeadline && plan.makeRoom.isEmpty)
     }
 }

@@ -26,7 +26,7 @@ class Comparison(ctypes.Structure):
 
 
 def settings(unit):
-    """The values of each setting of a unit file, in their order."""
+    """Returns the values of each setting of a unit file, in order."""
     found = {}
     with open(unit) as file:
         for line in file:
@@ -37,7 +37,7 @@ def settings(unit):
 
 
 def expanded(words):
-    """The names of system calls that names of calls and groups stand for."""
+    """Returns the names of the system calls in a list of calls and groups."""
     names = set()
     for word in words:
         if not word.startswith("@"):
@@ -51,7 +51,7 @@ def expanded(words):
 
 
 def allowed_calls(values):
-    """What a unit that begins with a list of allowed calls allows in the end (systemd.exec(5), SystemCallFilter=)."""
+    """Returns the calls that a unit allows whose first list is one of allowed calls (systemd.exec(5), SystemCallFilter=)."""
     assert not values[0].startswith("~"), "the first list says what is allowed"
     names = expanded(["@default"])
     for value in values:
@@ -70,7 +70,7 @@ class Filter:
 
     def add(self, action, call, *comparisons):
         number = self.library.seccomp_syscall_resolve_name(call.encode())
-        # Calls of other machines have no number here, or a negative one.
+        # Calls of other architectures have no number here, or a negative one.
         if number < 0:
             return
         array = (Comparison * max(1, len(comparisons)))(*comparisons)
@@ -84,7 +84,7 @@ class Filter:
 
 
 def filters_of(found):
-    """The filters of a unit with these settings, in the order in which they can be loaded."""
+    """Returns the filters of a unit with these settings, in the order in which they can be loaded."""
     filters = []
     if "RestrictAddressFamilies" in found:
         names = [getattr(socket, name) for value in found["RestrictAddressFamilies"] for name in value.split()]
@@ -101,7 +101,7 @@ def filters_of(found):
     calls = Filter(KILL)
     for name in sorted(allowed_calls(found["SystemCallFilter"])):
         calls.add(ALLOW, name)
-    # The one that forbids to load another comes last.
+    # The filter that forbids further filters comes last.
     return filters + [calls]
 
 

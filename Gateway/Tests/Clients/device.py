@@ -45,7 +45,7 @@ class Device:
         self.reader = None
         self.wire = threading.RLock()
 
-    # The wire.
+    # Frames on the connection.
 
     def open(self):
         if self.reader:
@@ -62,11 +62,11 @@ class Device:
         data = b""
         while len(data) < count:
             if not connection.pending():
-                # Not `select`, which takes no descriptor above 1,023.
+                # `select` does not work with descriptors above 1,023.
                 poll = select.poll()
                 poll.register(connection, select.POLLIN)
                 poll.poll(30_000)
-            # OpenSSL lets one thread at a time use a connection.
+            # An OpenSSL connection may be used by only one thread at a time.
             with self.wire:
                 piece = connection.recv(count - len(data))
             if not piece:
@@ -90,7 +90,7 @@ class Device:
         with self.wire:
             self.socket.sendall(frame(kind, *fields))
 
-    # What a device does.
+    # Operations of a device.
 
     def enrol(self, code, name="test"):
         self.open()
@@ -103,7 +103,7 @@ class Device:
         return kind
 
     def connect(self, state=1, topics=(), signature=None, acknowledges=True):
-        """Gives the kind of the gateway's answer; reads on in a thread of its own where that is `connected`."""
+        """Returns the kind of the gateway's answer. If it is `connected`, a thread continues to read."""
         self.open()
         self.acknowledges = acknowledges
         signed = signature or self.key.sign(b"nightshift push connect 1\0" + self.id + self.nonce)
@@ -138,7 +138,7 @@ class Device:
                     self.changed.notify_all()
         except (Closed, OSError):
             with self.changed:
-                # A newer connection has nothing to do with the end of this one.
+                # The end of this connection does not concern a newer one.
                 if connection is self.socket:
                     self.ended = self.ended or "lost"
                 self.changed.notify_all()
@@ -171,7 +171,7 @@ class Device:
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
         except OSError:
             pass
-        # A descriptor that is closed while its reader has it may be another connection's by then.
+        # Closing the descriptor while its reader uses it would let another connection reuse it.
         if self.reader:
             self.reader.join()
             self.reader = None

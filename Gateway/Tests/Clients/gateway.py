@@ -1,4 +1,4 @@
-"""The real program with certificates and keys of its own, in a folder that goes with it."""
+"""The real program with its own certificates and keys, in a folder that is deleted with it."""
 
 import datetime
 import json
@@ -34,7 +34,7 @@ def pem(key):
 
 
 def certificate(key, names, issuer=None, is_authority=False, extensions=(), hosts=()):
-    """A certificate for `key`; signed by `issuer`, a pair of key and certificate, or by itself."""
+    """Returns a certificate for `key`, signed by `issuer` (a pair of key and certificate) or self-signed."""
     subject = x509.Name([x509.NameAttribute(kind, value) for kind, value in names])
     now = datetime.datetime.now(datetime.timezone.utc)
     builder = (
@@ -71,7 +71,7 @@ class Gateway:
         return os.path.join(self.folder, name)
 
     def write(self, name, data):
-        # In one step, as a program does that renews certificates.
+        # Replace the file atomically, as a program that renews certificates does.
         with open(self.path(name) + ".new", "wb") as file:
             file.write(data)
         os.rename(self.path(name) + ".new", self.path(name))
@@ -88,7 +88,7 @@ class Gateway:
         return own.serial_number
 
     def provider_certificate(self, topics, extensions=(), issuer=True):
-        """Writes a certificate for `topics`, and gives its file."""
+        """Writes a certificate for `topics`, and returns its file."""
         key = new_key()
         names = [(NameOID.COMMON_NAME, "Provider")] + [(NameOID.USER_ID, topic) for topic in topics]
         signed = certificate(
@@ -100,7 +100,7 @@ class Gateway:
         self.process = subprocess.Popen(
             [*self.launcher, self.binary, "run", "--certificate", self.path("tls.pem"), "--key", self.path("tls.key"),
              "--state", self.path("state"), "--providers", "127.0.0.1:0",
-             # Devices come back to where it was.
+             # The port stays the same, so that devices can reconnect.
              "--devices", f"127.0.0.1:{self.device_port}",
              "--status", "127.0.0.1:0", "--provider-authority", self.path("authority.pem"),
              "--public-name", "localhost", *self.options],
@@ -140,7 +140,7 @@ class Gateway:
         shutil.rmtree(self.folder)
 
     def admin(self, *words):
-        """Runs a command of the program, and gives what it printed as JSON."""
+        """Runs a command of the program, and returns its JSON output."""
         result = subprocess.run(
             [self.binary, *words, "--json", "--socket", self.path("state/admin.sock")], capture_output=True, encoding="utf-8")
         if result.returncode:
@@ -151,7 +151,7 @@ class Gateway:
             raise RuntimeError(f"no JSON: {result.stdout!r} {result.stderr!r}") from None
 
     def story(self, push):
-        """The events of a push, as the log has them."""
+        """Returns the events of a push from the log."""
         return [entry["event"] for entry in self.admin("push", "show", push)]
 
     def enrolment_code(self):

@@ -1,4 +1,4 @@
-"""What one gateway costs on three NATS servers: pushes a second, and memory for each connected device.
+"""Measures one gateway on three NATS servers: pushes per second, and memory per connected device.
 
 Not a test: prints figures. GATEWAY_LOAD_REQUESTS and GATEWAY_LOAD_DEVICES say how much.
 """

@@ -1,4 +1,4 @@
-"""A provider on the library h2, which can also do what a good provider does not."""
+"""A provider that uses the library h2, and can also break the protocol's rules."""
 
 import json
 import socket
@@ -59,7 +59,7 @@ class Provider:
                     fields.append((name.replace("_", "-"), single))
         self.answers[stream] = Answer()
         self.h2.send_headers(stream, fields, end_stream=ends and not body)
-        # A frame has no more than 16 KiB.
+        # A frame has at most 16 KiB.
         for start in range(0, len(body), 16384):
             self.h2.send_data(stream, body[start:start + 16384], end_stream=ends and start + 16384 >= len(body))
         self.flush()
@@ -96,7 +96,7 @@ class Provider:
             self.is_closed = True
 
     def synchronise(self):
-        """Returns when the gateway has read all that was sent."""
+        """Returns when the gateway has read everything that was sent."""
         before = self.echoes
         self.h2.ping(b"nightshi")
         self.flush()

@@ -1,4 +1,4 @@
-"""Several gateways over several NATS servers: whoever is killed, nothing that had its 200 is lost."""
+"""Tests of several gateways over several NATS servers. No accepted push is lost, whichever process is killed."""
 
 import http.client
 import json
@@ -20,12 +20,12 @@ from test_endpoints import Sender as EndpointSender
 from test_endpoints import topic as endpoint_topic
 
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
-# Kills in one run.
+# The number of kills in one run.
 ROUNDS = int(os.environ.get("GATEWAY_CLUSTER_ROUNDS", "4"))
 SEED = int(os.environ.get("GATEWAY_CLUSTER_SEED", str(random.randrange(1 << 32))))
 DEVICES = 6
 TOPICS = [TOPIC, "org.example.News", "org.example.Chat"]
-# Seconds within which servers have found each other, and what was missed is read.
+# Seconds within which servers find each other and missed changes are read.
 PATIENCE = 120
 
 
@@ -40,7 +40,7 @@ def free_ports(count):
 
 
 class Servers:
-    """NATS servers on loopback, each of which can be killed and started again with what it had."""
+    """NATS servers on loopback. Each can be killed and restarted with its data."""
 
     def __init__(self, count):
         self.program = shutil.which("nats-server", path=os.environ["PATH"] + ":/usr/sbin")
@@ -75,7 +75,7 @@ class Servers:
 
 
 class Node(Gateway):
-    """A gateway without a state of its own; all have one certificate authority and one set of keys."""
+    """A gateway without local state. All gateways share one certificate authority and one set of keys."""
 
     def __init__(self, binary, first, *options):
         super().__init__(binary, *options)
@@ -95,13 +95,13 @@ def until(condition, what, patience=PATIENCE):
 
 
 class Sender(threading.Thread):
-    """A provider that sends on and on to one topic of one device, over whichever gateway answers."""
+    """A provider that sends continuously to one topic of one device, through any gateway that answers."""
 
     def __init__(self, test, device, topic):
         super().__init__(daemon=True)
         self.test, self.device, self.topic = test, device, topic
         self.number = 0
-        # What had its 200, in order; and what had another answer or none, which may arrive as well.
+        # The pushes answered with 200, in order; and those with another answer or none, which may also arrive.
         self.accepted, self.unknown = [], 0
         self.stops = False
 
@@ -130,9 +130,9 @@ class Sender(threading.Thread):
 
 
 class MessageSender(threading.Thread):
-    """A sender of UnifiedPush that sends on and on to one endpoint, over whichever gateway answers."""
+    """A sender of UnifiedPush that sends continuously to one endpoint, through any gateway that answers."""
 
-    # Seconds between two messages: a device that is away for half a minute misses fewer than are kept.
+    # Seconds between two messages: a device that is disconnected for half a minute misses fewer than the gateway keeps.
     PAUSE = 0.3
 
     def __init__(self, test, device):
@@ -179,7 +179,7 @@ class Cluster(unittest.TestCase):
         cls.addClassCleanup(cls.servers.close)
         cls.nodes = []
         for number in range(3):
-            # Each prefers another server.
+            # Each gateway prefers a different server.
             urls = cls.servers.urls.split(",")
             urls = ",".join(urls[number:] + urls[:number])
             options = ("--store", urls, "--store-streams", "2", "--request-rate", "1000000",
@@ -193,7 +193,7 @@ class Cluster(unittest.TestCase):
 
     @classmethod
     def begin(cls, node):
-        """Starts a node; servers that have just begun may not have found each other."""
+        """Starts a node, with retries, because newly started servers may not have found each other."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
@@ -239,7 +239,7 @@ class Cluster(unittest.TestCase):
         return answer.status, body.decode(), answer.headers.get("apns-id")
 
     def test_across(self):
-        """R5: A push to one gateway reaches the device at another one, stored, held back or with one attempt."""
+        """R5: A push to one gateway reaches the device at another one, whether stored, held or with one attempt."""
         first, second, third = self.nodes
         device = self.device(first)
         until(lambda: self.push(second, device)[0] == 200, "the second gateway does not know the token")
@@ -250,7 +250,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(status, 200)
         device.wait(lambda: body in device.payloads())
         until(lambda: "delivered" in third.story(push), "the log does not tell the delivery")
-        # It goes to another gateway: the older connection is told, and the way is the new one.
+        # The device moves to another gateway: the older connection is closed, and pushes use the new one.
         older = device.messages
         other = Device(second)
         other.key, other.id, other.tokens = device.key, device.id, device.tokens
@@ -260,7 +260,7 @@ class Cluster(unittest.TestCase):
         status, body, _ = self.push(third, device)
         other.wait(lambda: body in other.payloads())
         self.assertNotIn(body, [message["payload"].decode() for message in older])
-        # Away: the latest is kept, and says so.
+        # While the device is disconnected, the latest push is stored, and the log shows this.
         other.disconnect()
         until(lambda: not second.admin("device", "show", str(uuid.UUID(bytes=device.id)))[0]["device"]["isConnected"],
               "the device is not gone")
@@ -275,7 +275,7 @@ class Cluster(unittest.TestCase):
         self.assertNotIn(lost, device.payloads())
 
     def test_messages(self):
-        """R5, B7: Messages of UnifiedPush wait for a device that is away, whichever gateways take them and have it."""
+        """R5, B7: Messages of UnifiedPush wait for a disconnected device, whichever gateways accept and deliver them."""
         first, second, third = self.nodes
         device = self.device(first)
         topic = endpoint_topic()
@@ -318,7 +318,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(bodies(), [b"1"] + [b"bulk %d" % number for number in range(90)] + [b"4"])
 
     def test_known_soon(self):
-        """R5: A team that is suspended, and a device that is revoked, are so at every gateway."""
+        """R5: The suspension of a team and the revocation of a device apply at every gateway."""
         first, second, third = self.nodes
         device = self.device(third)
         until(lambda: self.push(second, device)[0] == 200, "the token is not known")
@@ -333,7 +333,7 @@ class Cluster(unittest.TestCase):
         until(lambda: self.push(second, device)[0] == 410, "the token is not ended everywhere")
 
     def test_silent(self):
-        """R4, R5: Silent pushes through all gateways at once: two pass."""
+        """R4, R5: Two of many silent pushes through all gateways at once pass."""
         device = self.device(self.nodes[0])
         for node in self.nodes:
             until(lambda: self.push(node, device, "org.example.News")[0] == 200, "the token is not known")
@@ -355,12 +355,12 @@ class Cluster(unittest.TestCase):
             thread.join()
         self.assertEqual(statuses, [200] * 15)
         silent = lambda: [body for body in device.payloads() if "content-available" in body]
-        # A later one may have taken the place of one that passed before that was on its way.
+        # A later push may have replaced an earlier one that passed but was still in flight.
         device.wait(lambda: silent())
         self.assertLessEqual(len(silent()), 2)
 
     def test_away(self):
-        """R5: Without most of the servers nothing is answered with 200; when they are back, all goes on by itself."""
+        """R5: Without a majority of the servers no push is answered with 200. When they are back, service resumes."""
         node = self.nodes[1]
         device = self.device(node)
         status, body, _ = self.push(node, device)
@@ -374,7 +374,7 @@ class Cluster(unittest.TestCase):
         until(lambda: self.push(node, device)[0] == 503, "a push is not refused")
         self.servers.start(0)
         for _ in range(3):
-            # One of three is not most of them.
+            # One of three servers is not a majority.
             self.assertEqual(self.push(node, device)[0], 503)
         for number in (1, 2):
             self.servers.start(number)
@@ -392,14 +392,14 @@ class Cluster(unittest.TestCase):
             return False
 
     def test_kills(self):
-        """R5: Gateways and NATS servers are killed at random; what had its 200 and was not replaced arrives."""
+        """R5: Accepted pushes that were not replaced arrive, although gateways and NATS servers are killed at random."""
         devices = [self.device(random.choice(self.nodes)) for _ in range(DEVICES)]
         senders = [Sender(self, device, topic) for device in devices for topic in TOPICS]
         messages = [MessageSender(self, device) for device in devices]
         stops = threading.Event()
 
         def come_back():
-            """Devices that lost their gateway go to another one."""
+            """Moves devices that lost their gateway to another one."""
             while not stops.is_set():
                 for device in devices:
                     if device.ended or random.random() < 0.01:
@@ -424,14 +424,14 @@ class Cluster(unittest.TestCase):
                 node = self.nodes[number]
                 node.kill()
                 time.sleep(random.uniform(0, 1))
-                # Its devices go elsewhere meanwhile; its ports are new.
+                # The gateway's devices use another one in the meantime. Its ports are new.
                 self.begin(node)
             else:
                 kills["server"] += 1
                 self.servers.kill(number)
                 time.sleep(random.uniform(0, 3))
                 self.servers.start(number)
-                # One at a time: the next is killed when this one has what the others have.
+                # Kill one server at a time: the next only when this one has caught up with the others.
                 self.until_whole()
             until(lambda: sum(len(sender.accepted) for sender in senders) > before, "nothing is taken any more")
         for sender in senders + messages:
@@ -485,7 +485,7 @@ class Cluster(unittest.TestCase):
         try:
             until(self.is_whole, "")
         except AssertionError:
-            # Whether they move says whether the servers are slow or stuck.
+            # If the numbers change, the servers are slow; otherwise they are stuck.
             count = len(self.findings)
             some = [self.findings[count * part // 5] for part in range(5)] + self.findings[-1:]
             self.fail(f"the servers do not find each other again, asked {count} times:\n" + "\n".join(some))

@@ -1,4 +1,4 @@
-"""From a provider to a device: direct, stored, held, riding along; and what the log says of it."""
+"""Tests of delivery from a provider to a device: direct, stored, held, sent along; and of the log."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from provider import PAYLOAD, SILENT, Provider
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
 NEWS = "org.example.News"
 ACTIVE, IDLE, DOZING = 1, 2, 3
-# Kills of the gateway in one run.
+# The number of kills of the gateway in one run.
 ROUNDS = int(os.environ.get("GATEWAY_CRASH_ROUNDS", "20"))
 ENABLED, IGNORED, OPPORTUNISTIC, PAUSED = 1, 2, 3, 4
 
@@ -60,13 +60,13 @@ class Delivery(unittest.TestCase):
         self.device.wait(lambda: push in self.ids())
 
     def story(self, push, end):
-        """The log's words for a push, once `end` is among them: it is written behind the delivery."""
+        """Returns the log's events of a push once they contain `end`, which is written after the delivery."""
         while end not in (words := self.gateway.story(push)):
             time.sleep(0.02)
         return words
 
     def test_direct(self):
-        """R5, B6: A device that is here gets its push at once; storage is empty behind the acknowledgement."""
+        """R5, B6: A connected device gets its push at once, and storage is empty after the acknowledgement."""
         push = self.alert("now")
         self.arrives(push)
         self.assertEqual(self.story(push, "delivered"), ["received", "delivered"])
@@ -76,7 +76,7 @@ class Delivery(unittest.TestCase):
         self.assertIn("now", self.gateway.admin("push", "show", push)[0]["payload"])
 
     def test_offline(self):
-        """R5, B6: The latest push for a topic waits for its device; one attempt does not."""
+        """R5, B6: The latest push for a topic waits for its device. A push with one attempt does not."""
         self.device.disconnect()
         while self.gateway.admin("device", "show", str(uuid.UUID(bytes=self.device.id)))[0]["device"]["isConnected"]:
             time.sleep(0.02)
@@ -93,7 +93,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.gateway.story(expired), ["received", "discarded-expired"])
 
     def test_silent(self):
-        """R4, R5, B6: Two silent pushes pass, the third is held and rides along with the next alert."""
+        """R4, R5, B6: Two silent pushes pass, the third is held and sent with the next alert."""
         passed = [self.silent(), self.silent()]
         for push in passed:
             self.arrives(push)
@@ -107,7 +107,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.gateway.admin("push", "show", held)[2]["detail"], alert)
 
     def test_keep_alive(self):
-        """R5: What is held comes before the answer to a keep-alive, and a newer one takes its place."""
+        """R5: A held push arrives before the answer to a keep-alive, and a newer one replaces it."""
         for push in [self.silent(), self.silent()]:
             self.arrives(push)
         older, newer = self.silent(), self.silent()
@@ -118,7 +118,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.story(older, "discarded-replaced")[-1], "discarded-replaced")
 
     def test_power(self):
-        """R5, B6: A dozing device is woken by priority 10 alone; what waited rides along."""
+        """R5, B6: Only priority 10 wakes a dozing device, and waiting pushes are sent along."""
         self.device.disconnect()
         self.assertEqual(self.device.connect(state=DOZING), "connected")
         later = self.alert("later", apns_priority="5")
@@ -130,7 +130,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.ids(), [later, urgent])
 
     def test_filters(self):
-        """R5: A topic is ignored, paused, or taken along."""
+        """R5: A topic can be ignored, paused or opportunistic."""
         self.device.disconnect()
         self.assertEqual(self.device.connect(topics=[(TOPIC, IGNORED)]), "connected")
         self.assertEqual(self.gateway.story(self.alert("x")), ["received", "discarded-disabled"])
@@ -142,11 +142,11 @@ class Delivery(unittest.TestCase):
         self.assertIn(waiting, self.ids())
 
     def test_follow(self):
-        """B6: Whoever follows the log reads each entry as it is written."""
+        """B6: A follower of the log reads each entry as it is written."""
         follower = subprocess.Popen(
             [BINARY, "log", "--follow", "--count", "0", "--json", "--socket", self.gateway.path("state/admin.sock")],
             stdout=subprocess.PIPE, encoding="utf-8")
-        # One that was written before the follower listened would not be told, so they are sent until one is.
+        # A push that came before the follower listened is not reported, so pushes are sent until one is.
         reader = threading.Thread(target=lambda: lines.append(json.loads(follower.stdout.readline())))
         lines, pushes = [], []
         reader.start()
@@ -160,14 +160,14 @@ class Delivery(unittest.TestCase):
         self.device.ping()
 
     def test_crash(self):
-        """R5: Whatever had its 200 arrives, although the gateway is killed at any moment, and connections too."""
+        """R5: Every accepted push arrives, although the gateway and connections are killed at any moment."""
         seed = int(os.environ.get("GATEWAY_CRASH_SEED", time.time_ns() % 1_000_000))
         chance = random.Random(seed)
         tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
         numbers, accepted, counts = (dict.fromkeys(tokens, 0) for _ in range(3))
 
         def send(topic):
-            """Pushes until the gateway is gone. Of a topic there is one such thread at a time."""
+            """Pushes until the gateway is gone. Each topic has only one such thread at a time."""
             try:
                 provider = Provider(self.gateway)
                 while not provider.is_closed:
@@ -207,7 +207,7 @@ class Delivery(unittest.TestCase):
             return max((json.loads(message["payload"])["aps"]["alert"] for message in self.device.messages
                         if message["topic"].decode() == topic), default=0)
 
-        # The last one with a 200, or one behind it that took its place.
+        # The last push with a 200, or a later one that replaced it.
         for topic, number in accepted.items():
             self.device.wait(lambda: newest(topic) >= number)
         print(f"\n    {ROUNDS} kills, {sum(counts.values())} pushes with a 200, "

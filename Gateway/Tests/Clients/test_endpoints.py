@@ -1,4 +1,4 @@
-"""Endpoints of UnifiedPush: senders over HTTP/1.1 and HTTP/2, what is kept for a device that is away, and kill -9."""
+"""Tests of UnifiedPush endpoints: senders over HTTP/1.1 and HTTP/2, storage for a disconnected device, and kill -9."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ def topic():
 
 
 class Sender:
-    """A sender on Python's own HTTP/1.1."""
+    """A sender that uses Python's own HTTP/1.1."""
 
     def __init__(self, gateway, alpn=("http/1.1",)):
         self.gateway = gateway
@@ -86,7 +86,7 @@ class Endpoints(unittest.TestCase):
             return [message["payload"] for message in self.device.messages]
 
     def test_registration(self):
-        """R5, B7: A device registers without a team, and learns what its endpoints begin with."""
+        """R5, B7: A device registers without a team, and receives the base URL of its endpoints."""
         self.assertRegex(self.token, "^[0-9a-f]{64}$")
         self.assertEqual(self.device.endpoints, "https://push.example.org")
         self.assertEqual(self.device.register(self.topic), self.token)
@@ -96,7 +96,7 @@ class Endpoints(unittest.TestCase):
             self.assertEqual(self.device.register(wrong), "refused", wrong)
 
     def test_untouched(self):
-        """R5, B7: A message is passed on byte for byte, over either version of HTTP, whatever ALPN says."""
+        """R5, B7: A message is delivered unchanged, over either version of HTTP, whatever ALPN negotiated."""
         body = bytes(range(256)) * 16
         answer = self.sender.push(self.token, body, Content_Encoding="aes128gcm", Authorization="vapid t=x, k=y")
         self.assertEqual((answer.status, answer.headers["TTL"], answer.text), (201, "60", ""))
@@ -118,7 +118,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(str(uuid.UUID(bytes=message["push"])), location.rsplit("/", 1)[1])
 
     def test_host(self):
-        """R5, B7: HTTP/1.1 names its host once, and may name the server in its first line."""
+        """R5, B7: An HTTP/1.1 request needs exactly one Host field, and may have an absolute URL in its first line."""
         def ask(lines):
             plain = socket.create_connection(("127.0.0.1", self.gateway.port))
             plain.settimeout(60)
@@ -134,7 +134,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(ask([b"GET " + path + b" HTTP/1.1", b"Host: x", b"Host: x"]), b"400")
 
     def test_rules(self):
-        """R5, B7: TTL, Urgency, Topic and sizes are those of RFC 8030 and UnifiedPush."""
+        """R5, B7: TTL, Urgency, Topic and sizes follow RFC 8030 and UnifiedPush."""
         good, bad = 201, 400
         table = [
             (dict(TTL=None), bad), (dict(TTL=""), bad), (dict(TTL="-1"), bad), (dict(TTL="1.5"), bad), (dict(TTL="x"), bad),
@@ -156,7 +156,7 @@ class Endpoints(unittest.TestCase):
                 self.assertEqual(answer.headers["TTL"], str(asked), options)
             else:
                 self.assertTrue(answer.text)
-        # A body that does not end is not read to its end.
+        # An endless body is not read completely.
         try:
             answer = self.sender.push(self.token, b"x" * 10_000_000)
             self.assertEqual(answer.status, 413)
@@ -164,7 +164,7 @@ class Endpoints(unittest.TestCase):
             pass
 
     def test_paths(self):
-        """R5, B7: Discovery, unknown and ended endpoints, methods, and tokens that are no endpoints."""
+        """R5, B7: Discovery works; unknown and ended endpoints, wrong methods and other tokens are refused."""
         answer = self.sender.ask("GET", "/up/" + self.token)
         self.assertEqual((answer.status, json.loads(answer.text)), (200, {"unifiedpush": {"version": 1}}))
         self.assertEqual(self.sender.ask("HEAD", "/up/" + self.token).status, 200)
@@ -174,7 +174,7 @@ class Endpoints(unittest.TestCase):
                      "/up/" + "0" * 200, "/3/device/" + self.token):
             self.assertEqual(self.sender.ask("POST", path, b"x", TTL="5").status, 404, path)
         self.assertEqual(self.sender.push(self.device.register(TOPIC)).status, 404, "an app's token")
-        # And the other way round: APNs does not reach it.
+        # In return, an endpoint cannot be reached by the API of APNs.
         provider = Provider(self.gateway)
         pushed = provider.push(
             self.token, PAYLOAD, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
@@ -196,7 +196,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.sender.ask("GET", "/up/" + fresh).status, 410)
 
     def test_kept(self):
-        """R5, B7: All messages of a registration are kept in their order while its device is away; a topic's replaces."""
+        """R5, B7: All messages of a registration are kept in order for a disconnected device; a topic's are replaced."""
         self.device.disconnect()
         self.accepted(b"0")
         old = self.accepted(b"old", Topic="news")
@@ -218,7 +218,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.gateway.story(new)[-1], "delivered-from-storage")
 
     def test_room(self):
-        """R5, B7: At most 100 messages and 400 KiB of a registration are kept; the oldest make room, and the log says so."""
+        """R5, B7: At most 100 messages and 400 KiB of a registration are kept; the oldest are removed, and the log shows this."""
         self.device.disconnect()
         ids = [self.accepted(b"%d" % number) for number in range(103)]
         self.assertEqual(self.gateway.story(ids[0])[-1], "discarded-evicted")
@@ -241,7 +241,7 @@ class Endpoints(unittest.TestCase):
         return token
 
     def test_urgency(self):
-        """R5, B7: A dozing device gets what is urgent at once, with all that came before it; low urgency waits for an exchange."""
+        """R5, B7: A dozing device gets urgent messages and all earlier ones at once; low urgency waits for an exchange."""
         self.device.disconnect()
         self.device.connect(state=DOZING)
         self.accepted(b"low", Urgency="low")
@@ -255,7 +255,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.bodies()[3:], [b"later"])
 
     def test_expiry(self):
-        """R5, B7: A message whose TTL is over is not sent."""
+        """R5, B7: An expired message is not sent."""
         self.device.disconnect()
         self.accepted(b"long")
         short = self.accepted(b"short", TTL="1")
@@ -269,7 +269,7 @@ class Endpoints(unittest.TestCase):
 
 class Bounds(unittest.TestCase):
     def test_rate(self):
-        """R5, B7: A sender that overdoes it is told when to come back."""
+        """R5, B7: A sender above the rate limit is told when to retry."""
         with Gateway(BINARY, "--endpoint-rate", "0.05", "--public-url", "http://127.0.0.1:1") as gateway:
             device = Device.new(gateway)
             token = device.register(topic())
@@ -284,7 +284,7 @@ class Bounds(unittest.TestCase):
             device.disconnect()
 
     def test_rate_of_withdrawals(self):
-        """R5, B7: Taking back is limited as sending is: nobody makes the storage look for messages without end."""
+        """R5, B7: Deletions have the same rate limit as messages, so that no sender can overload the storage."""
         with Gateway(BINARY, "--endpoint-rate", "0.05") as gateway:
             device = Device.new(gateway)
             token = device.register(topic())
@@ -303,13 +303,13 @@ class Bounds(unittest.TestCase):
             device.disconnect()
 
     def test_wrong_url(self):
-        """R5: What is no URL is refused before anything runs."""
+        """R5: An invalid public URL is refused before the gateway starts."""
         for url in ("push.example.org", "ftp://x", "https://", "https://x?y", "https://x y"):
             with self.assertRaises(RuntimeError, msg=url):
                 Gateway(BINARY, "--public-url", url).start()
 
     def test_kills(self):
-        """R5, B7: Every message that had its 201 reaches the device, in order, whenever the gateway is killed."""
+        """R5, B7: Every message answered with 201 reaches the device, in order, although the gateway is killed."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         with Gateway(BINARY, "--endpoint-rate", "1000") as gateway:

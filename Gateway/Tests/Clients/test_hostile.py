@@ -1,4 +1,4 @@
-"""Devices and providers that mean harm: nobody is let in, nobody else is harmed, and memory stays bounded."""
+"""Tests of hostile devices and providers: none gets access or harms others, and memory stays bounded."""
 
 import json
 import os
@@ -20,15 +20,15 @@ from provider import Provider
 BINARY = os.environ["NIGHTSHIFT_GATEWAY"]
 LOAD = os.environ.get("NIGHTSHIFT_GATEWAY_LOAD", os.path.join(os.path.dirname(BINARY), "gateway-load"))
 ROUNDS = int(os.environ.get("GATEWAY_FUZZ_ROUNDS", "100"))
-# 10000 takes some minutes with a debug build.
+# 10,000 rounds take some minutes with a debug build.
 IDLE = int(os.environ.get("GATEWAY_IDLE_DEVICES", "500"))
 MEBIBYTE = 1 << 20
-# More than a gateway has places for devices.
+# More than the places that a gateway has for devices.
 STRANGERS = 15_100
 
 
 def mutated(chance, frames):
-    """Frames with a few mistakes, as bytes."""
+    """Returns the bytes of frames with a few errors."""
     frames = list(frames)
     for _ in range(chance.randrange(3)):
         index = chance.randrange(len(frames))
@@ -46,7 +46,7 @@ def mutated(chance, frames):
         elif kind == 3:
             data[at:at] = chance.randbytes(chance.randrange(1, 9))
         else:
-            # A length that says much.
+            # A very large length.
             data[at:at + 4] = struct.pack(">I", chance.choice([0, 65_535, 65_536, 65_537, 1 << 31, (1 << 32) - 1]))
         if not data:
             return chance.randbytes(1)
@@ -70,7 +70,7 @@ class Hostile(unittest.TestCase):
             return int(file.read().split()[1]) * resource.getpagesize()
 
     def check_alive(self, growth):
-        """Nobody else is here, a push still reaches its device, and memory has not grown by more than this."""
+        """Checks that only the test's device is connected, that a push reaches it, and that memory has grown by at most this."""
         while self.gateway.admin("status")[0]["deviceConnections"] != 1:
             time.sleep(0.05)
         before = len(self.victim.messages)
@@ -80,7 +80,7 @@ class Hostile(unittest.TestCase):
         self.assertLess(self.resident() - self.memory, growth)
 
     def read_out(self, device):
-        """What the gateway says until it ends the connection, or says nothing for a while."""
+        """Returns the gateway's bytes until it closes the connection or is silent for a while."""
         kinds = []
         try:
             while device.socket.pending() or select.select([device.socket], [], [], 0.3)[0]:
@@ -90,7 +90,7 @@ class Hostile(unittest.TestCase):
         return kinds
 
     def test_fuzzed_strangers(self):
-        """R5: Frames with mistakes, of somebody without a key, let nobody in."""
+        """R5: Invalid frames of a client without a key do not give access."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         for _ in range(ROUNDS):
@@ -114,7 +114,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_fuzzed_devices(self):
-        """R5: Frames with mistakes, of a device that was let in, harm that device alone."""
+        """R5: Invalid frames of an authenticated device harm only that device."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         device = Device(self.gateway)
@@ -146,7 +146,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_replay(self):
-        """R5: A handshake that was recorded, byte for byte, is refused the next time."""
+        """R5: A replayed handshake is refused."""
         device = Device(self.gateway)
         self.assertEqual(device.enrol(self.gateway.enrolment_code()), "enrolled")
         device.open()
@@ -164,7 +164,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_names(self):
-        """R5: A device's name does nothing to the terminal of who lists the devices, and makes no line of its own."""
+        """R5: Control characters in a device's name have no effect on a terminal that lists the devices."""
         name = "a\x1b]0;b\x07\nc\x9b\u202e\u2028"
         device = Device(self.gateway)
         self.assertEqual(device.enrol(self.gateway.enrolment_code(), name), "enrolled")
@@ -177,7 +177,7 @@ class Hostile(unittest.TestCase):
             self.assertIn("a\\u{1b}]0;b\\u{7}\\u{a}c\\u{9b}\\u{202e}\\u{2028}  seen", lines[0])
 
     def test_another(self):
-        """R5: A device learns, ends and acknowledges nothing of another's."""
+        """R5: A device cannot read, end or acknowledge anything of another device."""
         provider = Provider(self.gateway)
         self.victim.disconnect()
         answer = provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC)
@@ -198,12 +198,12 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_other_team(self):
-        """R5: A provider of another team cannot send to a token that it knows, whatever topic it names."""
+        """R5: A provider of another team cannot send to a known token, whatever topic it names."""
         authorization = "bearer " + self.gateway.token(OTHER_KEY, OTHER_TEAM)
         for topic, reason in ((TOPIC, "TopicDisallowed"), (OTHER_TOPIC, "DeviceTokenNotForTopic")):
             answer = Provider(self.gateway).push(self.token, authorization=authorization, apns_topic=topic)
             self.assertEqual((answer.status, answer.reason), (400, reason))
-        # Its key does not make it the other team.
+        # A provider's key does not let it claim the other team.
         forged = "bearer " + self.gateway.token(OTHER_KEY, "TEAM000001")
         answer = Provider(self.gateway).push(self.token, authorization=forged, apns_topic=TOPIC)
         self.assertEqual((answer.status, answer.reason), (403, "InvalidProviderToken"))
@@ -211,7 +211,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_device_that_does_not_read(self):
-        """R5: A device that asks on and on and never reads is not read any more, either."""
+        """R5: The gateway stops reading from a device that sends requests and never reads."""
         device = Device(self.gateway)
         self.assertEqual(device.enrol(self.gateway.enrolment_code()), "enrolled")
         device.open()
@@ -225,11 +225,11 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=48 * MEBIBYTE)
 
     def test_provider_that_does_not_read(self):
-        """R5: A provider that sends on and on and never reads its answers is not read any more, either."""
+        """R5: The gateway stops reading from a provider that sends requests and never reads."""
         provider = Provider(self.gateway)
         answer = provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC)
         self.assertEqual(answer.status, 200)
-        # The library would stop at the limit of streams that it believes to be open, so the frames are made by hand.
+        # The library would stop at the limit of open streams, so the test builds the frames itself.
         block = provider.h2.encoder.encode([(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", "x")])
         stream = provider.h2.get_next_available_stream_id()
 
@@ -248,11 +248,11 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=48 * MEBIBYTE)
 
     def test_pipelined(self):
-        """R5: Requests of a stranger that come in one piece are answered one by one, until its errors are too many."""
+        """R5: Requests of an unauthenticated client in one packet are answered one by one, until it has too many errors."""
         missing = b"This endpoint does not exist."
         for _ in range(20):
             connection = stranger(self.gateway)
-            # A large body, so that the gateway reads much at once from then on.
+            # A large body makes the gateway use large reads from then on.
             connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000)
             answers = b""
             while not answers.endswith(missing):
@@ -260,7 +260,7 @@ class Hostile(unittest.TestCase):
                 self.assertTrue(piece, answers)
                 answers += piece
             try:
-                # The first one is looked up in the store: the others have come when it is answered.
+                # The first request needs a read of the store, so the others arrive before its response.
                 connection.sendall(b"GET /up/x HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 3_600)
                 while piece := connection.recv(65536):
                     answers += piece
@@ -273,7 +273,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=32 * MEBIBYTE)
 
     def test_places(self):
-        """R5: Strangers that take all places of providers keep nobody out, and throw nobody out who has proved who it is."""
+        """R5: Unauthenticated connections on all provider places neither block nor displace authenticated providers."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
@@ -295,7 +295,7 @@ class Hostile(unittest.TestCase):
                 connection.close()
 
     def test_places_of_devices(self):
-        """R5: Strangers that take all places of devices keep no device out, and their memory is given back."""
+        """R5: Unauthenticated connections on all device places block no device, and their memory is released."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < STRANGERS + 1_000:
             self.skipTest(f"this needs {STRANGERS + 1_000} descriptors: ulimit -Hn")
@@ -305,7 +305,7 @@ class Hostile(unittest.TestCase):
         try:
             for number in range(STRANGERS):
                 strangers.append(socket.create_connection(("127.0.0.1", self.gateway.device_port)))
-                # A device in this file takes a minute's silence for the end.
+                # The device in this file treats a minute of silence as the end.
                 if number % 500 == 0:
                     self.victim.ping()
             newcomer = Device.new(self.gateway)
@@ -316,7 +316,7 @@ class Hostile(unittest.TestCase):
         finally:
             for connection in strangers:
                 connection.close()
-        # Looked after once in a minute.
+        # The gateway releases memory once a minute.
         limit = time.monotonic() + 600
         while self.resident() - self.memory >= 48 * MEBIBYTE and time.monotonic() < limit:
             self.victim.ping()
@@ -324,7 +324,7 @@ class Hostile(unittest.TestCase):
         self.check_alive(growth=48 * MEBIBYTE)
 
     def flood(self, connection, data):
-        """Sends until nothing is taken any more, the other side hangs up, or it has been far too much."""
+        """Sends until the peer no longer reads, the peer closes the connection, or far too much was sent."""
         connection.settimeout(3)
         sent = 0
         try:
@@ -338,7 +338,7 @@ class Hostile(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists(LOAD), "gateway-load is not built")
     def test_idle(self):
-        """R5, B7: Very many devices that say nothing: none is lost, a push still passes, each costs little."""
+        """R5, B7: Of very many idle devices none is lost, a push still arrives, and each costs little memory."""
         result = subprocess.run(
             [LOAD, "--devices", str(IDLE), "--port", str(self.gateway.device_port), "--socket",
              self.gateway.path("state/admin.sock"), "--authority", self.gateway.path("authority.pem"), "--gateway",
@@ -355,7 +355,7 @@ class Hostile(unittest.TestCase):
 
 class Slow(unittest.TestCase):
     def test_bodies(self):
-        """R5: A request that comes byte by byte is ended, over either version of HTTP, and holds no place."""
+        """R5: A request that arrives byte by byte is ended, over either version of HTTP, and its place is freed."""
         with Gateway(BINARY, "--body-patience", "1") as gateway:
             connection = stranger(gateway)
             connection.settimeout(0.5)
@@ -392,7 +392,7 @@ class Slow(unittest.TestCase):
             provider.close()
 
     def test_stop(self):
-        """R5: A gateway that stops does not wait for a request that does not go on."""
+        """R5: A gateway that shuts down does not wait for a stalled request."""
         with Gateway(BINARY) as gateway:
             connection = stranger(gateway)
             connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\nExpect: 100-continue\r\n\r\n")
@@ -403,7 +403,7 @@ class Slow(unittest.TestCase):
 
 
 def stranger(gateway):
-    """A connection over which nothing was said yet."""
+    """Opens a connection on which nothing has been sent."""
     plain = socket.create_connection(("127.0.0.1", gateway.port))
     plain.settimeout(60)
     return gateway.trust(alpn=("http/1.1",)).wrap_socket(plain, server_hostname="localhost")

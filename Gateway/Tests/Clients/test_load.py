@@ -1,4 +1,4 @@
-"""A load generator that nobody here wrote, and many devices at once: everything is answered, and memory is said."""
+"""Tests with a third-party load generator and many devices: every request is answered, and memory is reported."""
 
 import json
 import os
@@ -23,7 +23,7 @@ DEVICES = int(os.environ.get("GATEWAY_LOAD_DEVICES", "200"))
 
 
 def resident(process):
-    """Bytes of memory."""
+    """Returns the resident memory in bytes."""
     with open(f"/proc/{process.pid}/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize()
 
@@ -37,7 +37,7 @@ class Load(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("h2load"), "h2load is in Debian's nghttp2-client")
     def test_h2load(self):
-        """R5, B7: h2load: every push is answered with 200, and the last one is what the device has in storage."""
+        """R5, B7: Every push of h2load is answered with 200, and the last one is stored for the device."""
         device = Device.new(self.gateway)
         token = device.register(TOPIC)
         device.disconnect()
@@ -55,7 +55,7 @@ class Load(unittest.TestCase):
         device.disconnect()
 
     def test_devices(self):
-        """R5: Many devices are here at once, and one push reaches each."""
+        """R5: Many devices are connected at once, and a push reaches each."""
         device = Device.new(self.gateway)
         device.register(TOPIC)
         before = resident(self.gateway.process)
@@ -72,7 +72,7 @@ class Load(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists(LOAD), "gateway-load is not built")
     def test_restart(self):
-        """R5, B7: The devices of gateway-load come back after the gateway was killed."""
+        """R5, B7: The devices of gateway-load reconnect after the gateway was killed."""
         load = subprocess.Popen(
             [LOAD, "--devices", "20", "--port", str(self.gateway.device_port), "--socket",
              self.gateway.path("state/admin.sock"), "--authority", self.gateway.path("authority.pem"), "--topic", TOPIC,

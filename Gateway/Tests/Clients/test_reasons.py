@@ -1,4 +1,4 @@
-"""Every documented reason, provoked; and what a connection costs a provider that errs."""
+"""Tests that provoke every documented reason, and the limits for a provider with many errors."""
 
 import json
 import os
@@ -65,7 +65,7 @@ class Reasons(unittest.TestCase):
         return answer
 
     def test_requests(self):
-        """R5: What is wrong with a request."""
+        """R5: Each invalid request is refused with its documented reason."""
         self.expect(None)
         self.expect("BadCollapseId", apns_collapse_id="x" * 65)
         self.expect("BadDeviceToken", token="00")
@@ -90,7 +90,7 @@ class Reasons(unittest.TestCase):
         self.expect("DeviceTokenNotForTopic", token=self.device.register(OTHER_TOPIC))
 
     def test_identifiers(self):
-        """R5: An answer carries the request's apns-id in lower case, or one that the gateway makes."""
+        """R5: A response carries the request's apns-id in lower case, or one that the gateway generates."""
         name = str(uuid.uuid4())
         self.assertEqual(self.expect(None, apns_id=name).headers["apns-id"], name)
         self.assertEqual(self.expect(None, apns_id=name.upper()).headers["apns-id"], name)
@@ -98,14 +98,14 @@ class Reasons(unittest.TestCase):
         self.expect(None, token=self.token.upper(), apns_push_type="Alert")
 
     def test_named_twice(self):
-        """R5: An id that named another payload of the device is refused; the same push may be sent again."""
+        """R5: An id that was used for another payload to the device is refused; a repeated push is accepted."""
         name = str(uuid.uuid4())
         self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
         self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
         self.expect("BadMessageId", apns_id=name, body=b'{"aps":{"alert":"two"}}')
 
     def test_tokens_of_providers(self):
-        """R5: What is wrong with a provider's token."""
+        """R5: Each invalid provider token is refused with its documented reason."""
         self.expect("MissingProviderToken", authorization=None)
         self.expect("InvalidProviderToken", authorization="basic x")
         self.expect("InvalidProviderToken", authorization="bearer x.y.z")
@@ -127,7 +127,7 @@ class Reasons(unittest.TestCase):
         self.expect("BadEnvironmentKeyIdInToken", authorization=self.bearer(key=DEVELOPMENT_KEY))
 
     def test_one_connection(self):
-        """R5: One team and one key to a connection, and a token that is renewed too often makes it unusable."""
+        """R5: A connection has one team and one key, and too frequent token renewals make it unusable."""
         provider = Provider(self.gateway)
         self.expect(None, provider=provider, authorization=self.bearer(age=2_000))
         self.expect(
@@ -139,7 +139,7 @@ class Reasons(unittest.TestCase):
         provider.close()
 
     def test_teams(self):
-        """R5: A team that is suspended, and a key that is revoked."""
+        """R5: Pushes of a suspended team or with a revoked key are refused."""
         self.gateway.admin("team", "suspend", OTHER_TEAM)
         self.expect("Forbidden", authorization=self.bearer(key=OTHER_KEY, team=OTHER_TEAM))
         self.gateway.admin("team", "resume", OTHER_TEAM)
@@ -148,7 +148,7 @@ class Reasons(unittest.TestCase):
         self.expect("InvalidProviderToken", authorization=self.bearer(key=OTHER_KEY, team=OTHER_TEAM))
 
     def test_tokens_of_devices(self):
-        """R5: A token ends with its app, or with the next one; both answers say when."""
+        """R5: A token ends with its app or with its replacement, and both responses give the time."""
         device = Device.new(self.gateway)
         first = device.register(TOPIC)
         self.assertEqual(device.register(TOPIC), first)
@@ -169,7 +169,7 @@ class Reasons(unittest.TestCase):
         self.assertEqual(device.connect(), "goAway")
 
     def test_certificates(self):
-        """R5: A certificate says which topics its provider may send to."""
+        """R5: A certificate names the topics to which its provider may send."""
         def certified(reason, topics, topic, extensions=(), issuer=True):
             file = self.gateway.provider_certificate(topics, extensions, issuer)
             provider = Provider(self.gateway, certificate=file)
@@ -187,7 +187,7 @@ class Reasons(unittest.TestCase):
         certified("TopicDisallowed", ["org.example.Unknown"], "org.example.Unknown")
 
     def test_resumed_certificate(self):
-        """R5: A certificate holds for its session of TLS also where that goes on over another connection."""
+        """R5: A certificate remains valid for a TLS session that is resumed over another connection."""
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context = self.gateway.trust(self.gateway.provider_certificate([TOPIC]))
             context.minimum_version = context.maximum_version = version
@@ -201,7 +201,7 @@ class Reasons(unittest.TestCase):
             second.close()
 
     def test_suspended_certificate(self):
-        """R5: A team that is suspended sends nothing with a certificate, either, also over a connection that is there."""
+        """R5: Pushes of a suspended team are refused with a certificate too, even on an open connection."""
         provider = Provider(self.gateway, certificate=self.gateway.provider_certificate([TOPIC]))
         self.expect(None, provider=provider, authorization=None)
         self.gateway.admin("team", "suspend", TEAM)
@@ -213,7 +213,7 @@ class Reasons(unittest.TestCase):
         provider.close()
 
     def test_time(self):
-        """R5: A request that does not go on, and too many for one token."""
+        """R5: A stalled request and too many requests for one token are refused."""
         provider = Provider(self.gateway)
         stream = provider.begin(
             self.token, PAYLOAD, ends=False, authorization=self.bearer(), apns_topic=TOPIC)
@@ -232,7 +232,7 @@ class Reasons(unittest.TestCase):
         device.disconnect()
 
     def test_streams(self):
-        """R5: One stream until the first valid token, then many; one again for whoever errs, and then none."""
+        """R5: A connection gets many streams with its first valid token, one after many errors, and then is closed."""
         provider = Provider(self.gateway)
         authorization = self.bearer()
         self.expect("MissingProviderToken", provider=provider, authorization=None)
@@ -253,13 +253,13 @@ class Reasons(unittest.TestCase):
         self.assertEqual(json.loads(provider.going_away), {"reason": "TooManyRequests"})
 
     def test_without_alpn(self):
-        """R5: HTTP/2 is spoken also where no protocol was offered."""
+        """R5: HTTP/2 works even if ALPN offered no protocol."""
         provider = Provider(self.gateway, alpn=None)
         self.expect(None, provider=provider)
         provider.close()
 
     def test_zz_every_reason(self):
-        """R5: Every documented reason has been seen, but for those of a gateway that fails."""
+        """R5: Every documented reason has been seen, except those of a failing gateway."""
         documented = {reason for reasons in DOCUMENTED.values() for reason in reasons.split()}
         # A failing disk and a stop are in test_trouble.
         missing = documented - self.seen - {"InternalServerError", "ServiceUnavailable", "Shutdown"}

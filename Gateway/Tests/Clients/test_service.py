@@ -23,7 +23,7 @@ ROUNDS = int(os.environ.get("NIGHTSHIFT_ROUNDS", "40"))
 
 
 class Service:
-    """A device: its service, and an app that writes down every push that it was woken for."""
+    """A device with its service, and an app that records every push for which it was woken."""
 
     def __init__(self, gateway):
         self.folder = tempfile.mkdtemp(prefix="nightshift-push-")
@@ -33,7 +33,7 @@ class Service:
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
         script = os.path.join(self.folder, "woken")
         with open(script, "w") as file:
-            # In one piece: an app that is woken again meanwhile writes behind it.
+            # The record is written at once, so that a second process of the app appends after it.
             file.write(f'line=$(cat "$NIGHTSHIFT_PAYLOAD") && printf "%s\\n" "$line" >>{self.got}\n')
         entry = os.path.join(self.folder, TOPIC + ".desktop")
         with open(entry, "w") as file:
@@ -64,12 +64,12 @@ class Service:
         return result.stdout
 
     def told(self):
-        """What it says of itself, for a person."""
+        """Returns the device's status for a person."""
         return "".join(self.run(*words) for words in (
             ["push"], ["push", "why", TOPIC], ["app", "show", TOPIC], ["journal", "--app", TOPIC]))[-8000:]
 
     def notes(self):
-        """The notes of every push that the app was given, in their order."""
+        """Returns the notes of every push that the app received, in order."""
         if not os.path.exists(self.got):
             return []
         with open(self.got) as file:
@@ -85,7 +85,7 @@ class Service:
     os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `make build` first")
 class Whole(unittest.TestCase):
     def test_kills(self):
-        """R3, R5: Whatever was answered with 200 reaches its app once, whoever of gateway and service is killed when."""
+        """R3, R5: Every accepted push reaches its app once, although gateway and service are killed at any time."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         kills = {"gateway": 0, "service": 0}
@@ -111,17 +111,17 @@ class Whole(unittest.TestCase):
                         self.strike(victim, gateway, service, kills)
                         provider = None if victim == "gateway" else provider
                     if victim == "gateway":
-                        # A gateway that goes again and again is tried less often; a network that comes back is tried at once.
+                        # A gateway that fails repeatedly is tried less often, but a network that returns is tried at once.
                         service.run("device", "set", "network=no")
                         service.run("device", "set", "network=yes")
-                    # A newer push would take its place while the device is away.
+                    # A newer push would replace it while the device is disconnected.
                     limit = time.monotonic() + 60
                     while note not in service.notes():
                         if time.monotonic() > limit:
                             print(service.told())
                         self.assertLess(time.monotonic(), limit, f"seed {seed}: {note} is lost")
                         time.sleep(0.05)
-                # What comes twice comes late.
+                # A duplicate would arrive late.
                 service.kill()
                 service.start()
                 service.run("push")

@@ -1,4 +1,4 @@
-"""A disk that fails, a gateway that stops, certificates that change, and devices that mean harm."""
+"""Tests of a failing disk, a shutdown, changed certificates and hostile devices."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class Trouble(unittest.TestCase):
         return 200
 
     def test_modes(self):
-        """R5: The database is its owner's alone, also in a folder that others may enter."""
+        """R5: Only the owner can read the database, even in a folder that others may enter."""
         self.device.disconnect()
         self.gateway.kill()
         os.chmod(self.gateway.path("state"), 0o755)
@@ -65,7 +65,7 @@ class Trouble(unittest.TestCase):
             self.gateway.kill()
 
     def test_words(self):
-        """R5: A command that names what is not there, or is there already, says so."""
+        """R5: A command reports that an object does not exist or already exists."""
         key = self.gateway.path("KEY0000001.p8")
         for words, sentence in (
                 (["key", "add", "KEY0000009", key, "--team", "NOSUCHTEAM"], "The team 'NOSUCHTEAM' does not exist."),
@@ -79,7 +79,7 @@ class Trouble(unittest.TestCase):
             self.assertNotIn("constraint", str(raised.exception))
 
     def test_disk(self):
-        """R5: Nothing is answered with 200 that the disk has not taken, and health says so."""
+        """R5: A push that the disk has not stored is not answered with 200, and the health check fails."""
         database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
         self.assertEqual(self.push().status, 200)
         database.execute("BEGIN IMMEDIATE")
@@ -87,7 +87,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual((answer.status, answer.reason), (503, "ServiceUnavailable"))
         self.assertEqual(self.health(), 503)
         database.execute("ROLLBACK")
-        # Also where no push comes meanwhile: who balances load asks here before it sends one.
+        # This must work without pushes, because a load balancer checks the health before it sends any.
         self.assertEqual(self.health(), 200)
         self.assertEqual(self.push().status, 200)
         database.execute("ALTER TABLE push RENAME TO elsewhere")
@@ -99,7 +99,7 @@ class Trouble(unittest.TestCase):
         database.close()
 
     def test_disk_reading(self):
-        """R5: A device gets what is stored for it, though nothing can be written."""
+        """R5: A device gets its stored pushes although nothing can be written."""
         self.device.disconnect()
         self.assertEqual(self.push().status, 200)
         database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
@@ -111,7 +111,7 @@ class Trouble(unittest.TestCase):
         database.close()
 
     def test_stop(self):
-        """R5: A gateway that stops says so, on every connection, and answers what still comes with Shutdown."""
+        """R5: A gateway that shuts down notifies every connection, and answers further requests with Shutdown."""
         provider = Provider(self.gateway)
         self.assertEqual(self.push(provider).status, 200)
         stream = provider.begin(
@@ -121,7 +121,7 @@ class Trouble(unittest.TestCase):
         while provider.going_away is None:
             provider.read()
         self.assertEqual(json.loads(provider.going_away), {"reason": "Shutdown"})
-        # The library sends no more behind a GOAWAY, so the rest is written by hand.
+        # The library sends nothing after a GOAWAY, so the test writes the rest itself.
         end = hyperframe.frame.DataFrame(stream)
         end.flags.add("END_STREAM")
         provider.socket.sendall(end.serialize())
@@ -134,7 +134,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.process.wait(), 0)
 
     def test_certificate(self):
-        """R5: A certificate that changes is used from the next connection on; a broken one leaves the last in use."""
+        """R5: A changed certificate is used from the next connection on; with an invalid one, the last stays in use."""
         def serial():
             plain = socket.create_connection(("127.0.0.1", self.gateway.port))
             with self.gateway.trust().wrap_socket(plain, server_hostname="localhost") as connection:
@@ -148,7 +148,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(serial(), second)
 
     def test_oversized(self):
-        """R5: Header fields and bodies beyond their limits cost their sender the request, and nobody else anything."""
+        """R5: Oversized header fields and bodies fail only the request that has them."""
         provider = Provider(self.gateway)
         stream = provider.begin(
             self.token, authorization="bearer " + "x" * 12_000, apns_topic=TOPIC)
@@ -162,7 +162,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.push().status, 200)
 
     def test_plain(self):
-        """R5: Without TLS on loopback, where that was asked for."""
+        """R5: Providers without TLS are accepted on loopback if this was requested."""
         self.assertEqual(self.push(Provider(self.gateway, plain=True)).status, 200)
 
     def test_old_versions(self):
@@ -174,7 +174,7 @@ class Trouble(unittest.TestCase):
             context.wrap_socket(socket.create_connection(("127.0.0.1", self.gateway.port)), server_hostname="localhost")
 
     def test_second(self):
-        """R5: A second gateway on the same folder is refused, and the first one goes on."""
+        """R5: A second gateway on the same folder is refused, and the first one continues."""
         second = subprocess.run(
             [BINARY, "run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
              "--state", self.gateway.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
@@ -184,7 +184,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
     def test_passwords(self):
-        """R5: The password in the URL of a shared store is not printed, whatever is wrong with it."""
+        """R5: No error prints the password in the URL of a shared store."""
         for store in ("nats://user:secret@127.0.0.1:1", "nats://user:secret@127.0.0.1:x",
                       "nats://user:secret@127.0.0.1:1,127.0.0.1"):
             for words in (["run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
@@ -195,7 +195,7 @@ class Trouble(unittest.TestCase):
                 self.assertNotIn("secret", result.stdout + result.stderr)
 
     def test_trickle(self):
-        """R5: Whoever sends a byte now and then before it is known is disconnected all the same."""
+        """R5: A client that sends a byte now and then is disconnected unless it authenticates in time."""
         device = Device(self.gateway)
         device.open()
         device.socket.settimeout(0.5)
@@ -213,7 +213,7 @@ class Trouble(unittest.TestCase):
         self.assertGreater(sent, 5)
 
     def test_status(self):
-        """R5: Health and metrics."""
+        """R5: The gateway serves its health and metrics."""
         self.push()
         self.assertEqual(self.gateway.status("/healthz"), "ok\n")
         metrics = self.gateway.status("/metrics")
@@ -222,7 +222,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
     def test_status_pipelined(self):
-        """R5: Requests for health that come in one piece are answered one by one."""
+        """R5: Health requests that arrive in one packet are answered one by one."""
         for _ in range(5):
             connection = socket.create_connection(("127.0.0.1", self.gateway.status_port))
             connection.settimeout(60)
@@ -237,7 +237,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.status("/healthz"), "ok\n")
 
     def test_impostors(self):
-        """R5: Nobody is let in by a wrong signature, a replayed one, another's id, or a code that was used."""
+        """R5: A wrong or replayed signature, another device's id and a used code do not give access."""
         code = self.gateway.enrolment_code()
         first, second = Device(self.gateway), Device(self.gateway)
         self.assertEqual(first.enrol(code), "enrolled")
@@ -253,12 +253,12 @@ class Trouble(unittest.TestCase):
         self.assertEqual(second.connect(), "goAway")
         self.assertEqual(first.connect(), "connected")
         self.assertEqual(first.register("org.example.Unknown"), "refused")
-        # Another device's topic is registered for oneself alone.
+        # Registering another device's topic registers it only for this device.
         self.assertNotEqual(first.register(TOPIC), self.token)
         first.disconnect()
 
     def test_noise(self):
-        """R5: Whatever bytes come, the connection ends and the gateway goes on."""
+        """R5: Random bytes end their connection, and the gateway continues."""
         for number in range(60):
             device = Device(self.gateway)
             device.open()
@@ -278,7 +278,7 @@ class Trouble(unittest.TestCase):
         self.device.wait(lambda: self.device.messages)
 
     def test_twice(self):
-        """R5: A device that connects again takes over, and its older connection is told."""
+        """R5: A device's new connection replaces its older one, which is closed with a reason."""
         other = Device(self.gateway)
         other.key, other.id = self.device.key, self.device.id
         self.assertEqual(other.connect(), "connected")
@@ -289,7 +289,7 @@ class Trouble(unittest.TestCase):
         other.disconnect()
 
     def test_slow(self):
-        """R5: A device that does not acknowledge has a bounded number of pushes on the way; the rest waits for it."""
+        """R5: A device that does not acknowledge has a limited number of pushes in flight; the rest is stored."""
         self.device.disconnect()
         topics = [f"org.example.Topic{number}" for number in range(100)]
         self.device.connect(acknowledges=False)

@@ -33,7 +33,7 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 
 
 class Desktop:
-    """A session: its bus, the device's service, and an app that the bus can start."""
+    """A session with its bus, the device's service, and an app that the bus can start."""
 
     def __init__(self, gateway, version="2", is_activatable=True, enrols=True):
         self.folder = tempfile.mkdtemp(prefix="nightshift-up-")
@@ -44,7 +44,7 @@ class Desktop:
             "PATH": os.environ["PATH"], "HOME": self.folder, "NIGHTSHIFT_HOME": os.path.join(self.folder, "home"),
             "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent", "DBUS_SESSION_BUS_ADDRESS": self.address}
         self.running = []
-        # Of its own: the bus looks at its folder of services again whenever something changes there.
+        # The folder holds only services, because the bus reads it again whenever it changes.
         os.mkdir(os.path.join(self.folder, "services"))
         if is_activatable:
             self.write("services/" + NAME + ".service", f"[D-BUS Service]\nName={NAME}\nExec={' '.join(self.command())}\n")
@@ -87,7 +87,7 @@ class Desktop:
         return result.stdout
 
     def app(self, *words):
-        # The name of a distributor whose service has just begun comes in a moment.
+        # A distributor's name appears shortly after its service has started.
         self.until(lambda: "org.unifiedpush.Distributor.nightshift" in subprocess.run(
             ["busctl", "--address=" + self.address, "list", "--acquired", "--no-pager"], capture_output=True,
             encoding="utf-8").stdout, "the distributor's name")
@@ -117,7 +117,7 @@ class Desktop:
         return self.run("push") + self.run("push", "why", NAME) + self.run("journal", "--app", NAME)[-4000:]
 
     def register(self, *words):
-        """Has the app registered, and gives its endpoint."""
+        """Registers the app, and returns its endpoint."""
         before = len(self.heard("NewEndpoint"))
         app = self.app("--register", TOKEN, "--stay", "600", *words)
         self.until(lambda: self.heard("answer"), "an answer")
@@ -145,7 +145,7 @@ def send(gateway, endpoint, body, ttl=600, **headers):
     os.path.exists(os.path.join(PROGRAMS, "nightshiftd")), f"there is no nightshiftd in {PROGRAMS}: `make build` first")
 class UnifiedPush(unittest.TestCase):
     def test_story(self):
-        """B7: Either version of app registers, gets what is sent to its endpoint, is started for it, and leaves."""
+        """B7: An app of either version registers, is started, receives its messages, and unregisters."""
         for version in "1", "2":
             with self.subTest(version=version), Gateway(BINARY) as gateway:
                 desktop = Desktop(gateway, version)
@@ -159,7 +159,7 @@ class UnifiedPush(unittest.TestCase):
                     message = desktop.heard("Message")[0]
                     self.assertEqual(bytes.fromhex(message["message"]), body)
                     self.assertEqual((message["token"], message["version"]), (TOKEN, int(version)))
-                    # The app is not running now: the bus starts it.
+                    # The app is not running now, so the bus starts it.
                     desktop.end(app)
                     started = len(desktop.heard("started"))
                     self.assertEqual(send(gateway, endpoint, b"wake up", Urgency="high"), 201)
@@ -171,7 +171,7 @@ class UnifiedPush(unittest.TestCase):
                     self.assertIn("An account", json.dumps(json.loads(desktop.run("push", "--json"))))
                     self.assertIn("the app has received it", desktop.run("journal", "--app", NAME))
                     self.assertIn("push", desktop.run("doctor"))
-                    # It leaves, and its endpoint is gone.
+                    # The app unregisters, and its endpoint no longer exists.
                     desktop.until(lambda: NAME not in subprocess.run(
                         ["busctl", "--address=" + desktop.address, "list", "--acquired", "--no-pager"],
                         capture_output=True, encoding="utf-8").stdout, "the end of the app")
@@ -184,7 +184,7 @@ class UnifiedPush(unittest.TestCase):
                     desktop.close()
 
     def test_without_enrolment(self):
-        """B7: On a device that is enrolled nowhere an app is told that its user has to do something."""
+        """B7: On a device without an enrolment, an app receives the error that the user must act."""
         with Gateway(BINARY) as gateway:
             for version, reason in ("1", "nightshift push enrol"), ("2", "ACTION_REQUIRED"):
                 desktop = Desktop(gateway, version, enrols=False)
@@ -198,7 +198,7 @@ class UnifiedPush(unittest.TestCase):
                     desktop.close()
 
     def test_absent(self):
-        """B7: Messages wait for an app that cannot be started, in their order, and go when it comes."""
+        """B7: Messages wait in order for an app that cannot be started, and are delivered when it runs."""
         with Gateway(BINARY) as gateway:
             desktop = Desktop(gateway, is_activatable=False)
             try:
@@ -217,7 +217,7 @@ class UnifiedPush(unittest.TestCase):
                 desktop.close()
 
     def test_other_gateway(self):
-        """B7: An app hears of its new endpoint when its device is enrolled elsewhere."""
+        """B7: An app receives a new endpoint when its device is enrolled elsewhere."""
         with Gateway(BINARY) as gateway, Gateway(BINARY) as other:
             desktop = Desktop(gateway)
             try:
@@ -234,7 +234,7 @@ class UnifiedPush(unittest.TestCase):
                 desktop.close()
 
     def test_kills(self):
-        """B7, R5: Whatever had its 201 reaches the app, whoever of gateway and service is killed when."""
+        """B7, R5: Every message answered with 201 reaches the app, although gateway and service are killed."""
         seed = int(os.environ.get("NIGHTSHIFT_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         kills = {"gateway": 0, "service": 0}
@@ -265,7 +265,7 @@ class UnifiedPush(unittest.TestCase):
                 desktop.until(lambda: set(got()) >= set(sent), f"seed {seed}: a message is lost")
                 first = list(dict.fromkeys(got()))
                 self.assertEqual(first, sent, f"seed {seed}: their order")
-                # One that the app has taken in the moment in which the service was killed comes again, with the same id.
+                # A message that the app received just as the service was killed is delivered again, with the same id.
                 twice = len(got()) - len(first)
                 self.assertLessEqual(twice, kills["service"])
                 self.assertEqual(len({line["id"] for line in desktop.heard("Message")}), len(sent))

@@ -1,4 +1,4 @@
-"""The program as its unit runs it: under the unit's filters, with its command line, and by users who may not."""
+"""Tests of the program as its unit runs it: with the unit's filters and command line, and by users without permission."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ LAUNCHER = (sys.executable, os.path.join(HERE, "confined.py"), UNIT)
 class Unit(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # The program as a package installs it: for everybody. It was built in a folder that others may not enter.
+        # Install the program for all users, as a package does. It was built in a folder that others may not enter.
         folder = tempfile.mkdtemp(prefix="nightshift-program-", dir="/tmp")
         cls.addClassCleanup(shutil.rmtree, folder)
         os.chmod(folder, 0o755)
@@ -32,7 +32,7 @@ class Unit(unittest.TestCase):
         os.chmod(cls.program, 0o755)
 
     def live(self, gateway):
-        """All that a gateway does in its life, from the first connection to SIGTERM."""
+        """Runs everything that a gateway does, from the first connection to SIGTERM."""
         provider = Provider(gateway)
 
         def push(token):
@@ -59,7 +59,7 @@ class Unit(unittest.TestCase):
         self.assertEqual(gateway.stop(), 0, open(gateway.path("log")).read())
 
     def test_filters(self):
-        """R5: The gateway lives under the unit's own filters, each of which would kill it for a call that it forbids."""
+        """R5: The gateway works under the unit's filters, each of which would kill it for a forbidden call."""
         gateway = Gateway(self.program, launcher=LAUNCHER)
         if os.geteuid() == 0:
             os.chown(gateway.folder, confined.NOBODY, confined.NOBODY)
@@ -67,7 +67,7 @@ class Unit(unittest.TestCase):
             self.live(gateway)
 
     def test_filters_kill(self):
-        """The filters of this test apply: a call that the unit forbids ends a program with SIGSYS."""
+        """The filters of this test are active: a call that the unit forbids ends a program with SIGSYS."""
         result = subprocess.run([*LAUNCHER, "/usr/bin/taskset", "1", "/bin/true"])
         self.assertEqual(result.returncode, -31)
 
@@ -76,7 +76,7 @@ class Unit(unittest.TestCase):
         self.assertEqual(confined.settings(UNIT).get("SystemCallErrorNumber"), ["EPERM"])
 
     def test_verify(self):
-        """R5: systemd understands every line of the unit."""
+        """R5: systemd accepts every line of the unit."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "nightshift-gateway.service")
             with open(UNIT) as file, open(path, "w") as copy:
@@ -88,7 +88,7 @@ class Unit(unittest.TestCase):
             self.assertEqual(lines, [])
 
     def command(self, credentials):
-        """The unit's own command line, with its credentials in a folder."""
+        """Returns the unit's command line, with its credentials in a folder."""
         line = confined.settings(UNIT)["ExecStart"][0]
         words = shlex.split(line.replace("${CREDENTIALS_DIRECTORY}", credentials).replace("$OPTIONS", ""))
         return [BINARY, *words[1:]]
@@ -106,7 +106,7 @@ class Unit(unittest.TestCase):
             self.command(credentials), env=environment, capture_output=True, encoding="utf-8")
 
     def test_missing_certificate(self):
-        """R5: Without its certificate the service says which file is missing and where to put it, and is not restarted."""
+        """R5: Without a certificate the service names the missing file and its place, and is not restarted."""
         fallback = dict(value.split(":", 1) for value in confined.settings(UNIT)["SetCredential"])
         self.assertEqual(set(fallback), {"tls.pem", "tls.key"})
         sources = dict(value.split(":", 1) for value in confined.settings(UNIT)["LoadCredential"])
@@ -116,11 +116,11 @@ class Unit(unittest.TestCase):
             self.assertIn(sources["tls.pem"], result.stderr)
             self.assertEqual(result.returncode, 78)
             self.assertIn("78", confined.settings(UNIT)["RestartPreventExitStatus"][0].split())
-            # Nothing was begun.
+            # The gateway has not created anything.
             self.assertFalse(os.path.exists(os.path.join(folder, "state")))
 
     def test_missing_key(self):
-        """R5: Without its key, or with another's, the service says so."""
+        """R5: The service reports a missing key or one that does not match."""
         with tempfile.TemporaryDirectory() as folder:
             gateway = Gateway(BINARY)
             chain = open(gateway.path("tls.pem"), "rb").read()
@@ -135,7 +135,7 @@ class Unit(unittest.TestCase):
             self.assertEqual(result.returncode, 78)
 
     def test_missing_file(self):
-        """R5: By hand, too, a missing file is named; so is a port that somebody else has."""
+        """R5: A gateway run by hand reports a missing file, and a port that is in use."""
         result = subprocess.run(
             [BINARY, "run", "--certificate", "/nonexistent/tls.pem", "--key", "/nonexistent/tls.key"],
             capture_output=True, encoding="utf-8")
@@ -148,11 +148,11 @@ class Unit(unittest.TestCase):
                  "--state", gateway.path("other"), "--providers", f"127.0.0.1:{gateway.port}"],
                 capture_output=True, encoding="utf-8")
             self.assertIn(f"Port {gateway.port} of '127.0.0.1' cannot be opened: Address already in use.", result.stderr)
-            # It may be free in a moment: the service is restarted.
+            # The port may soon be free, so the service is restarted.
             self.assertEqual(result.returncode, 1)
 
     def test_manual_page(self):
-        """The manual page has every command, and mandoc has nothing to say about it."""
+        """The manual page has every command, and mandoc reports no problem."""
         page = subprocess.run(
             [BINARY, "manual"], capture_output=True, encoding="utf-8", check=True,
             env={**os.environ, "SOURCE_DATE_EPOCH": "1795262400"}).stdout
@@ -166,7 +166,7 @@ class Unit(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_permission(self):
-        """R5: A user without permission is told so, and what to do."""
+        """R5: A user without permission gets an error that says what to do."""
         with Gateway(BINARY) as gateway:
             socket = gateway.path("state/admin.sock")
 
@@ -182,7 +182,7 @@ class Unit(unittest.TestCase):
             result = run("doctor", "--state", gateway.path("state"))
             self.assertIn(f"You have no permission to read {gateway.path('state')}.", result.stdout)
             self.assertNotIn("no database", result.stdout)
-            # Also where the folder lets everybody in.
+            # This also holds if everyone may enter the folder.
             for path in (gateway.folder, gateway.path("state")):
                 os.chmod(path, 0o755)
             os.chmod(socket, 0o777)

@@ -83,7 +83,7 @@ class Connector2(dbus.service.Object):
         return dbus.Dictionary({}, signature="sv")
 
 
-# The objects are there before the name is, so that the first call finds them.
+# Create the objects before requesting the name, so that the first call finds them.
 bus = dbus.SessionBus()
 connector = (Connector if options.version == "1" else Connector2)(bus, "/org/unifiedpush/Connector")
 name = dbus.service.BusName(options.name, bus, do_not_queue=True)

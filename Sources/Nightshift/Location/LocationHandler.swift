@@ -16,7 +16,7 @@ final class LocationHandler: Sendable {
 
     struct State: Sendable {
         weak var connection: ServiceConnection?
-        var book = LocationBook()
+        var book = LocationManagers()
         var managers: [WeakManager] = []
         /// Whether a caller has waited for the service without a response, and the service has not been reached since.
         /// Meanwhile callers do not wait.
@@ -79,7 +79,7 @@ final class LocationHandler: Sendable {
 
     /// Returns the known state. If no state is known, waits once for the service's first response, for at most
     /// ``patience``.
-    func current() -> LocationBook {
+    func current() -> LocationManagers {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }
         ask(isFirst: true)
@@ -87,7 +87,7 @@ final class LocationHandler: Sendable {
     }
 
     /// Returns the known state, and requests a new one asynchronously for the next reading.
-    func currentAndNext() -> LocationBook {
+    func currentAndNext() -> LocationManagers {
         if state.withLock(\.isSettled) { askLater() }
         return current()
     }
@@ -192,7 +192,7 @@ final class LocationHandler: Sendable {
 
     // MARK: - Requests of the app
 
-    func add(_ wish: LocationBook.Wish) {
+    func add(_ wish: LocationManagers.Wish) {
         let connection = state.withLock { state in
             state.book.add(wish)
             return state.connection
@@ -222,7 +222,7 @@ final class LocationHandler: Sendable {
         }
     }
 
-    private func tell(_ wish: LocationBook.Wish, _ connection: ServiceConnection) throws -> ProcessLocation? {
+    private func tell(_ wish: LocationManagers.Wish, _ connection: ServiceConnection) throws -> ProcessLocation? {
         let patience = Self.requestPatience
         switch wish {
         case .monitor(let region): return try connection.request(.monitor(region), hasty: true, patience: patience)
@@ -252,7 +252,7 @@ final class LocationHandler: Sendable {
         }
     }
 
-    private func refuse(_ wish: LocationBook.Wish, _ problem: Problem) {
+    private func refuse(_ wish: LocationManagers.Wish, _ problem: Problem) {
         let reason = problem.detail ?? problem.title
         let isForbidden = problem.status == 403
         switch wish {
@@ -347,7 +347,7 @@ final class LocationHandler: Sendable {
     }
 }
 
-extension LocationBook {
+extension LocationManagers {
     /// Whether regions are monitored: a source provides the location, and the app is allowed to learn it.
     fileprivate var isMonitoring: Bool {
         (permission == .always || permission == .whenInUse) && known?.canMonitorRegions == true

@@ -69,7 +69,7 @@ package struct PageServer: Sendable {
             }
             .bind(host: Self.loopback, port: port) { channel in setUp(channel, holder) }
         guard let port = server.channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        let visits = VisitorBook(patience: patience, on: server.channel.eventLoop) {
+        let visits = VisitorTracker(patience: patience, on: server.channel.eventLoop) {
             server.channel.close(promise: nil)
         }
         let session = PageSession(site: site, port: port, visits: visits, logger: logger)

@@ -13,13 +13,13 @@ final class PageSession: Sendable {
     private let site: PageSite
     private let gate: RequestGate
     private let links = Mutex(OneTimeLinks())
-    private let visits: VisitorBook
+    private let visits: VisitorTracker
     private let logger: Logger
 
     /// The most bytes of a request: ten thousand pasted URLs, or fewer long ones.
     private static let mostBody = 4 << 20
 
-    init(site: PageSite, port: Int, visits: VisitorBook, logger: Logger) {
+    init(site: PageSite, port: Int, visits: VisitorTracker, logger: Logger) {
         self.site = site
         self.visits = visits
         self.logger = logger

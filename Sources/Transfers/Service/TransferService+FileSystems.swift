@@ -155,12 +155,12 @@ extension TransferService {
     }
 
     private func watchFileSystems() {
-        guard timers.silence == nil, !isStopping, fileSystems.nextLook != nil else { return }
+        guard timers.silence == nil, !isStopping, fileSystems.nextDeadline != nil else { return }
         timers.silence = Task { await self.watchForSilence() }
     }
 
     private func watchForSilence() async {
-        while !isStopping, let next = fileSystems.nextLook {
+        while !isStopping, let next = fileSystems.nextDeadline {
             guard (try? await environment.clock.sleep(untilBootSeconds: next)) != nil else { break }
             let found = fileSystems.look()
             guard !found.isEmpty else { continue }

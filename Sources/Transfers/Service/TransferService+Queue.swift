@@ -61,7 +61,7 @@ extension TransferService {
             isTurnOfFailed: admissions.turns.isTurnOfFailed)
         for id in plan.makeRoom { interrupt(id, .smallerFirst) }
         for id in plan.yield { yieldPlace(of: id, now) }
-        setAlarm(at: nextLook(queue, plan, now))
+        setAlarm(at: nextDeadline(queue, plan, now))
         defer { reportActivity(queue) }
         guard !plan.start.isEmpty else { return await spreadConnections() }
         claims.beginStarting(plan.start)
@@ -255,7 +255,7 @@ extension TransferService {
         active[id] != nil || finishing.contains(id) || claims.contains(id) || isLeft(id)
     }
 
-    private func nextLook(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
+    private func nextDeadline(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
         let hostEnds = queue.lanes.compactMap { hosts.blockedUntil(way(of: $0), now.bootSeconds) }
         let times = queue.times
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
@@ -263,7 +263,7 @@ extension TransferService {
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
         // A task that could not be ended now is tried again with the next change.
         let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        return ([times.notBefore, beginAt, times.loosensAt, deadline, plan.nextLook, paused] + hostEnds)
+        return ([times.notBefore, beginAt, times.loosensAt, deadline, plan.nextDeadline, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 

@@ -11,16 +11,16 @@ import Transfers
         var watch = HangWatch()
         _ = watch.begin(slow, "/mnt/slow/a", now: 100)
         _ = watch.begin(other, "/data", now: 104)
-        #expect(watch.nextLook(now: 104) == 105)
+        #expect(watch.nextDeadline(now: 104) == 105)
         #expect(watch.look(now: 104.9).isEmpty)
         #expect(watch.look(now: 105) == [slow])
         #expect(watch.silence(of: slow, now: 105)?.path == "/mnt/slow/a")
         #expect(watch.silence(of: slow, now: 105)?.since == 100)
         #expect(watch.silence(of: other, now: 105) == nil)
         #expect(watch.look(now: 106).isEmpty, "it is reported once")
-        #expect(watch.nextLook(now: 106) == 109)
+        #expect(watch.nextDeadline(now: 106) == 109)
         #expect(watch.look(now: 109) == [other])
-        #expect(watch.nextLook(now: 109) == nil)
+        #expect(watch.nextDeadline(now: 109) == nil)
     }
 
     @Test func `B1: A silent file system responds again when its last overdue call has returned`() {
@@ -48,7 +48,7 @@ import Transfers
         let call = watch.begin(slow, "/mnt/slow/a", now: 0)
         #expect(watch.end(call, now: 4) == false)
         #expect(watch.look(now: 60).isEmpty)
-        #expect(watch.nextLook(now: 60) == nil)
+        #expect(watch.nextDeadline(now: 60) == nil)
     }
 }
 

@@ -1,0 +1,216 @@
+package import Clock
+package import Logging
+package import NightshiftAPI
+package import Store
+
+/// The runner of an actor's book, which writes its changes to disk and orders its steps.
+///
+/// Events change the book at once, and their transactions may overlap. Changes that could not be written are part of
+/// the next transaction. A request is decided alone, on a copy, which replaces the book once it is on disk. If it
+/// cannot be written, nothing changes. The book changes only in steps. See `docs/decisions/0002`.
+///
+/// All methods and their closures run on the actor that created it.
+package final class StateRunner<Kept: PartState> {
+    package private(set) var book: Kept
+    private var life = Life.new
+    private var turns = StepTurns()
+    /// Whether a hook of a step is running.
+    private var isHooked = false
+    private let store: Store
+    private let clock: any ServiceClock
+    private let now: () -> Kept.Moment
+    private let closed: String
+    private let logger: Logger
+
+    private enum Life {
+        case new
+        case open
+        case closed
+    }
+
+    /// The work after a step.
+    package struct Step {
+        package var effects: [Kept.Effect] = []
+        /// Whether all changes are on disk.
+        package var isWritten = false
+    }
+
+    /// Closures that run within each step.
+    package struct Hooks {
+        /// Runs after a decision, or after a failed write. It applies what the book needs from timers and other parts,
+        /// and does not require the changes to be on disk. It may call ``StateRunner/take(_:)``.
+        package var decided: () -> Void
+        /// Runs when the changes are on disk. It may also call ``StateRunner/take(_:)``.
+        package var written: (Kept.Changes) -> Void
+
+        package init(decided: @escaping () -> Void = {}, written: @escaping (Kept.Changes) -> Void = { _ in }) {
+            self.decided = decided
+            self.written = written
+        }
+    }
+
+    /// - Parameter closed: the error message for requests while the book is not open.
+    package init(
+        _ book: Kept, store: Store, clock: any ServiceClock, closed: String, logger: Logger,
+        now: @escaping () -> Kept.Moment
+    ) {
+        self.book = book
+        self.store = store
+        self.clock = clock
+        self.closed = closed
+        self.logger = logger
+        self.now = now
+    }
+
+    // MARK: - Lifecycle
+
+    /// Whether the book was read and its owner is not stopping.
+    package var isOpen: Bool { life == .open }
+    package var isNew: Bool { life == .new }
+    package var isClosed: Bool { life == .closed }
+    /// The error for requests while the book is not open.
+    package var refusal: Problem { .unavailable(closed) }
+
+    /// Opens the runner with the book as it was read, and writes the changes that reading it caused.
+    ///
+    /// - Parameter written: called when these changes are on disk.
+    package func open(_ book: Kept, written: @escaping (Kept.Changes) -> Void = { _ in }) async {
+        await begin()
+        defer { turns.end() }
+        guard life == .new else { return }
+        self.book = book
+        life = .open
+        await save(Hooks(written: written))
+    }
+
+    /// Closes the book because its owner stops. Later events are handled after the next start.
+    package func close() { life = .closed }
+
+    // MARK: - Steps
+
+    /// Applies an event, lets the book decide, and writes the changes.
+    ///
+    /// - Returns: an empty step if the book is not open. Before it is opened, it reads the state anyway; after it is
+    ///   closed, the next service handles the event.
+    package func step(_ input: (inout Kept, Kept.Moment) -> Void, _ hooks: Hooks) async -> Step {
+        await begin()
+        defer { turns.end() }
+        guard isOpen else { return Step() }
+        let now = now()
+        input(&book, now)
+        book.decide(at: now)
+        call { hooks.decided() }
+        let effects = book.takeEffects()
+        // There is no suspension before this, so transactions are in the order of decisions.
+        return Step(effects: effects, isWritten: await save(hooks))
+    }
+
+    /// Performs a request. If it cannot be written, nothing changes.
+    ///
+    /// - Throws: errors of `input`; 503 if the book is not open or the disk has failed.
+    package func change<Value>(
+        _ input: (inout Kept, Kept.Moment) throws(Problem) -> Value, _ hooks: Hooks
+    ) async throws(Problem) -> (value: Value, effects: [Kept.Effect]) {
+        await begin(alone: true)
+        defer { turns.end() }
+        guard isOpen else { throw refusal }
+        let now = now()
+        var next = book
+        let value = try input(&next, now)
+        next.decide(at: now)
+        let (changes, effects) = (next.takeChanges(), next.takeEffects())
+        guard await write(changes, leavesOutRefused: false) else {
+            throw .unavailable("The change could not be stored. The log shows the reason.")
+        }
+        book = next
+        call {
+            hooks.decided()
+            hooks.written(changes)
+        }
+        return (value, effects)
+    }
+
+    /// Records an input that has no consequences before the next step, whether the book is open or not.
+    package func note<Value>(_ input: (inout Kept) -> Value) async -> Value {
+        // Waits for a change that is being written, because the copy would overwrite this input.
+        await begin()
+        defer { turns.end() }
+        return input(&book)
+    }
+
+    /// Takes a value out of the book within a step. It is called from ``Hooks``.
+    package func take<Value>(_ input: (inout Kept) -> Value) -> Value {
+        precondition(isHooked, "The book may only be changed within a step.")
+        return input(&book)
+    }
+
+    /// Writes changes that were delayed until another write. It also works after ``close()``.
+    package func flush(_ input: (inout Kept) -> Void) async {
+        await begin()
+        defer { turns.end() }
+        input(&book)
+        await save(Hooks())
+    }
+
+    /// Returns when all decided changes are on disk or could not be written, for callers that show only stored state.
+    package func written() async {
+        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
+    }
+
+    /// Whether a step is not on disk yet.
+    package var isBeingWritten: Bool { turns.areUnderWay }
+
+    private func begin(alone: Bool = false) async {
+        guard !turns.begin(alone: alone) else { return }
+        await withCheckedContinuation { turns.add($0, alone: alone) }
+    }
+
+    private func call(_ hook: () -> Void) {
+        isHooked = true
+        hook()
+        isHooked = false
+    }
+
+    // MARK: - The disk
+
+    /// - Returns: whether the changes are on disk.
+    @discardableResult
+    private func save(_ hooks: Hooks) async -> Bool {
+        let changes = book.takeChanges()
+        guard await write(changes, leavesOutRefused: true) else {
+            book.notWritten(changes, now: now())
+            call { hooks.decided() }
+            return false
+        }
+        call { hooks.written(changes) }
+        return true
+    }
+
+    /// - Parameter leavesOutRefused: whether to skip rows that the schema refuses permanently, and to write the others.
+    private func write(_ changes: Kept.Changes, leavesOutRefused: Bool) async -> Bool {
+        guard !changes.isEmpty else { return true }
+        let reading = clock.now()
+        do {
+            let refusals = try await store.write { transaction -> [StoreError] in
+                let refusal = try transaction.attempt {
+                    try changes.write(in: transaction, at: reading) { row in try row() }
+                }
+                guard let refusal else { return [] }
+                guard leavesOutRefused else { throw refusal }
+                var refusals: [StoreError] = []
+                try changes.write(in: transaction, at: reading) { row in
+                    if let refusal = try transaction.attempt(row) { refusals.append(refusal) }
+                }
+                return refusals
+            }
+            for refusal in refusals {
+                logger.critical(
+                    "The store refused a row permanently; the row is skipped", metadata: ["error": "\(refusal)"])
+            }
+            return true
+        } catch {
+            logger.error("The store failed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+}

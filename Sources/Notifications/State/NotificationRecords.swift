@@ -1,0 +1,93 @@
+package import Foundation
+package import NightshiftAPI
+package import Store
+
+/// The stored state of an app's notifications, apart from the notifications themselves.
+package struct NotificationAppRecord: Hashable, Sendable, Codable {
+    package var permission = NotificationPermission.ask
+    package var categories: [NotificationCategories.Category] = []
+    /// The number on the app's icon; 0 for none.
+    package var badge = 0
+
+    package init() {}
+}
+
+/// A change that a transaction writes. Changes are written in order.
+package enum NotificationChange: Hashable, Sendable {
+    case put(StoredNotification)
+    /// The notification is due, and stays due if the wall clock is set back.
+    case due(String, AppID)
+    /// The notification is shown; `next` is the next time of a repeating one.
+    case shown(AppNotification, AppID, StoredNotification.Place?, next: Double?)
+    case forgetPlace(String, AppID)
+    case remove(StoredNotification.Key)
+    case app(NotificationAppRecord, AppID)
+    /// The user has responded to a notification: the app is woken for it.
+    case respond(NotificationResponse, AppID)
+    case entry(JournalEntry)
+    /// The app was removed.
+    case forget(AppID)
+}
+
+/// An effect outside of the state.
+package enum NotificationEffect: Hashable, Sendable {
+    /// Asks the app how to present the notification; the answer goes to ``NotificationState/presented(_:_:now:)``.
+    case present(token: Int64, AppID, AppNotification)
+    /// Shows ``NotificationState/draft(of:name:icon:)``.
+    case show(token: Int64, AppID)
+    case close(StoredNotification.Place)
+    case badge(AppID, Int)
+    case startServer
+    /// Brings the app to the foreground.
+    case activate(AppID)
+    /// Ends a question with its answer: the key of a choice, or nil.
+    case answer(question: Int64, String?)
+    /// Reports the state of a notification, by its identifier: a notification of any kind that is shown, or one of a
+    /// provider that waits or is not shown.
+    case became(AppID, String, AlertState, Date)
+    /// Asks the user whether to show notifications of the app.
+    case askPermission(AppID)
+    /// Reports that the user has allowed or denied notifications of the app.
+    case permissionChanged(AppID)
+}
+
+/// The ways in which a notification is presented.
+struct Presentation: Hashable, Sendable {
+    /// Whether the server shows it.
+    var pops: Bool
+    var sounds: Bool
+    /// Whether it counts as delivered if it is not shown.
+    var lists: Bool
+    var badges: Bool
+
+    init(_ answer: PresentationAnswer) {
+        switch answer {
+        case .notInFront, .asSent:
+            (pops, sounds, lists, badges) = (true, true, true, true)
+        case .options(let options):
+            // UNNotificationPresentationOptions: badge 1, sound 2, alert 4 (list and banner), list 8, banner 16.
+            badges = options & 1 != 0
+            sounds = options & 2 != 0
+            pops = options & (4 | 16) != 0
+            lists = pops || options & 8 != 0
+        }
+    }
+}
+
+extension NotificationPermission {
+    /// Whether the user has decided, and not only an app.
+    var isDecided: Bool {
+        switch self {
+        case .allowed, .denied: true
+        case .ask, .provisional: false
+        }
+    }
+
+    /// Whether notifications are shown.
+    package var shows: Bool {
+        switch self {
+        case .allowed, .provisional: true
+        case .ask, .denied: false
+        }
+    }
+}

@@ -1,0 +1,446 @@
+package import Device
+import Foundation
+package import NightshiftAPI
+package import Store
+
+/// The state of apps' notifications, and the decisions about each, as a pure value.
+///
+/// Inputs go in; ``look(_:)`` decides; ``takeChanges()`` returns the changes for one transaction, and ``takeEffects()``
+/// the effects to execute after it. Times are seconds since 1970.
+package struct NotificationState: Sendable {
+    struct Item: Hashable, Sendable {
+        var stored: StoredNotification
+        var phase = Phase.waiting
+        /// The last state that was reported.
+        var state: AlertState?
+    }
+
+    /// The progress of a waiting notification.
+    enum Phase: Hashable, Sendable {
+        case waiting
+        /// The app is asked whether it is in the foreground, and how to present it then.
+        case presenting(Int64)
+        /// It will be shown as soon as there is a server.
+        case decided(Presentation)
+        /// The server is showing it, and has not answered yet.
+        case showing(Int64, Presentation)
+        /// The server went away while showing it; it waits for another server.
+        case stuck(Presentation)
+
+        /// Whether the app's next notification must wait, so that they are shown in order.
+        var isUnderWay: Bool {
+            switch self {
+            case .presenting, .showing: true
+            case .waiting, .decided, .stuck: false
+            }
+        }
+    }
+
+    var apps: [AppID: NotificationAppRecord] = [:]
+    /// Waiting and shown notifications, oldest first.
+    var items: [Item] = []
+    var questions: [Int64: NotificationQuestion] = [:]
+    /// Apps for whose alerts the user was asked for permission. A question that the user closes is not repeated before
+    /// the next start.
+    var asked: Set<AppID> = []
+    var server: NotificationServer?
+    var changes: [NotificationChange] = []
+    var effects: [NotificationEffect] = []
+    private var lastToken: Int64 = 0
+    /// The time of the next try to write changes, unless a step comes before.
+    private var again: Double?
+
+    package init() {}
+
+    /// A number that grows with every change.
+    package private(set) var revision = 0
+
+    /// Replaces the state by the complete stored state. The progress of known notifications is kept.
+    package mutating func load(_ kept: StoredNotifications<NotificationAppRecord>) {
+        apps = kept.apps
+        let before = items
+        items = kept.notifications.map { stored in
+            let known = before.first { $0.stored.key == stored.key }
+            guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
+            return Item(stored: stored, phase: known.phase, state: known.state)
+        }
+        // The store keeps a limited number per app. Below that limit a missing notification is not on disk yet, or was
+        // shown.
+        let keys = Set(items.map(\.stored.key))
+        for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }
+    }
+
+    /// Whether an app has the maximum number of waiting notifications.
+    private func isFull(_ app: AppID) -> Bool {
+        items.count { $0.stored.app == app && $0.stored.state != .shown } >= Limits.notifications
+    }
+
+    /// Reports that a waiting notification was dropped to make room for others.
+    private mutating func dropped(_ stored: StoredNotification) {
+        guard stored.notification.isRemote, stored.state != .shown else { return }
+        effects.append(
+            .became(stored.app, stored.notification.identifier, .crowded, stored.notification.date))
+    }
+
+    package mutating func takeChanges() -> [NotificationChange] {
+        defer { changes = [] }
+        again = nil
+        return changes
+    }
+
+    /// Handles a failed transaction: its changes come first in the next one, with their present values, because later
+    /// ones may have been written since.
+    package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
+        self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
+        again = now + Self.pauseAfterFailure
+    }
+
+    /// The seconds before the next try, because the disk needs time to recover.
+    private static let pauseAfterFailure = 60.0
+
+    private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
+        switch change {
+        case .put(let stored): present(stored.key)
+        case .due(let identifier, let app):
+            present(StoredNotification.Key(app: app, identifier: identifier, isShown: false))
+        case .forgetPlace(let identifier, let app):
+            present(StoredNotification.Key(app: app, identifier: identifier, isShown: true))
+        case .shown(let notification, let app, _, _):
+            asItIs(.remove(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: false)))
+                + present(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: true))
+        case .remove(let key): index(key) == nil ? [change] : present(key)
+        case .app(_, let app): apps[app].map { [.app($0, app)] } ?? []
+        case .forget(let app):
+            // An app with the same id may have been added since.
+            [change] + asItIs(.app(NotificationAppRecord(), app))
+                + items.filter { $0.stored.app == app }.map { .put($0.stored) }
+        case .respond, .entry: [change]
+        }
+    }
+
+    /// Returns no change if the notification is gone: its removal is a change of its own.
+    private func present(_ key: StoredNotification.Key) -> [NotificationChange] {
+        index(key).map { [.put(items[$0].stored)] } ?? []
+    }
+
+    /// Whether there are changes to write. After a step this means that its transaction has failed.
+    package var hasChanges: Bool { !changes.isEmpty }
+
+    /// More changes than an ordinary disk failure leaves.
+    private static let mostChanges = 1_000
+
+    package mutating func takeEffects() -> [NotificationEffect] {
+        defer { effects = [] }
+        return effects
+    }
+
+    /// The time of the next due notification, or of the next try to write.
+    package func nextDeadline(after now: Double) -> Double? {
+        let times = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
+        return (times + [again].compactMap(\.self)).filter { $0 > now }.min()
+    }
+
+    package func permission(of app: AppID) -> NotificationPermission { apps[app]?.permission ?? .ask }
+
+    package var canShow: Bool { server != nil }
+
+    mutating func newToken() -> Int64 {
+        lastToken += 1
+        return lastToken
+    }
+
+    mutating func change(_ change: NotificationChange) {
+        changes.append(change)
+        revision += 1
+    }
+
+    // MARK: - Showing
+
+    /// Decides about every notification that is due.
+    package mutating func decide(at now: Double) {
+        followClock(now)
+        var busy = Set(items.filter { $0.phase.isUnderWay }.map(\.stored.app))
+        for key in items.filter({ $0.stored.isDue(now) }).map(\.stored.key) {
+            guard let index = index(key) else { continue }
+            let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+            guard permission(of: app).shows else {
+                withhold(at: index, now)
+                continue
+            }
+            switch items[index].phase {
+            case .waiting where !busy.contains(app):
+                guard notification.hasText else {
+                    // A notification with a badge only: nothing else of it is visible.
+                    if let badge = notification.badge { show(badge: badge, of: app) }
+                    report(notification.badge == nil ? .noText : .badge, at: index, now)
+                    finish(at: index, now)
+                    continue
+                }
+                let token = newToken()
+                items[index].phase = .presenting(token)
+                busy.insert(app)
+                effects.append(.present(token: token, app, notification))
+            case .decided(let presentation):
+                guard server != nil else {
+                    report(.server, at: index, now)
+                    // An installed server is started by the bus when it is needed.
+                    if becomesDue(at: index) { effects.append(.startServer) }
+                    continue
+                }
+                guard !busy.contains(app) else { continue }
+                let token = newToken()
+                items[index].phase = .showing(token, presentation)
+                busy.insert(app)
+                effects.append(.show(token: token, app))
+            case .waiting, .presenting, .showing, .stuck: continue
+            }
+        }
+        lookAtQuestions()
+    }
+
+    /// Limits the remaining delay of notifications to their original delay after the clock was set back. Otherwise they
+    /// would also wait for the difference.
+    private mutating func followClock(_ now: Double) {
+        for index in items.indices where items[index].stored.state == .pending {
+            let stored = items[index].stored
+            guard let due = stored.due, let delay = stored.delay, due > now + delay + Self.clockTolerance else {
+                continue
+            }
+            items[index].stored.due = now + delay
+            change(.put(items[index].stored))
+        }
+    }
+
+    /// The seconds by which time servers correct a clock that is right; such a correction is not written.
+    private static let clockTolerance = 1.0
+
+    /// Marks a notification as due.
+    ///
+    /// - Returns: whether it was not due before.
+    private mutating func becomesDue(at index: Int) -> Bool {
+        guard items[index].stored.state == .pending else { return false }
+        items[index].stored.state = .due
+        change(.due(items[index].stored.notification.identifier, items[index].stored.app))
+        return true
+    }
+
+    /// Handles a notification of an app without permission. One from a provider is kept while there is no answer, and
+    /// triggers a question to the user.
+    private mutating func withhold(at index: Int, _ now: Double) {
+        let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+        let hasEffect = notification.hasText || notification.badge != nil
+        guard permission(of: app) == .ask, notification.isRemote, hasEffect else {
+            report(hasEffect ? .denied : .noText, at: index, now)
+            return finish(at: index, now)
+        }
+        items[index].phase = .waiting
+        _ = becomesDue(at: index)
+        report(.permission, at: index, now)
+        if asked.insert(app).inserted { effects.append(.askPermission(app)) }
+    }
+
+    /// Reports the state of a notification. For local notifications of an app only the shown state is reported.
+    mutating func report(_ state: AlertState, at index: Int, _ now: Double) {
+        let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+        guard items[index].state != state, notification.isRemote || state == .shown else { return }
+        items[index].state = state
+        effects.append(.became(app, notification.identifier, state, Date(timeIntervalSince1970: now)))
+        guard state != .shown, notification.isRemote else { return }
+        note(.notificationNotShown, app, "\(notification.identifier): \(state.sentence(of: app))", now)
+    }
+
+    /// Handles the app's answer how to present a notification. An app that is not in the foreground has a default
+    /// answer.
+    package mutating func presented(_ token: Int64, _ answer: PresentationAnswer, now: Double) {
+        guard let index = items.firstIndex(where: { $0.phase == .presenting(token) }) else { return }
+        let presentation = Presentation(answer)
+        let (app, notification) = (items[index].stored.app, items[index].stored.notification)
+        if presentation.badges, let badge = notification.badge { show(badge: badge, of: app) }
+        if presentation.pops {
+            items[index].phase = .decided(presentation)
+        } else if presentation.lists {
+            becameListed(at: index, .inApp, now)
+        } else {
+            report(.inApp, at: index, now)
+            finish(at: index, now)
+        }
+    }
+
+    /// Ends a notification or question whose app was removed.
+    package mutating func cannotShow(_ token: Int64, now: Double) {
+        if let index = showing(token) { finish(at: index, now) }
+        if let number = questions.first(where: { $0.value.phase == .showing(token) })?.key { answer(number, nil) }
+    }
+
+    /// Returns the notification for the server; nil if it is no longer wanted.
+    package func draft(of token: Int64, name: String, icon: String?) -> DesktopNotification? {
+        guard let server else { return nil }
+        if let question = questions.values.first(where: { $0.phase == .showing(token) }) {
+            return question.draft(name: name, icon: icon, for: server)
+        }
+        guard let index = showing(token), case .showing(_, let presentation) = items[index].phase else { return nil }
+        let stored = items[index].stored
+        var draft = complete(stored.notification, of: stored.app).draft(of: stored.app, name: name, for: server)
+        draft.icon = icon.map(NotificationText.line) ?? ""
+        let isQuiet = permission(of: stored.app) == .provisional
+        if isQuiet { draft.urgency = .low }
+        if isQuiet || !presentation.sounds { draft.sound = nil }
+        let shownKey = StoredNotification.Key(
+            app: stored.app, identifier: stored.notification.identifier, isShown: true)
+        if let place = self.index(shownKey).flatMap({ items[$0].stored.place }), place.server == server.identity {
+            draft.replaces = place.number
+        }
+        return draft
+    }
+
+    /// Returns a notification with the actions of its category.
+    func complete(_ notification: AppNotification, of app: AppID) -> AppNotification {
+        var notification = notification
+        if notification.actions.isEmpty { notification.actions = category(of: notification, app)?.actions ?? [] }
+        notification.actions = Array(notification.actions.prefix(Limits.notificationActions))
+        return notification
+    }
+
+    func category(of notification: AppNotification, _ app: AppID) -> NotificationCategories.Category? {
+        guard !notification.category.isEmpty else { return nil }
+        return apps[app]?.categories.first { $0.identifier == notification.category }
+    }
+
+    func index(_ key: StoredNotification.Key) -> Int? { items.firstIndex { $0.stored.key == key } }
+
+    func showing(_ token: Int64) -> Int? {
+        items.firstIndex {
+            if case .showing(token, _) = $0.phase { true } else { false }
+        }
+    }
+
+    // MARK: - End of waiting
+
+    /// Moves a notification to the list of delivered ones: shown at `place`, or delivered without being shown.
+    mutating func becameListed(
+        at index: Int, _ state: AlertState, place: StoredNotification.Place? = nil, _ now: Double
+    ) {
+        report(state, at: index, now)
+        let stored = items[index].stored
+        var notification = complete(stored.notification, of: stored.app)
+        notification.date = Date(timeIntervalSince1970: now)
+        let next = reschedule(at: index, now)
+        var shown = StoredNotification(app: stored.app, notification: notification, state: .shown)
+        if let old = self.index(shown.key) {
+            // A server that did not replace the old notification still shows it.
+            if let before = items[old].stored.place, before != place { close(before) }
+            items.remove(at: old)
+        }
+        shown.place = place
+        items.append(Item(stored: shown))
+        change(.shown(notification, stored.app, place, next: next))
+        if state == .shown { note(.notificationShown, stored.app, notification.identifier, now) }
+        prune(stored.app, isShown: true)
+    }
+
+    /// Ends the wait of a notification that is not shown.
+    mutating func finish(at index: Int, _ now: Double) {
+        let stored = items[index].stored
+        if let next = reschedule(at: index, now) {
+            var later = stored
+            (later.state, later.due) = (.pending, next)
+            change(.put(later))
+        } else {
+            change(.remove(stored.key))
+        }
+    }
+
+    /// Removes a waiting notification from the list, or sets the next time of a repeating one.
+    private mutating func reschedule(at index: Int, _ now: Double) -> Double? {
+        let stored = items[index].stored
+        guard stored.repeats, let delay = stored.delay, delay > 0 else {
+            items.remove(at: index)
+            return nil
+        }
+        // Missed times are skipped.
+        let planned = (stored.due ?? now) + delay
+        let next = planned > now ? planned : now + delay
+        items[index].stored.state = .pending
+        items[index].stored.due = next
+        items[index].phase = .waiting
+        items[index].state = nil
+        return next
+    }
+
+    /// Removes the oldest notifications beyond the limit, as the store does.
+    mutating func prune(_ app: AppID, isShown: Bool) {
+        let keys = items.map(\.stored.key).filter { $0.app == app && $0.isShown == isShown }
+        for key in keys.dropLast(Limits.notifications) {
+            guard let index = index(key) else { continue }
+            if let place = items[index].stored.place { close(place) }
+            dropped(items.remove(at: index).stored)
+        }
+    }
+
+    /// Closes a notification on the server, if it is the server that shows it.
+    mutating func close(_ place: StoredNotification.Place) {
+        if place.server == server?.identity { effects.append(.close(place)) }
+    }
+
+    mutating func note(_ decision: Decision, _ app: AppID, _ detail: String?, _ now: Double) {
+        change(
+            .entry(
+                JournalEntry(
+                    time: Date(timeIntervalSince1970: now), decision: decision, app: app,
+                    detail: detail.map(NotificationText.line))))
+    }
+}
+
+extension StoredNotification {
+    func isDue(_ now: Double) -> Bool {
+        switch state {
+        case .pending: due.map { $0 <= now } ?? false
+        case .due: true
+        case .shown: false
+        }
+    }
+}
+
+extension AppNotification {
+    /// Whether it has a visible text.
+    var hasText: Bool { !(title.isEmpty && subtitle.isEmpty && body.isEmpty) }
+
+    /// Returns the notification for the server, without data that depends on the app.
+    func draft(of app: AppID, name: String, for server: NotificationServer) -> DesktopNotification {
+        let lines = [subtitle, body].filter { !$0.isEmpty }
+        // Without a title of its own it has the app's name. The title is never markup.
+        let heading = NotificationText.line(title.isEmpty ? name : title)
+        let text = NotificationText.body(lines.joined(separator: "\n"))
+        var draft = DesktopNotification(
+            appName: NotificationText.line(name), entry: app.rawValue, title: heading,
+            body: server.readsMarkup ? NotificationText.escaped(text) : text)
+        draft.urgency =
+            switch level {
+            case .passive: .low
+            case .active: .normal
+            // Do Not Disturb hides every lower urgency.
+            case .timeSensitive, .critical: .critical
+            }
+        draft.category = NotificationText.category(category)
+        draft.sound = sound.map(NotificationText.sound)
+        if server.hasActions {
+            draft.actions = [DesktopNotification.Action(key: "default", title: "Open")]
+            draft.actions += actions.enumerated().map {
+                DesktopNotification.Action(key: Self.key($0.offset), title: NotificationText.line($0.element.title))
+            }
+        }
+        return draft
+    }
+
+    /// Returns a key of our own, because an app's identifiers could collide with the reserved ones of the
+    /// specification.
+    private static func key(_ index: Int) -> String { "action-\(index)" }
+
+    /// Returns the action of a key; nil if that key was not offered.
+    func choice(_ key: String) -> (action: String, isForeground: Bool)? {
+        if key == "default" { return (NotificationResponse.opened, true) }
+        return actions.enumerated().first { Self.key($0.offset) == key }.map {
+            ($0.element.identifier, $0.element.isForeground)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import NIOCore
+import Synchronization
+
+/// Updates ``Visitors``, and ends the server after the last visitor. There is at most one timer, and none while there
+/// is a visitor.
+final class VisitorTracker: Sendable {
+    private struct State: Sendable {
+        var visitors: Visitors
+        var hasTimer = false
+    }
+
+    private let state: Mutex<State>
+    private let loop: any EventLoop
+    private let onOver: @Sendable () -> Void
+    private let start = ContinuousClock.now
+
+    init(patience: Duration, on loop: any EventLoop, onOver: @escaping @Sendable () -> Void) {
+        state = Mutex(State(visitors: Visitors(patience: patience, now: .zero)))
+        self.loop = loop
+        self.onOver = onOver
+    }
+
+    private var now: Duration { ContinuousClock.now - start }
+
+    /// Starts the wait for the first visitor.
+    func open() {
+        look()
+    }
+
+    func enter() {
+        state.withLock { $0.visitors.enter() }
+    }
+
+    func leave() {
+        let now = now
+        state.withLock { $0.visitors.leave(at: now) }
+        look()
+    }
+
+    private func look() {
+        let now = now
+        let look = state.withLock { state -> Visitors.Look in
+            guard !state.hasTimer else { return .visited }
+            let look = state.visitors.look(at: now)
+            if case .again = look { state.hasTimer = true }
+            return look
+        }
+        switch look {
+        case .over: onOver()
+        case .visited: break
+        case .again(let moment):
+            loop.scheduleTask(in: TimeAmount(moment - now)) { [self] in
+                state.withLock { $0.hasTimer = false }
+                self.look()
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+import Foundation
+package import NightshiftAPI
+package import PushProtocol
+package import Store
+
+/// The state of remote notifications: registered apps, received pushes, and the decisions about them.
+///
+/// It is a pure value: pushes, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
+/// returns the changes for one transaction, and ``takeTold()`` the apps that get a notice after it. Times are seconds
+/// since 1970. See `docs/decisions/0044`.
+package struct PushState: Sendable {
+    package internal(set) var device: PushDevice
+    package internal(set) var apps: [AppID: PushApp] = [:]
+    /// The manifests of installed apps.
+    package internal(set) var manifests: [AppID: AppManifest] = [:]
+    package internal(set) var moment = DeviceMoment()
+    /// Pushes by id. Finished ones are kept for a while, to recognise a repeated delivery.
+    package internal(set) var pushes: [String: KnownPush] = [:]
+    /// Ids in the order of arrival.
+    var order: [String] = []
+    /// The payloads of pushes whose app was not woken yet.
+    var payloads: [String: Data] = [:]
+    var lastNumber: Int64 = 0
+    package internal(set) var inFront: Set<AppID> = []
+    /// Apps for which background refresh is denied.
+    var switchedOff: Set<AppID> = []
+    package internal(set) var permissions: [AppID: NotificationPermission] = [:]
+    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
+    /// checked.
+    package var trustsClock = true
+    /// The time of the next decision in seconds since 1970, unless an event comes before.
+    package internal(set) var nextDeadline: Double?
+    var marks = Marks()
+    /// Apps whose processes get a notice about their token.
+    var told: Set<AppID> = []
+
+    /// The changes that are not on disk yet.
+    struct Marks: Sendable {
+        var removed: Set<AppID> = []
+        var apps: Set<AppID> = []
+        var device = false
+        var pushes: Set<String> = []
+        var received: Set<String> = []
+        var wakes: [PushWake] = []
+        var alerts: [PushAlert] = []
+        var releases: [AlertRelease] = []
+        var forgotten: [String] = []
+        var ends: [Int64] = []
+        var entries: [JournalEntry] = []
+    }
+
+    /// The maximum number of registered apps. The gateway accepts filters for twice as many.
+    package static let appLimit = 500
+    /// The number of finished pushes that are kept. The newest are kept regardless of their age, because the wall clock
+    /// may be wrong.
+    package static let remembered = 1_000
+    /// The number of pushes with an alert that one app may be handling at a time, and the number that may wait for it.
+    /// Without a limit a provider could fill the disk of a device whose app does not handle them.
+    package static let mostRunning = 32
+    package static let mostWaiting = 32
+    /// The seconds for which a wake may wait to begin if its push has no expiration date.
+    static let patience = 900.0
+    /// The seconds that the wall clock must run, after the start or after being set, before it is trusted.
+    package static let clockPatience = 900.0
+    /// The seconds that a notification waits for its app: 30 for the wake, and 20 for the launch before it.
+    package static let alertPatience = 50.0
+
+    package init(now: Double) { device = PushDevice(now: now) }
+
+    /// Restores the stored state.
+    package init(
+        _ kept: StoredPushes<PushApp, PushDevice, KnownPush>, manifests: [AppManifest], moment: DeviceMoment,
+        now: Double
+    ) {
+        device = kept.device ?? PushDevice(now: now)
+        apps = kept.apps
+        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        self.moment = moment
+        for push in kept.pushes {
+            pushes[push.id] = push.record
+            // An earlier version set this state as soon as it had passed on the alert.
+            if push.record.record.state == .shown, push.record.record.shown == nil {
+                pushes[push.id]?.record.state = .notShown
+            }
+            payloads[push.id] = push.payload
+            lastNumber = max(lastNumber, push.record.number)
+        }
+        order = pushes.keys.sorted { (pushes[$0]?.number ?? 0, $0) < (pushes[$1]?.number ?? 0, $1) }
+        for what in kept.unreadable { note(.unreadable, nil, what, now) }
+    }
+
+    /// Decides at the start of the service which wakes of the previous run continue. Must be called after all known
+    /// ends of wakes were handled.
+    ///
+    /// - Parameter wanted: the pushes whose wakes still have rows.
+    package mutating func resume(_ wanted: Set<String>, now: Double) {
+        for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let running = order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .running }
+            let silent = running.filter { pushes[$0]?.record.isSilent == true }
+            // The app may still be handling a silent push whose row was replaced. The end of the newer wake decides.
+            let known = silent.last.map(wanted.contains) == true ? wanted.union(silent) : wanted
+            for id in running where !known.contains(id) {
+                conclude(id, .failed, "Its wake was lost.", at: now, isDropped: true, now)
+            }
+        }
+    }
+
+    mutating func note(
+        _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: Double, inputs: [String: String]? = nil
+    ) {
+        marks.entries.append(
+            JournalEntry(
+                time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
+    }
+
+    // MARK: - Use of apps and the device
+
+    package mutating func apply(_ moment: DeviceMoment) { self.moment = moment }
+
+    /// The app came to the foreground or left it.
+    package mutating func use(_ app: AppID, isInFront: Bool) {
+        if isInFront { inFront.insert(app) } else { inFront.remove(app) }
+    }
+
+    /// The user has force-quit the app. Waiting pushes are no longer delivered to it.
+    package mutating func forceQuit(_ app: AppID) {
+        inFront.remove(app)
+        guard apps[app]?.isForceQuit == false else { return }
+        apps[app]?.isForceQuit = true
+        marks.apps.insert(app)
+    }
+
+    /// The user has started the app. Waiting pushes are delivered.
+    package mutating func launched(_ app: AppID) {
+        inFront.insert(app)
+        guard apps[app]?.isForceQuit == true else { return }
+        apps[app]?.isForceQuit = false
+        marks.apps.insert(app)
+    }
+
+    package mutating func set(_ availability: RefreshAvailability, of app: AppID) {
+        if availability == .denied { switchedOff.insert(app) } else { switchedOff.remove(app) }
+    }
+
+    package mutating func set(_ permission: NotificationPermission, of app: AppID) { permissions[app] = permission }
+
+    // MARK: - Desktop entries
+
+    /// The app's entry was installed or changed, and has this content now; nil if it was removed. Then the app's state
+    /// is deleted.
+    package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: Double) {
+        manifests[app] = manifest
+        guard manifest == nil, let known = apps[app] else { return }
+        if known.isRegistered {
+            note(.pushRegistered, app, "Its entry was removed.", now)
+            leave(app)
+        }
+        apps[app] = nil
+        inFront.remove(app)
+        for id in order where pushes[id]?.app == app { forget(id) }
+        order.removeAll { pushes[$0] == nil }
+        marks.apps.remove(app)
+        marks.wakes.removeAll { $0.app == app }
+        marks.alerts.removeAll { $0.app == app }
+        marks.removed.insert(app)
+    }
+
+    /// The entries were read again.
+    package mutating func read(_ manifests: [AppManifest]) {
+        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+    }
+
+    // MARK: - Registration
+
+    /// The apps that have registered for remote notifications.
+    package var registered: [AppID] {
+        apps.filter(\.value.isRegistered).keys.sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// Whether a connection to the gateway is needed.
+    package var wantsConnection: Bool {
+        device.enrolment != nil && (!registered.isEmpty || !device.leaving.isEmpty)
+    }
+
+    package mutating func register(_ app: AppID, now: Double) throws(Problem) {
+        try require(app)
+        guard apps[app]?.isRegistered != true else { return }
+        guard registered.count < Self.appLimit else {
+            throw .tooMany("\(Self.appLimit) apps have registered for remote notifications, which is the limit.")
+        }
+        guard app.rawValue.utf8.count <= ProtocolLimits.topicLength else {
+            throw .invalid("To register, an app's id may have at most \(ProtocolLimits.topicLength) bytes.")
+        }
+        var known = apps[app] ?? PushApp()
+        known.isRegistered = true
+        known.error = nil
+        if device.leaving.contains(app.rawValue) {
+            // The gateway is about to end the last token, so the app must get a different one.
+            device.leaving.removeAll { $0 == app.rawValue }
+            known.wantsFreshToken = true
+            marks.device = true
+        }
+        apps[app] = known
+        marks.apps.insert(app)
+        note(.pushRegistered, app, "It has registered.", now)
+    }
+
+    package mutating func unregister(_ app: AppID, now: Double) {
+        guard apps[app]?.isRegistered == true else { return }
+        leave(app)
+        apps[app]?.isRegistered = false
+        apps[app]?.token = nil
+        apps[app]?.error = nil
+        marks.apps.insert(app)
+        told.insert(app)
+        for id in order where pushes[id]?.app == app && pushes[id]?.record.state == .waiting {
+            discard(id, "The app has unregistered.", now)
+        }
+        note(.pushRegistered, app, "It has unregistered.", now)
+    }
+
+    private mutating func leave(_ app: AppID) { leave(app.rawValue) }
+
+    /// Marks a topic as no longer wanted, for the gateway.
+    package mutating func leave(_ topic: String) {
+        guard device.enrolment != nil, !device.leaving.contains(topic) else { return }
+        device.leaving.append(topic)
+        marks.device = true
+    }
+
+    /// The gateway has issued a token for an app.
+    package mutating func registered(_ topic: String, token: String, now: Double) {
+        let app = AppID(rawValue: topic)
+        guard apps[app]?.isRegistered == true, apps[app]?.token != token || apps[app]?.error != nil else { return }
+        apps[app]?.token = token
+        apps[app]?.error = nil
+        apps[app]?.wantsFreshToken = false
+        marks.apps.insert(app)
+        told.insert(app)
+        note(.pushRegistered, app, "The gateway has issued its token.", now)
+    }
+
+    package mutating func unregistered(_ topic: String) {
+        guard device.leaving.contains(topic) else { return }
+        device.leaving.removeAll { $0 == topic }
+        marks.device = true
+    }
+
+    package mutating func refused(_ topic: String, _ refusal: Refusal, now: Double) {
+        // The gateway has no such topic that could be removed.
+        unregistered(topic)
+        let app = AppID(rawValue: topic)
+        let error = "The gateway refused a token: \(refusal.text)"
+        guard apps[app]?.isRegistered == true, apps[app]?.error != error else { return }
+        apps[app]?.error = error
+        marks.apps.insert(app)
+        told.insert(app)
+        note(.pushRegistered, app, error, now)
+    }
+
+    /// The requests to send once the gateway is connected: missing tokens, and topics that are no longer wanted.
+    package var requests: (tokens: [(topic: String, fresh: Bool)], leaving: [String]) {
+        let tokens = registered.filter { apps[$0]?.token == nil || apps[$0]?.wantsFreshToken == true }
+        return (tokens.map { ($0.rawValue, apps[$0]?.wantsFreshToken ?? false) }, device.leaving)
+    }
+
+    @discardableResult
+    func require(_ app: AppID) throws(Problem) -> AppManifest {
+        guard let manifest = manifests[app] else {
+            throw .notFound("There is no app '\(app)' with a desktop entry. 'nightshift app list' shows the apps.")
+        }
+        return manifest
+    }
+
+    // MARK: - Enrolment
+
+    package mutating func enrolled(_ enrolment: PushStatus.Enrolment, authority: String?, now: Double) {
+        let budget = device.budget
+        device = PushDevice(now: now)
+        device.budget = budget
+        device.enrolment = enrolment
+        device.authority = authority
+        marks.device = true
+        forgetTokens()
+        note(.pushEnrolled, nil, "At \(enrolment.host):\(enrolment.port).", now)
+    }
+
+    package mutating func left(now: Double) {
+        guard let enrolment = device.enrolment else { return }
+        device.enrolment = nil
+        device.authority = nil
+        device.leaving = []
+        marks.device = true
+        forgetTokens()
+        note(.pushEnrolled, nil, "The enrolment ended at \(enrolment.host):\(enrolment.port).", now)
+    }
+
+    /// Deletes all tokens, because they are valid at one gateway only.
+    private mutating func forgetTokens() {
+        for app in registered {
+            apps[app]?.token = nil
+            apps[app]?.error = nil
+            apps[app]?.wantsFreshToken = false
+            marks.apps.insert(app)
+            told.insert(app)
+        }
+    }
+}
+
+/// Journal entries about the connection.
+extension PushState {
+    mutating func noteConnected(_ now: Double) {
+        note(.pushConnected, nil, device.enrolment.map { "\($0.host):\($0.port)" }, now)
+    }
+
+    mutating func noteDisconnected(_ why: String, _ now: Double) { note(.pushDisconnected, nil, why, now) }
+}

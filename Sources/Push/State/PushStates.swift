@@ -1,0 +1,68 @@
+package import NightshiftAPI
+package import Store
+
+/// The states of pushes and of UnifiedPush, which share the gateway and each transaction. Times are seconds since 1970.
+package struct PushStates: Sendable {
+    package var pushes: PushState
+    package var unified: UnifiedPushState
+
+    /// The changes of both states that one transaction writes.
+    package struct Changes: Sendable {
+        package var pushes: PushChanges
+        package var unified: UnifiedPushChanges
+
+        package var isEmpty: Bool { pushes.isEmpty && unified.isEmpty }
+    }
+
+    package init(now: Double) {
+        pushes = PushState(now: now)
+        unified = UnifiedPushState()
+    }
+
+    /// Restores the stored states.
+    package init(
+        _ pushes: PushState, _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, now: Double
+    ) {
+        self.pushes = pushes
+        unified = UnifiedPushState(kept, isEnrolled: pushes.device.enrolment != nil, now: now)
+        leaveTopics()
+    }
+
+    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
+    /// checked.
+    package var trustsClock: Bool {
+        get { pushes.trustsClock }
+        set {
+            pushes.trustsClock = newValue
+            unified.trustsClock = newValue
+        }
+    }
+
+    /// Whether something may have expired, by a clock that is not trusted yet.
+    package func isInDoubt(_ now: Double) -> Bool { pushes.isInDoubt(now) || unified.isInDoubt(now) }
+
+    /// The time of the next decision, unless an event comes before.
+    package var nextDeadline: Double? { [pushes.nextDeadline, unified.nextDeadline].compactMap(\.self).min() }
+
+    package mutating func decide(at now: Double) {
+        unified.decide(at: now)
+        leaveTopics()
+        pushes.decide(at: now)
+    }
+
+    private mutating func leaveTopics() {
+        for topic in unified.takeLeft() { pushes.leave(topic) }
+    }
+
+    package mutating func takeChanges() -> Changes {
+        Changes(pushes: pushes.takeChanges(), unified: unified.takeChanges())
+    }
+
+    /// Takes the apps whose processes get a notice about their token now.
+    package mutating func takeEffects() -> [AppID] { pushes.takeTold().sorted { $0.rawValue < $1.rawValue } }
+
+    package mutating func notWritten(_ changes: Changes, now: Double) {
+        pushes.notWritten(changes.pushes, now: now)
+        unified.notWritten(changes.unified, now: now)
+    }
+}

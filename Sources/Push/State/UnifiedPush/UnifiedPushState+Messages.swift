@@ -1,0 +1,267 @@
+package import Device
+import Foundation
+import NightshiftAPI
+package import PushProtocol
+
+/// UnifiedPush messages, from their arrival to their result.
+extension UnifiedPushState {
+    /// The number and the bytes of messages of one registration that may wait for its app; the oldest are discarded
+    /// first.
+    package static let count = 100
+    package static let bytes = 400 << 10
+    /// The number of finished messages that are kept. The newest are kept regardless of their age, because the wall
+    /// clock may be wrong.
+    package static let remembered = 1_000
+    /// The number of times that an app may refuse a message.
+    package static let refusals = 5
+    /// The first and the longest pause in seconds after a failed attempt; each failure doubles the pause.
+    package static let firstPause = 1.0
+    package static let longestPause = 3_600.0
+    /// The number of attempts to send an app its endpoint. After that the app must appear on the bus, or ask.
+    package static let announcements = 8
+
+    // MARK: - Arrival
+
+    /// Handles a message from the gateway. A repeated message is ignored.
+    package mutating func received(_ message: Message, now: Double) {
+        let id = message.id.description
+        guard messages[id] == nil else { return }
+        guard let registration = registrations[message.topic] else {
+            return note(.pushDiscarded, nil, "\(id) is for a UnifiedPush registration that no longer exists.", now)
+        }
+        lastNumber += 1
+        let known = UnifiedPushMessage(
+            id: id, topic: message.topic, number: lastNumber, received: now, expires: message.expiry.map(Double.init),
+            name: message.collapseID, size: message.payload.count)
+        messages[id] = known
+        order.append(id)
+        payloads[id] = Data(message.payload)
+        changedMessages.insert(id)
+        marks.received.insert(id)
+        let way = message.isFromStorage ? "from the gateway's storage" : "directly"
+        note(.pushReceived, registration.app, "\(id) arrived \(way), for UnifiedPush.", now)
+        if trustsClock, hasExpired(known, now) { discard(id, "It expired before it arrived.", now) }
+        makeRoom(for: known, now)
+        prune()
+    }
+
+    private func hasExpired(_ message: UnifiedPushMessage, _ now: Double) -> Bool {
+        message.expires.map { $0 <= now } ?? false
+    }
+
+    /// Whether a waiting message may have expired, by a clock that is not trusted yet.
+    package func isInDoubt(_ now: Double) -> Bool {
+        !trustsClock && messages.values.contains { $0.state == .waiting && hasExpired($0, now) }
+    }
+
+    private mutating func makeRoom(for new: UnifiedPushMessage, _ now: Double) {
+        var (count, bytes) = (0, 0)
+        for id in order.reversed() {
+            guard let message = messages[id], message.topic == new.topic, message.state == .waiting else { continue }
+            let isUnderWay = lines[new.topic]?.call?.message == id
+            if let name = new.name, message.name == name, id != new.id, !isUnderWay {
+                discard(id, "A newer message of the same topic replaced it while it waited.", now)
+                continue
+            }
+            count += 1
+            bytes += message.size
+            if count > Self.count || bytes > Self.bytes, !isUnderWay {
+                discard(id, "Too many newer messages were waiting for its app.", now)
+            }
+        }
+    }
+
+    /// Deletes finished messages, except for the newest.
+    private mutating func prune() {
+        let done = order.filter { messages[$0]?.state != .waiting }
+        let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
+        guard !gone.isEmpty else { return }
+        for id in gone {
+            messages[id] = nil
+            changedMessages.remove(id)
+            marks.received.remove(id)
+            marks.forgotten.append(id)
+        }
+        order.removeAll(where: gone.contains)
+    }
+
+    private mutating func discard(_ id: String, _ why: String, _ now: Double) {
+        guard let message = messages[id] else { return }
+        conclude(id, .discarded, why)
+        note(.pushDiscarded, registrations[message.topic]?.app, "\(id): \(why)", now)
+    }
+
+    private mutating func conclude(_ id: String, _ state: UnifiedPushMessage.State, _ sentence: String) {
+        payloads[id] = nil
+        messages[id]?.state = state
+        messages[id]?.sentence = sentence
+        changedMessages.insert(id)
+    }
+
+    // MARK: - Delivery
+
+    /// Handles the outcome of a call to an app.
+    package mutating func called(_ number: UInt64, _ outcome: ConnectorOutcome, now: Double) {
+        guard let topic = lines.first(where: { $0.value.call?.number == number })?.key, let call = lines[topic]?.call,
+            let registration = registrations[topic]
+        else { return }
+        lines[topic]?.call = nil
+        guard let id = call.message else { return announced(registration, outcome, now) }
+        // The message was removed or has expired in the meantime.
+        guard let message = messages[id], message.state == .waiting else { return }
+        switch outcome {
+        case .returned:
+            lines[topic] = Line()
+            conclude(id, .delivered, "The app has received it.")
+            note(.pushHandled, registration.app, "\(id): the app has received it.", now)
+        case .absent(let why): pause(topic, id, "The app cannot be reached: it \(why).", now)
+        case .refused(let why):
+            messages[id]?.refusals += 1
+            if message.refusals + 1 >= Self.refusals {
+                lines[topic] = Line()
+                return discard(id, "The app has refused it \(Self.refusals) times: it \(why).", now)
+            }
+            pause(topic, id, "The app has refused it: it \(why).", now)
+        }
+    }
+
+    private mutating func announced(
+        _ registration: UnifiedPushRegistration, _ outcome: ConnectorOutcome, _ now: Double
+    ) {
+        let topic = registration.topic
+        if outcome == .returned {
+            lines[topic] = Line()
+            // If the app has asked again in the meantime, the endpoint is sent again.
+            guard announcing[topic] == registration.endpoint else { return }
+            registrations[topic]?.isAnnounced = true
+            changedRegistrations.insert(topic)
+            return
+        }
+        lines[topic]?.announcements += 1
+        setPause(topic, now)
+    }
+
+    private mutating func pause(_ topic: String, _ id: String, _ sentence: String, _ now: Double) {
+        // Without an expiration date the sender has asked for a single attempt.
+        guard messages[id]?.expires != nil else {
+            lines[topic] = Line()
+            return discard(id, "\(sentence) It has no expiration date, so it does not wait.", now)
+        }
+        setPause(topic, now)
+        guard messages[id]?.sentence != sentence else { return }
+        messages[id]?.sentence = sentence
+        changedMessages.insert(id)
+        note(.pushHeld, registrations[topic]?.app, "\(id) waits. \(sentence)", now)
+    }
+
+    private mutating func setPause(_ topic: String, _ now: Double) {
+        let pause = lines[topic]?.pause.map { min($0 * 2, Self.longestPause) } ?? Self.firstPause
+        lines[topic]?.pause = pause
+        lines[topic]?.until = now + pause
+    }
+
+    // MARK: - Deciding
+
+    /// Decides which calls to apps are made now.
+    package mutating func decide(at now: Double) {
+        expireRegistrations(now)
+        watch()
+        var next = pending.values.map(\.until)
+        for id in order {
+            guard let message = messages[id], message.state == .waiting, let expires = message.expires else { continue }
+            if expires <= now {
+                guard trustsClock else { continue }
+                let why = message.sentence.isEmpty ? "" : " \(message.sentence)"
+                discard(id, "It expired while it waited.\(why)", now)
+            } else {
+                next.append(expires)
+            }
+        }
+        for registration in inOrder where registration.isConfirmed {
+            next += speak(to: registration, now).map { [$0] } ?? []
+        }
+        nextDeadline = next.min()
+    }
+
+    /// Calls one app with its endpoint or next message, if the pause is over.
+    ///
+    /// - Returns: the end of the pause, if it is not over.
+    private mutating func speak(to registration: UnifiedPushRegistration, _ now: Double) -> Double? {
+        let topic = registration.topic
+        guard isOnBus else { return nil }
+        var line = lines[topic] ?? Line()
+        guard line.call == nil else { return nil }
+        let announces =
+            registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
+        let message = order.first { id in
+            // A message that has expired by an untrusted clock waits until the clock is trusted, and does not block the
+            // others.
+            messages[id].map { $0.topic == topic && $0.state == .waiting && !hasExpired($0, now) } ?? false
+        }
+        guard announces || message != nil else {
+            lines[topic] = line
+            return nil
+        }
+        // A pause must not become longer when the clock is set back.
+        if let until = line.until, until > now, until <= now + Self.longestPause {
+            lines[topic] = line
+            return until
+        }
+        line.until = nil
+        if announces, let endpoint = registration.endpoint {
+            call(registration, .endpoint(endpoint))
+            line.call = (lastCall, nil)
+            announcing[topic] = endpoint
+        } else if let message, let payload = payloads[message] {
+            call(registration, .message(Array(payload), id: message))
+            line.call = (lastCall, message)
+        }
+        lines[topic] = line
+        return nil
+    }
+
+    // MARK: - Changes for the disk
+
+    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
+    package mutating func takeChanges() -> UnifiedPushChanges {
+        var changes = marks
+        changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
+        changes.messages = changedMessages.compactMap { messages[$0] }.sorted { $0.number < $1.number }
+        for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
+        (changes.requests, changes.connection) = (requests, connection)
+        marks = UnifiedPushChanges()
+        changedRegistrations = []
+        changedMessages = []
+        requests = []
+        return changes
+    }
+
+    /// Handles a failed transaction: its changes become part of the next one. Messages that it contained are dropped,
+    /// because the gateway sends them again.
+    package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
+        marks.removed.formUnion(changes.removed)
+        if changes.connection == connection { requests = changes.requests + requests }
+        changedRegistrations.formUnion(changes.registrations.map(\.topic).filter { registrations[$0] != nil })
+        for id in changes.received {
+            if let topic = messages[id]?.topic, let call = lines[topic]?.call, call.message == id {
+                lines[topic] = Line()
+                requests.removeAll { request in
+                    if case .call(call.number, _) = request { true } else { false }
+                }
+            }
+            messages[id] = nil
+            payloads[id] = nil
+            changedMessages.remove(id)
+        }
+        order.removeAll { messages[$0] == nil }
+        changedMessages.formUnion(changes.messages.map(\.id).filter { messages[$0] != nil })
+        marks.forgotten = changes.forgotten + marks.forgotten
+        let told = changes.entries.filter { $0.decision != .pushReceived }
+        marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
+        nextDeadline = min(nextDeadline ?? .infinity, now + Self.pauseAfterFailure)
+    }
+
+    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
+    private static let mostEntries = 1_000
+    private static let pauseAfterFailure = 60.0
+}

@@ -1,0 +1,236 @@
+import Foundation
+package import NightshiftAPI
+package import Scheduler
+import Store
+
+/// Fetches, from the decision to the result.
+extension RefreshState {
+    // MARK: - Intervals
+
+    /// The effective interval of an app and its source; `never` and not set if nobody has set one.
+    package func interval(
+        of app: AppID
+    ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {
+        if let interval = apps[app]?.userInterval { return (interval, .user, true) }
+        if let interval = apps[app]?.appInterval { return (interval, .app, true) }
+        if let interval = manifests[app]?.fetchInterval { return (interval, .entry, true) }
+        return (.never, .app, false)
+    }
+
+    /// Whether the app is launched for tasks that it submits, and not for ordinary fetches.
+    package func usesTasks(_ app: AppID) -> Bool { manifests[app]?.taskIdentifiers.isEmpty == false }
+
+    /// The interval for the planner. An app that submits tasks has one only while a request is due.
+    func plannedInterval(of app: AppID, _ now: LocalMoment) -> RefreshInterval {
+        guard let manifest = manifests[app], manifest.modes.contains(.fetch) else { return .never }
+        guard usesTasks(app) else { return interval(of: app).interval }
+        guard let request = refreshRequest(of: app) else { return .never }
+        guard request.task.earliestBegin.map({ $0.timeIntervalSince1970 <= now.seconds }) ?? true else { return .never }
+        return apps[app]?.userInterval ?? .minimum
+    }
+
+    package func availability(of app: AppID) -> RefreshAvailability {
+        let modes: Set<BackgroundMode> = [.fetch, .processing, .remoteNotification, .location]
+        guard let manifest = manifests[app], !manifest.modes.isDisjoint(with: modes) else { return .restricted }
+        return isOn && planner.apps[app]?.isOn ?? true ? .available : .denied
+    }
+
+    // MARK: - Requests of people and apps
+
+    package mutating func set(_ interval: RefreshInterval, byAppOf app: AppID, now: LocalMoment) {
+        guard apps[app]?.appInterval != interval else { return }
+        know(app, now)
+        apps[app]?.appInterval = interval
+        marks.apps.insert(app)
+        note(.refreshChanged, app, "The app has set its interval to \(interval).", now)
+    }
+
+    package mutating func change(_ change: RefreshChange, now: LocalMoment) throws(Problem) {
+        for (value, pointer) in [(change.dailyEnergy, "/dailyEnergy"), (change.dailyBytes, "/dailyBytes")] {
+            guard let value, !(0...Limits.dailyBudget).contains(value) else { continue }
+            throw .invalid("A budget must be a number from 0 to 10^15.", pointer: pointer)
+        }
+        var words: [String] = []
+        if let isOn = change.isOn, isOn != self.isOn {
+            self.isOn = isOn
+            words.append("Background refresh was switched \(isOn ? "on" : "off") for all apps.")
+        }
+        if change.dailyEnergy != nil || change.dailyBytes != nil {
+            var daily = planner.budget.daily
+            if let energy = change.dailyEnergy { daily.energy = energy }
+            if let bytes = change.dailyBytes { daily.bytes = bytes }
+            planner.set(daily: daily, now: now)
+            words.append(
+                "The budget is \(Int64(saturating: daily.energy)) J and \(Int64(saturating: daily.bytes)) bytes a day.")
+        }
+        guard !words.isEmpty else { return }
+        marks.device = true
+        note(.refreshChanged, nil, words.joined(separator: " "), now)
+    }
+
+    package mutating func change(_ app: AppID, _ change: AppRefreshChange, now: LocalMoment) throws(Problem) {
+        try require(app)
+        var interval: RefreshInterval?
+        if let text = change.interval, text != "default" {
+            interval = RefreshInterval(text)
+            guard interval != nil else {
+                throw .invalid(
+                    "An interval must be 'never', 'minimum', seconds up to a year, or 'default'.", pointer: "/interval")
+            }
+        }
+        if let cap = change.dailyCap, !(-1...Limits.dailyFetches).contains(cap) {
+            throw .invalid("A cap must be 0 to 1000 fetches a day, or -1 for no cap.", pointer: "/dailyCap")
+        }
+        know(app, now)
+        guard let before = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
+        var words: [String] = []
+        if let text = change.interval {
+            apps[app]?.userInterval = interval
+            words.append("Its interval is \(text).")
+        }
+        if change.isOn != nil || change.dailyCap != nil {
+            let (on, cap) = (change.isOn ?? before.isOn, change.dailyCap.map { $0 < 0 ? nil : $0 } ?? before.dailyCap)
+            planner.set(isOn: on, dailyCap: cap, for: app)
+            if on != before.isOn { words.append(on ? "Switched on." : "Switched off.") }
+            if cap != before.dailyCap { words.append(cap.map { "At most \($0) fetches a day." } ?? "No cap.") }
+        }
+        guard !words.isEmpty else { return }
+        marks.apps.insert(app)
+        note(.refreshChanged, app, words.joined(separator: " "), now)
+    }
+
+    /// Deletes the recorded use of an app and the results of its fetches; for nil, of all apps and the device.
+    package mutating func forget(_ app: AppID?, now: LocalMoment) throws(Problem) {
+        if let app { try require(app) }
+        planner.forget(app, now: now)
+        for id in app.map({ [$0] }) ?? order {
+            apps[id]?.fetches.removeAll { $0.ended != nil }
+            marks.apps.insert(id)
+        }
+        marks.device = true
+        marks.forgotten.append(app)
+        note(.learnedForgotten, app, nil, now)
+    }
+
+    /// Begins a fetch at the user's request.
+    package mutating func fetchNow(_ app: AppID, now: LocalMoment) throws(Problem) {
+        let manifest = try require(app)
+        guard manifest.modes.contains(.fetch) else {
+            throw .conflict(
+                "\(app) does not declare the background mode 'fetch'. Add 'fetch' to X-Nightshift-BackgroundModes in "
+                    + "\(manifest.entry).")
+        }
+        know(app, now)
+        guard let known = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
+        if known.isForceQuit { throw .conflict(RefreshHold.forceQuit.sentence) }
+        if known.usage.isInUse { throw .conflict(RefreshHold.inFront.sentence) }
+        if known.fetchBegan != nil { throw .conflict(RefreshHold.underWay.sentence) }
+        if usesTasks(app), refreshRequest(of: app) == nil {
+            throw .conflict(
+                "\(app) has no refresh task waiting. Its entry declares X-Nightshift-TaskIdentifiers, so it is launched "
+                    + "only for tasks that it submits.")
+        }
+        planner.beginNow(app, now: now)
+        beginFetch(app, wakesDevice: !conditions.isAwake, now, detail: "You asked for it.")
+    }
+
+    @discardableResult
+    func require(_ app: AppID) throws(Problem) -> AppManifest {
+        guard let manifest = manifests[app] else {
+            throw .notFound("There is no app '\(app)' with background modes. 'nightshift app list' shows the apps.")
+        }
+        return manifest
+    }
+
+    // MARK: - Start and end of a fetch
+
+    /// Begins a fetch that the planner has started.
+    mutating func beginFetch(_ app: AppID, wakesDevice: Bool, _ now: LocalMoment, detail: String? = nil) {
+        know(app, now)
+        var record = FetchRecord(began: Date(timeIntervalSince1970: now.seconds))
+        record.detail = detail
+        var wake = RefreshWake(app: app, source: .fetch, key: "", patience: Self.patience)
+        if usesTasks(app), let request = refreshRequest(of: app) {
+            record.identifier = request.task.identifier
+            wake.key = request.task.identifier
+            wake.task = request.task
+            begin(request.key, now)
+        } else {
+            note(.fetchBegan, app, detail, now)
+        }
+        var fetches = apps[app]?.fetches ?? []
+        fetches.append(record)
+        apps[app]?.fetches = Array(fetches.suffix(Limits.fetches))
+        apps[app]?.wokeDevice = wakesDevice
+        marks.begun.append(wake)
+        marks.apps.insert(app)
+        marks.device = true
+    }
+
+    /// Handles ends of wakes, each once.
+    package mutating func take(_ ends: [RefreshEnd], now: LocalMoment) {
+        for end in ends where end.row.id > marks.endsThrough {
+            marks.endsThrough = end.row.id
+            let (app, result) = (end.row.app, end.row.end.result)
+            let key = StoredScheduledTask.Key(app: app, identifier: end.row.key, isRunning: true)
+            switch end.row.source {
+            case .fetch:
+                // A wake without a fetch belonged to an app that was removed in the meantime.
+                guard let fetch = apps[app]?.underWay, fetch.identifier ?? "" == end.row.key else { continue }
+                endFetch(app, result, end.row.end.detail, ended: end.row.end.time, bytes: end.bytes, now)
+            case .processing, .continued:
+                guard tasks[key]?.task.kind.source == end.row.source else { continue }
+                endTask(key, result, end.row.end.detail, now)
+            case .session, .push, .region, .significantChange, .response: continue
+            }
+        }
+    }
+
+    /// - Parameter result: nil if the result is unknown.
+    mutating func endFetch(
+        _ app: AppID, _ result: RefreshResult?, _ detail: String?, ended: Double, bytes: Int64, _ now: LocalMoment
+    ) {
+        guard var record = apps[app]?.underWay else { return }
+        let began = record.began.timeIntervalSince1970
+        // Bounded, because the clock may have been set in the meantime.
+        let seconds = max(0, min(RefreshApp.limit, ended - began))
+        record.ended = Date(timeIntervalSince1970: max(began, ended))
+        record.result = result
+        record.bytes = bytes
+        record.detail = [record.detail, detail].compactMap(\.self).joined(separator: " ")
+        if record.detail?.isEmpty == true { record.detail = nil }
+        apps[app]?.fetches.removeLast()
+        apps[app]?.fetches.append(record)
+        // The radio stays on for a while after traffic. Only the last of several concurrent fetches is charged for
+        // that.
+        let isLast = !apps.contains { $0.key != app && $0.value.underWay != nil }
+        let cost = RefreshCost(
+            wakesDevice: apps[app]?.wokeDevice ?? false, radioSeconds: seconds + (isLast ? 10 : 0),
+            backgroundSeconds: seconds, bytes: Double(bytes))
+        planner.fetchEnded(app, result, took: cost, now: now)
+        marks.apps.insert(app)
+        marks.device = true
+        if let identifier = record.identifier {
+            endTask(StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true), result, detail, now)
+        } else {
+            var inputs = ["seconds": "\(Int64(saturating: seconds.rounded()))", "bytes": "\(bytes)"]
+            inputs["result"] = result?.rawValue
+            note(.fetchEnded, app, record.detail, now, inputs: inputs)
+        }
+    }
+
+    /// Reverts the start of a wake that could not be written.
+    mutating func didNotBegin(_ wake: RefreshWake, _ now: LocalMoment) {
+        if wake.source == .fetch, apps[wake.app]?.underWay != nil {
+            planner.didNotBegin(wake.app, now: now)
+            apps[wake.app]?.fetches.removeLast()
+            marks.apps.insert(wake.app)
+            marks.device = true
+        }
+        let key = StoredScheduledTask.Key(app: wake.app, identifier: wake.key, isRunning: true)
+        guard var task = tasks.removeValue(forKey: key) else { return }
+        task.began = nil
+        if tasks[task.key] == nil { tasks[task.key] = task }
+        marks.tasks.formUnion([key, task.key])
+    }
+}

@@ -1,0 +1,282 @@
+import Foundation
+package import NightshiftAPI
+package import Scheduler
+package import Store
+
+/// The state of background refresh: requests, results, and the next steps.
+///
+/// It is a pure value: use, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
+/// returns the changes for one transaction, and ``takeEffects()`` the effects to execute after it. See
+/// `docs/decisions/0037`.
+package struct RefreshState: Sendable {
+    package internal(set) var planner: RefreshPlanner
+    /// The user's switch for all apps.
+    package internal(set) var isOn = true
+    /// Whether the device has ever reported that it is idle. One that never has is not treated as always in use.
+    package internal(set) var tellsUse = false
+    package internal(set) var apps: [AppID: KnownApp] = [:]
+    /// The manifests of installed apps.
+    package internal(set) var manifests: [AppID: AppManifest] = [:]
+    package internal(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
+    package internal(set) var moment = DeviceMoment()
+    /// The time of the next decision in seconds since 1970, unless an event comes before.
+    package internal(set) var nextDeadline: Double?
+    var plan = RefreshPlan()
+    var processing = ProcessingPlanner.Plan()
+    /// The last availability sent to each app.
+    var told: [AppID: RefreshAvailability] = [:]
+    /// Running tasks that were asked to end, with the reason.
+    var expiring: [ProcessingPlanner.Key: String] = [:]
+    /// The time of the last write of each task's progress, in seconds since 1970.
+    var progressWritten: [ProcessingPlanner.Key: Double] = [:]
+    var marks = Marks()
+    var effects: [RefreshEffect] = []
+
+    /// The changes that are not on disk yet.
+    struct Marks: Sendable {
+        var removed: Set<AppID> = []
+        var apps: Set<AppID> = []
+        var device = false
+        var tasks: Set<StoredScheduledTask.Key> = []
+        var begun: [RefreshWake] = []
+        var entries: [JournalEntry] = []
+        var forgotten: [AppID?] = []
+        /// The last end of a wake that was handled. The last one that the disk knows to be handled is `endsWritten`.
+        var endsThrough: Int64 = 0
+        var endsWritten: Int64 = 0
+    }
+
+    /// The seconds after which a wake that has not begun is dropped, for example because its app came to the
+    /// foreground.
+    static let patience = 900.0
+    /// The seconds after which the learned use of an app without an entry is deleted. Uptime over all boots counts,
+    /// because the wall clock may be wrong.
+    static let absence = 30 * LocalMoment.daySeconds
+
+    package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
+
+    /// Restores the stored state.
+    package init(
+        _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceMoment,
+        now: LocalMoment
+    ) {
+        planner = RefreshPlanner(
+            apps: kept.apps.mapValues(\.planned),
+            budget: kept.device?.budget ?? RefreshBudget(daily: RefreshBudget.usual, now: now.seconds),
+            rhythm: kept.device?.rhythm ?? UsageModel(), now: now)
+        isOn = kept.device?.isOn ?? true
+        tellsUse = kept.device?.tellsUse ?? false
+        apps = kept.apps.mapValues(\.known)
+        tasks = Dictionary(kept.tasks.map { ($0.key, $0) }) { $1 }
+        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        self.moment = moment
+        for what in kept.unreadable { note(.unreadable, nil, what, now) }
+    }
+
+    /// Decides at the start of the service which fetches and tasks of the previous run continue. Must be called after
+    /// all known ends of wakes were handled.
+    ///
+    /// - Parameters:
+    ///   - wakes: the wakes whose rows still exist.
+    ///   - seen: the seconds of uptime over all boots, up to now.
+    package mutating func resume(_ wakes: [WantedWake], seen: Double, now: LocalMoment) {
+        let before = planner
+        let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })
+        func isThere(_ app: AppID, _ source: WakeSource, _ key: String) -> Bool {
+            rows.contains([app.rawValue, source.rawValue, key])
+        }
+        let detail = "The service ended first."
+        for id in order {
+            guard let fetch = apps[id]?.underWay, !isThere(id, .fetch, fetch.identifier ?? "") else { continue }
+            endFetch(id, nil, detail, ended: now.seconds, bytes: 0, now)
+        }
+        for (key, task) in tasks where key.isRunning && task.task.kind != .refresh {
+            guard !isThere(key.app, task.task.kind.source, key.identifier) else { continue }
+            endTask(key, nil, detail, now)
+        }
+        let goesOn = Set(order.filter { apps[$0]?.underWay != nil })
+        // A refresh task without a fetch under way is not running.
+        for (key, task) in tasks where key.isRunning && task.task.kind == .refresh {
+            guard apps[key.app]?.underWay?.identifier != key.identifier else { continue }
+            endTask(key, nil, detail, now)
+        }
+        planner.restarted(goesOn: goesOn, now: now)
+        keepEntries()
+        for id in order where manifests[id] == nil {
+            let since = apps[id]?.goneSeen ?? seen
+            if seen - since > Self.absence {
+                remove(id, now)
+            } else if apps[id]?.goneSeen == nil {
+                apps[id]?.goneSeen = seen
+                marks.apps.insert(id)
+            }
+        }
+        for id in Set(tasks.keys.map(\.app)) { dropUnwanted(of: id, now) }
+        marks.apps.formUnion(planner.apps.filter { before.apps[$0.key] != $0.value }.keys)
+        if planner.budget != before.budget || planner.rhythm != before.rhythm { marks.device = true }
+        for id in manifests.keys { told[id] = availability(of: id) }
+        tellDeviceUse(now)
+    }
+
+    /// App ids in a fixed order.
+    var order: [AppID] { Set(apps.keys).union(planner.apps.keys).sorted { $0.rawValue < $1.rawValue } }
+
+    var conditions: RefreshConditions {
+        var conditions = RefreshConditions(device: moment.conditions)
+        conditions.isOn = isOn
+        conditions.isAwake = moment.phase != .dozing || !moment.conditions.isIdle
+        return conditions
+    }
+
+    mutating func note(
+        _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocalMoment, inputs: [String: String]? = nil
+    ) {
+        marks.entries.append(
+            JournalEntry(
+                time: Date(timeIntervalSince1970: now.seconds), decision: decision, app: app, detail: detail,
+                inputs: inputs))
+    }
+
+    // MARK: - Use of apps and the device
+
+    package mutating func apply(_ moment: DeviceMoment, now: LocalMoment) {
+        self.moment = moment
+        tellDeviceUse(now)
+    }
+
+    private mutating func tellDeviceUse(_ now: LocalMoment) {
+        let isInUse = !moment.conditions.isIdle
+        if !isInUse, !tellsUse {
+            tellsUse = true
+            marks.device = true
+        }
+        guard tellsUse, planner.rhythm.isInUse != isInUse else { return }
+        planner.deviceUse(isInUse, now: now)
+        marks.device = true
+    }
+
+    /// The app came to the foreground or left it.
+    package mutating func use(_ app: AppID, isInFront: Bool, now: LocalMoment) {
+        guard manifests[app] != nil else { return }
+        know(app, now)
+        guard let known = planner.apps[app], known.usage.isInUse != isInFront || (isInFront && known.isForceQuit) else {
+            return
+        }
+        planner.appUse(app, isInFront: isInFront, now: now)
+        if !tellsUse {
+            planner.deviceUse(planner.apps.values.contains { $0.usage.isInUse }, now: now)
+            marks.device = true
+        }
+        marks.apps.insert(app)
+        note(isInFront ? .useBegan : .useEnded, app, nil, now)
+    }
+
+    package mutating func forceQuit(_ app: AppID, now: LocalMoment) {
+        if planner.apps[app]?.usage.isInUse == true { use(app, isInFront: false, now: now) }
+        guard manifests[app] != nil else { return }
+        know(app, now)
+        planner.forceQuit(app, now: now)
+        marks.apps.insert(app)
+        // Waiting continued tasks end with the app in which the user began them.
+        for key in tasks.keys where key.app == app && !key.isRunning && tasks[key]?.task.kind == .continued {
+            drop(key, "You have force-quit the app.", now)
+        }
+    }
+
+    /// The user has started the app.
+    package mutating func launched(_ app: AppID) {
+        guard planner.apps[app]?.isForceQuit == true else { return }
+        planner.launched(app)
+        marks.apps.insert(app)
+    }
+
+    // MARK: - Desktop entries
+
+    package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocalMoment) {
+        // If the entry was already gone, the rest of the app's state still has to be removed.
+        guard manifest == nil || manifests[app] != manifest else { return }
+        manifests[app] = manifest
+        if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
+        keepEntries()
+    }
+
+    /// The entries were read again. An entry that is gone may return, so the learned use of its app is kept for a
+    /// while.
+    package mutating func read(_ manifests: [AppManifest], now: LocalMoment) {
+        let read = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
+        guard read != self.manifests else { return }
+        let changed = Set(read.keys).union(self.manifests.keys).filter { read[$0] != self.manifests[$0] }
+        self.manifests = read
+        keepEntries()
+        for app in changed.sorted(by: { $0.rawValue < $1.rawValue }) { dropUnwanted(of: app, now) }
+    }
+
+    /// Keeps the learned use of apps whose entry has returned.
+    private mutating func keepEntries() {
+        for id in manifests.keys where apps[id]?.goneSeen != nil {
+            apps[id]?.goneSeen = nil
+            marks.apps.insert(id)
+        }
+    }
+
+    private mutating func remove(_ app: AppID, _ now: LocalMoment) {
+        planner.remove(app)
+        apps[app] = nil
+        told[app] = nil
+        for key in tasks.keys where key.app == app { tasks[key] = nil }
+        expiring = expiring.filter { $0.key.app != app }
+        progressWritten = progressWritten.filter { $0.key.app != app }
+        marks.begun.removeAll { $0.app == app }
+        marks.tasks = marks.tasks.filter { $0.app != app }
+        marks.apps.remove(app)
+        marks.removed.insert(app)
+        marks.forgotten.append(app)
+    }
+
+    /// Adds the app, so that its use is learned.
+    mutating func know(_ app: AppID, _ now: LocalMoment) {
+        if planner.apps[app] == nil { planner.set(.never, for: app, now: now) }
+        guard planner.apps[app] != nil, apps[app] == nil else { return }
+        apps[app] = KnownApp()
+        marks.apps.insert(app)
+    }
+
+    // MARK: - Deciding
+
+    /// Decides which fetches and tasks begin now, and which end.
+    package mutating func decide(at now: LocalMoment) {
+        updateIntervals(now)
+        plan = planner.plan(conditions, now: now, looksAhead: !conditions.isAwake)
+        for (index, app) in plan.wake.enumerated() {
+            // The energy of waking the device is charged to one of the apps that share it.
+            beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)
+        }
+        planProcessing(now)
+        admitContinued(now)
+        updateAvailability()
+        let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
+            .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
+        // An idle, dozing device is not disturbed until it must wake for an app.
+        let next = conditions.isAwake ? plan.lookAgain : plan.wakeDevice
+        nextDeadline = ([next, processing.lookAgain].compactMap(\.self) + begins).min()
+    }
+
+    /// Updates the intervals of the planner.
+    private mutating func updateIntervals(_ now: LocalMoment) {
+        for id in Set(manifests.keys).union(order).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let interval = plannedInterval(of: id, now)
+            guard interval != planner.apps[id]?.interval ?? .never else { continue }
+            know(id, now)
+            planner.set(interval, for: id, now: now)
+            marks.apps.insert(id)
+        }
+    }
+
+    private mutating func updateAvailability() {
+        for id in manifests.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let availability = availability(of: id)
+            if let before = told[id], before != availability { effects.append(.availability(id)) }
+            told[id] = availability
+        }
+    }
+}

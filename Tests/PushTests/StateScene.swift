@@ -1,0 +1,181 @@
+import Foundation
+import NightshiftAPI
+import Push
+import PushProtocol
+import Store
+
+/// A push state with a disk that accepts every write, and wakes that end as the test says.
+struct StateScene: Sendable {
+    var book: PushState
+    var now: Double
+    /// The contents of the disk.
+    var pushes: [String: KnownPush] = [:]
+    var payloads: [String: Data] = [:]
+    var apps: [AppID: PushApp] = [:]
+    var device: PushDevice?
+    /// The number of each push's wake; `rows` has the existing wakes, and `ends` the ends that were not handled.
+    var numbers: [Int64: String] = [:]
+    var rows: [(id: String, number: Int64, wake: PushWake)] = []
+    var ends: [StoredWakeEnd] = []
+    var lastWake: Int64 = 0
+    var lastEnd: Int64 = 0
+    /// Notifications that wait for their app, then those that may be shown.
+    var held: [String] = []
+    var due: [String] = []
+    var entries: [JournalEntry] = []
+    var told: Set<AppID> = []
+    private var lastID: UInt64 = 0
+
+    static let app = AppID(rawValue: "org.example.app")
+    static let other = AppID(rawValue: "org.example.other")
+    static let start = 1_800_000_000.0
+
+    init(modes: Set<BackgroundMode> = [.remoteNotification], registers: Bool = true) throws {
+        now = Self.start
+        book = PushState(now: now)
+        for app in [Self.app, Self.other] { book.installed(app, Self.manifest(app, modes), now: now) }
+        guard registers else { return }
+        book.enrolled(Self.enrolment, authority: nil, now: now)
+        for app in [Self.app, Self.other] {
+            try book.register(app, now: now)
+            book.registered(app.rawValue, token: "00ff", now: now)
+        }
+        look()
+    }
+
+    static let enrolment = PushStatus.Enrolment(
+        host: "push.example", port: 2_196, device: "00000000-0000-4000-8000-000000000001",
+        enrolled: Date(timeIntervalSince1970: start))
+
+    static func manifest(_ app: AppID, _ modes: Set<BackgroundMode> = [.remoteNotification]) -> AppManifest {
+        var manifest = AppManifest(id: app, name: "App", entry: "/app.desktop", command: ["app"])
+        manifest.modes = modes
+        return manifest
+    }
+
+    // MARK: - Inputs
+
+    /// Decides, and writes the changes.
+    mutating func look() {
+        book.decide(at: now)
+        write(book.takeChanges())
+        told.formUnion(book.takeTold())
+    }
+
+    mutating func write(_ changes: PushChanges) {
+        for app in changes.removed {
+            apps[app] = nil
+            pushes = pushes.filter { $0.value.app != app }
+            rows.removeAll { $0.wake.app == app }
+            ends.removeAll { $0.app == app }
+        }
+        apps.merge(changes.apps) { $1 }
+        device = changes.device ?? device
+        for push in changes.pushes {
+            pushes[push.record.id] = push
+            payloads[push.record.id] = changes.payloads[push.record.id]
+        }
+        for wake in changes.wakes {
+            lastWake += 1
+            numbers[lastWake] = wake.id
+            rows.removeAll { $0.wake.app == wake.app && $0.wake.key == wake.key }
+            rows.append((wake.id, lastWake, wake))
+        }
+        for alert in changes.alerts {
+            let identifier = alert.notification.identifier
+            if alert.due == nil { held.append(identifier) } else { due.append(identifier) }
+        }
+        for release in changes.releases {
+            held.removeAll { $0 == release.identifier }
+            due.append(release.identifier)
+        }
+        for id in changes.forgotten { pushes[id] = nil }
+        ends.removeAll { changes.ends.contains($0.id) }
+        entries += changes.entries
+    }
+
+    static let silent = #"{"aps":{"content-available":1},"n":1}"#
+    static let alert = #"{"aps":{"alert":{"title":"T","body":"B"}}}"#
+    static let both = #"{"aps":{"alert":"B","content-available":1}}"#
+
+    mutating func message(
+        _ payload: String = StateScene.silent, for app: AppID = StateScene.app, priority: PushPriority = .considerate,
+        expires: Double? = 86_400, collapse: String? = nil
+    ) -> Message {
+        lastID += 1
+        return Message(
+            id: PushID(high: 0, low: lastID), topic: app.rawValue, timestamp: Int64(saturating: now * 1_000),
+            expiry: expires.map { Int64(saturating: now + $0) }, priority: priority, type: .alert, collapseID: collapse,
+            isFromStorage: false, payload: Array(payload.utf8))
+    }
+
+    /// - Returns: the push's id.
+    @discardableResult
+    mutating func receive(_ message: Message) -> String {
+        book.received(message, now: now)
+        look()
+        return message.id.description
+    }
+
+    mutating func pass(_ seconds: Double) {
+        now += seconds
+        look()
+    }
+
+    mutating func device(_ phase: DozePhase = .awake, _ change: (inout DeviceConditions) -> Void = { _ in }) {
+        var conditions = DeviceConditions()
+        change(&conditions)
+        book.apply(DeviceMoment(conditions: conditions, phase: phase))
+        look()
+    }
+
+    /// The newest wake of each app.
+    var wakes: [AppID: (id: String, number: Int64, wake: PushWake)] {
+        Dictionary(rows.map { ($0.wake.app, $0) }) { $1 }
+    }
+
+    /// Ends the oldest existing wake of an app, as the app's machine writes it.
+    mutating func endWake(_ app: AppID = StateScene.app, _ result: RefreshResult = .newData, _ detail: String? = nil) {
+        guard let wake = rows.first(where: { $0.wake.app == app }) else { return }
+        addEnd(app, wake.number, result, detail)
+        takeEnds()
+    }
+
+    mutating func addEnd(_ app: AppID, _ number: Int64, _ result: RefreshResult, _ detail: String? = nil) {
+        lastEnd += 1
+        rows.removeAll { $0.number == number }
+        ends.append(
+            StoredWakeEnd(
+                id: lastEnd, app: app, source: .push, key: "", wake: number,
+                end: WakeEnd(result: result, detail: detail, time: now)))
+    }
+
+    mutating func takeEnds() {
+        book.take(ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, now: now)
+        look()
+    }
+
+    /// Restarts the service with the contents of the disk.
+    mutating func restart() {
+        var kept = StoredPushes<PushApp, PushDevice, KnownPush>()
+        kept.apps = apps
+        kept.device = device
+        kept.pushes = pushes.values.sorted { $0.number < $1.number }.map { push in
+            StoredPush(
+                id: push.record.id, app: push.app, record: push, payload: payloads[push.record.id],
+                wake: numbers.first { $0.value == push.record.id }?.key)
+        }
+        let moment = book.moment
+        let manifests = Array(book.manifests.values)
+        book = PushState(kept, manifests: manifests, moment: moment, now: now)
+        book.take(ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, now: now)
+        book.resume(Set(rows.map(\.id)), now: now)
+        look()
+    }
+
+    // MARK: - Results
+
+    func record(_ id: String) -> PushRecord? { pushes[id]?.record }
+    func state(_ id: String) -> PushRecord.State? { record(id)?.state }
+    func sentence(_ id: String) -> String { record(id)?.sentence ?? "" }
+}

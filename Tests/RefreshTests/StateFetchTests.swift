@@ -1,0 +1,394 @@
+import Foundation
+import NightshiftAPI
+import Refresh
+import Scheduler
+import Store
+import Testing
+
+/// R1: Ordinary background fetches, from the interval to the result.
+@Suite struct StateFetchTests {
+    private typealias Scene = StateScene
+
+    @Test func `R1: Without participating apps there is no next deadline`() {
+        var scene = Scene()
+        scene.look()
+        #expect(scene.book.nextDeadline == nil && scene.rows.known.isEmpty)
+        scene.install(Scene.manifest(modes: [.transfer]))
+        scene.install(Scene.manifest(Scene.other))
+        #expect(scene.book.nextDeadline == nil && scene.rows.known.isEmpty && scene.begun.isEmpty)
+        #expect(scene.status()?.availability == .restricted && scene.status()?.hold == "never")
+        #expect(scene.status()?.sentence.contains("X-Nightshift-BackgroundModes") == true)
+        #expect(scene.book.status(scene.now).apps.map(\.app) == [Scene.other])
+    }
+
+    @Test func `R1: An interval in the entry suffices; each fetch makes a row, a record and two entries`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.pass(to: 24)
+        let first = try #require(scene.begun.first)
+        #expect(first.wake.app == Scene.app && first.wake.source == .fetch && first.wake.key == "")
+        #expect(first.wake.patience == 900)
+        #expect((6...23).contains(first.hour))
+        #expect(scene.fetches.count == scene.begun.count && scene.rows.wakes.isEmpty && scene.rows.ends.isEmpty)
+        #expect(scene.fetches.allSatisfy { $0.result == .newData && $0.ended != nil && $0.bytes == 1_000 })
+        #expect(scene.entries(.fetchBegan).count == scene.begun.count)
+        #expect(scene.entries(.fetchEnded).count == scene.begun.count)
+        #expect(scene.entries(.fetchEnded).first?.inputs?["result"] == "newData")
+        #expect(scene.book.nextDeadline != nil)
+    }
+
+    @Test func `R1: The user's interval overrides the app's, and the app's overrides the entry's`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        #expect(scene.status()?.interval == .minimum && scene.status()?.intervalSource == .entry)
+        scene.step { $0.set(.seconds(900), byAppOf: Scene.app, now: $1) }
+        #expect(scene.status()?.interval == .seconds(900) && scene.status()?.intervalSource == .app)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "never"), now: $1) }
+        #expect(scene.status()?.interval == .never && scene.status()?.intervalSource == .user)
+        #expect(scene.status()?.sentence == "You have set its interval to never.")
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "default"), now: $1) }
+        #expect(scene.status()?.intervalSource == .app)
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test(arguments: ["", "soon", "-1", "1e3", "31536001"])
+    func `R1: An invalid interval is refused`(text: String) {
+        var scene = Scene()
+        scene.install()
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: text), now: $1) }
+        }
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: -2), now: $1) }
+        }
+        #expect(throws: Problem.self) {
+            try scene.step { try $0.change(RefreshChange(dailyBytes: -1), now: $1) }
+        }
+        #expect(scene.entries(.refreshChanged).isEmpty)
+    }
+
+    @Test func `R1: After each fetch a custom interval elapses, and no fetch begins during another`() {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .seconds(14_400)))
+        scene.pass(to: 96)
+        let hours = scene.begun.map(\.hour)
+        #expect(hours.count >= 4)
+        #expect(zip(hours, hours.dropFirst()).allSatisfy { $1 - $0 >= 4 })
+        scene.result = nil
+        let before = hours.count
+        scene.pass(to: 192)
+        #expect(scene.begun.count == before + 1)
+        #expect(scene.status()?.hold == "underWay" && scene.fetches.last?.ended == nil)
+    }
+
+    @Test func `R1: The switches deny fetches, and the app is notified`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: false), now: $1) }
+        #expect(scene.status()?.availability == .denied && scene.effects == [.availability(Scene.app)])
+        scene.pass(to: 24)
+        #expect(scene.begun.isEmpty && scene.status()?.hold == "appSwitchedOff")
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: true), now: $1) }
+        try scene.step { try $0.change(RefreshChange(isOn: false), now: $1) }
+        #expect(scene.effects.count == 3 && scene.status()?.availability == .denied)
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty && scene.book.status(scene.now).sentence == RefreshHold.allSwitchedOff.sentence)
+        // The switches are stored.
+        try scene.restart()
+        #expect(!scene.book.isOn && scene.status()?.availability == .denied)
+        try scene.step { try $0.change(RefreshChange(isOn: true), now: $1) }
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test func `R1: After a force quit no fetch begins until the user starts the app`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.forceQuit(Scene.app, now: $1) }
+        scene.pass(to: 24)
+        try scene.restart()
+        scene.pass(to: 48)
+        #expect(scene.begun.isEmpty && scene.status()?.hold == "forceQuit")
+        #expect(throws: Problem.conflict(RefreshHold.forceQuit.sentence)) {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        }
+        scene.step { book, _ in book.launched(Scene.app) }
+        scene.pass(to: 72)
+        #expect(!scene.begun.isEmpty)
+    }
+
+    @Test func `R1 R9: A requested fetch begins at once, unless it is forbidden`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        scene.install(Scene.manifest(Scene.other, modes: [.processing]))
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        #expect(scene.begun.map(\.wake.app) == [Scene.app] && scene.status()?.hold == "underWay")
+        #expect(scene.fetches.first?.detail == "You asked for it.")
+        for (app, word) in [
+            (Scene.app, "fetching"), (Scene.other, "X-Nightshift-BackgroundModes"), (AppID(rawValue: "no"), "no app"),
+        ] {
+            let problem = #expect(throws: Problem.self) { try scene.step { try $0.fetchNow(app, now: $1) } }
+            #expect(problem?.detail?.contains(word) == true, "\(app)")
+        }
+        scene.end(scene.begun[0].wake, .noData)
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(throws: Problem.conflict(RefreshHold.inFront.sentence)) {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        }
+        #expect(scene.begun.count == 1)
+    }
+
+    @Test func `R1: An end counts once, and an unknown one does not count`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        let wake = scene.begun[0].wake
+        let row = StoredWakeEnd(
+            id: 1, app: Scene.app, source: .fetch, key: "", wake: 1,
+            end: WakeEnd(result: .noData, time: scene.seconds + 4))
+        var stranger = row
+        (stranger.id, stranger.app) = (2, Scene.other)
+        let ends = [RefreshEnd(row: row, bytes: 7), RefreshEnd(row: stranger, bytes: 7)]
+        scene.step { $0.take(ends, now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        // The same rows again, as from a second read that began before they were deleted.
+        scene.step { $0.take(ends, now: $1) }
+        #expect(scene.fetches.map(\.result) == [.noData, nil] && scene.fetches[0].bytes == 7)
+        #expect(scene.entries(.fetchEnded).count == 1 && wake.key == "")
+    }
+
+    @Test func `R1: A restarted service handles fetches that continue, have ended or were lost`() throws {
+        for fate in 0..<3 {
+            var scene = Scene()
+            scene.result = nil
+            scene.install()
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+            let wake = scene.begun[0].wake
+            if fate == 1 { scene.endUnheard(wake, .newData) }
+            if fate == 2 { scene.lose(wake) }
+            try scene.restart()
+            #expect(scene.rows.ends.isEmpty)
+            switch fate {
+            case 0:
+                #expect(scene.status()?.hold == nil || scene.status()?.hold == "underWay")
+                #expect(scene.fetches.map(\.result) == [nil])
+                scene.end(wake, .noData)
+                #expect(scene.fetches.map(\.result) == [.noData])
+            case 1: #expect(scene.fetches.map(\.result) == [.newData] && scene.fetches[0].detail?.isEmpty == false)
+            default:
+                #expect(scene.fetches.map(\.result) == [nil] && scene.fetches[0].ended != nil)
+                #expect(scene.fetches[0].detail?.hasSuffix("The service ended first.") == true)
+                #expect(scene.book.planner.apps[Scene.app]?.failures == 0)
+            }
+            #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate)")
+            try scene.restart()
+            #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate), and once more")
+        }
+    }
+
+    @Test func `R1: The removal of an app deletes its whole state`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install(Scene.manifest(tasks: ["work"]))
+        try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
+        try scene.step { try $0.submit(Scene.task(.refresh, "work"), for: Scene.app, isInFront: false, now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        #expect(scene.rows.known == [Scene.app] && !scene.rows.wakes.isEmpty)
+        scene.step { $0.installed(Scene.app, nil, now: $1) }
+        #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.rows.wakes.isEmpty)
+        #expect(scene.status() == nil && scene.book.planner.apps.isEmpty && scene.book.nextDeadline == nil)
+        // An app with the same id starts with a new state.
+        scene.install()
+        #expect(scene.fetches.isEmpty && scene.status()?.interval == .never)
+    }
+
+    @Test func `R1: The removal of an app whose entry is already gone deletes its whole state`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install(Scene.manifest(interval: .minimum, tasks: ["work"]))
+        try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
+        // The entries were read before the features were notified, because the entry is deleted first.
+        scene.step { $0.read([], now: $1) }
+        #expect(scene.rows.known == [Scene.app])
+        scene.step { $0.installed(Scene.app, nil, now: $1) }
+        #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.book.planner.apps.isEmpty)
+    }
+
+    @Test func `R1: The learned use survives a short absence of the entry, and not a long one`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.pass(to: 24)
+        let count = scene.fetches.count
+        scene.step { $0.read([], now: $1) }
+        scene.pass(to: 100)
+        #expect(scene.status() == nil && scene.begun.count == count)
+        try scene.restart(manifests: [])
+        scene.step { $0.read([Scene.manifest(interval: .minimum)], now: $1) }
+        #expect(scene.fetches.count == count)
+        scene.step { $0.read([], now: $1) }
+        scene.pass(to: 24 * 40)
+        try scene.restart(manifests: [])
+        scene.pass(to: 24 * 69)
+        try scene.restart(manifests: [])
+        #expect(scene.rows.known == [Scene.app])
+        scene.pass(to: 24 * 71)
+        try scene.restart(manifests: [])
+        #expect(scene.rows.known.isEmpty)
+    }
+
+    @Test func `R1: A wall clock forty days ahead deletes nothing and drops no waiting task`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install(Scene.manifest(tasks: ["work"]))
+        try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
+        try scene.restart(manifests: [])
+        scene.setClock(ahead: 40)
+        try scene.restart(manifests: [])
+        #expect(scene.rows.known == [Scene.app] && scene.rows.tasks.count == 1)
+        // The entry was back in the meantime.
+        scene.step { $0.read([Scene.manifest(tasks: ["work"])], now: $1) }
+        #expect(scene.book.apps[Scene.app]?.goneSeen == nil)
+    }
+
+    @Test func `R1: A fetch that cannot be written has not begun, and is written with the next step`() throws {
+        var scene = Scene()
+        scene.install()
+        let before = scene.book.planner.budget.balance
+        try scene.book.fetchNow(Scene.app, now: scene.now)
+        scene.book.decide(at: scene.now)
+        let changes = scene.book.takeChanges()
+        #expect(changes.begun.count == 1)
+        scene.book.notWritten(changes, now: scene.now)
+        #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchBegan == nil)
+        #expect(scene.book.planner.budget.balance == before)
+        #expect(scene.book.nextDeadline == scene.seconds + 900)
+        scene.look()
+        #expect(scene.rows.known == [Scene.app] && scene.rows.wakes.isEmpty)
+        try scene.restart()
+        #expect(scene.fetches.isEmpty)
+    }
+
+    @Test func `R1: The number of stored fetches is limited, and each records its cost`() throws {
+        var scene = Scene()
+        scene.result = nil
+        scene.install()
+        let expected = RefreshCost.expected
+        for number in 0..<Limits.fetches + 5 {
+            try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+            scene.end(try #require(scene.begun.last).wake, .newData, bytes: Int64(number))
+        }
+        #expect(scene.fetches.count == Limits.fetches && scene.fetches.first?.bytes == 5)
+        let cost = try #require(scene.book.planner.apps[Scene.app]?.cost)
+        #expect(cost.bytes < expected.bytes / 100 && cost.energy < expected.energy)
+    }
+
+    @Test func `R1: The learned use can be shown and deleted`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.apply(Scene.idle(), now: $1) }
+        for day in 0..<5 {
+            scene.pass(to: Double(day) * 24 + 8)
+            scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+            scene.pass(to: Double(day) * 24 + 8.1)
+            scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        }
+        let status = try #require(scene.status())
+        #expect(status.openings.count == 48 && status.openings[16] > 0.4 && status.openings[4] < 0.01)
+        #expect(status.lastUse == scene.now.date && !status.fetches.isEmpty)
+        #expect(scene.entries(.useBegan).count == 5 && scene.entries(.useEnded).count == 5)
+        #expect(status.hold != nil && !status.sentence.isEmpty && !status.against.isEmpty)
+        try scene.step { try $0.forget(Scene.app, now: $1) }
+        let after = try #require(scene.status())
+        #expect(after.openings.isEmpty && after.fetches.isEmpty && after.lastUse == nil)
+        #expect(after.interval == .minimum)
+        #expect(throws: Problem.self) { try scene.step { try $0.forget(AppID(rawValue: "no"), now: $1) } }
+        try scene.step { try $0.forget(nil, now: $1) }
+        #expect(!scene.book.planner.rhythm.hasSeenDays)
+    }
+
+    @Test func `R1: With a cap of zero no fetch is expected at midnight`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
+        let status = try #require(scene.status())
+        #expect(status.hold == "cap" && status.expected == nil)
+        #expect(status.sentence == "You allow no fetches of it: its cap is 0.")
+        #expect(!status.against.contains(RefreshHold.cap.sentence) && scene.book.nextDeadline == nil)
+        try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 1), now: $1) }
+        scene.pass(to: 24)
+        #expect(scene.fetches.count == 1 || scene.status()?.hold != "cap")
+    }
+
+    @Test func `R1: The remaining budget may be negative`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        try scene.step { try $0.change(RefreshChange(dailyEnergy: 10, dailyBytes: 100), now: $1) }
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        let budget = scene.book.status(scene.now).budget
+        #expect(budget.energyLeft < 0 && budget.bytesLeft < 0)
+    }
+
+    @Test func `R1: A missing interval differs from an interval of never`() throws {
+        var scene = Scene()
+        scene.install()
+        #expect(scene.status()?.isIntervalSet == false)
+        #expect(scene.status()?.sentence == RefreshHold.never.sentence)
+        scene.step { $0.set(.never, byAppOf: Scene.app, now: $1) }
+        #expect(scene.status()?.isIntervalSet == true)
+        #expect(scene.status()?.sentence == "It has set its interval to never.")
+    }
+
+    @Test func `R1 R2: After deletion the status contains nothing of the learned use`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        for day in 0..<5 {
+            scene.pass(to: Double(day) * 24 + 8)
+            scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+            scene.pass(to: Double(day) * 24 + 8.1)
+            scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        }
+        scene.result = .failed
+        try scene.step { try $0.fetchNow(Scene.app, now: $1) }
+        scene.pass(to: scene.hour + 0.1)
+        try scene.step { try $0.forget(Scene.app, now: $1) }
+        let status = try #require(scene.status())
+        let sentences = [status.sentence] + status.inFavour + status.against
+        #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
+    }
+
+    @Test func `R1 R2: The status names an app whose use is not known`() throws {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        let status = try #require(scene.status())
+        #expect(status.inFavour.contains("It was neither fetched nor used within the last hour."))
+    }
+
+    @Test func `R1 R2: A device that never reports idleness does not count as always in use`() {
+        var scene = Scene()
+        scene.install(Scene.manifest(interval: .minimum))
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.pass(to: 24 * 4)
+        #expect(!scene.book.tellsUse && !scene.book.planner.rhythm.hasSeenDays)
+        #expect(scene.begun.contains { $0.hour > 72 })
+        // The use of an app counts instead.
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(scene.book.planner.rhythm.isInUse)
+        scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
+        #expect(!scene.book.planner.rhythm.isInUse)
+        // From the first idle report on, the device's reports count.
+        scene.step { $0.apply(Scene.idle(), now: $1) }
+        scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
+        #expect(scene.book.tellsUse && !scene.book.planner.rhythm.isInUse)
+        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        #expect(scene.book.planner.rhythm.isInUse)
+    }
+}
+
+extension LocalMoment {
+    var date: Date { Date(timeIntervalSince1970: seconds) }
+}
